@@ -1,0 +1,42 @@
+# make setup | demo | test | bench | clean
+# Needs make and Python 3.11 or later with venv and pip; PYTHON=... chooses another interpreter.
+
+PYTHON ?= python3
+BIN := .venv/bin
+SOURCES := $(shell find src -name '*.py')
+
+.PHONY: setup demo test bench clean
+
+setup: .venv/.dev .venv/.warm
+
+demo: .venv/.warm
+	$(BIN)/python examples/demo.py
+
+test: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -n 2
+
+bench: setup
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+# The stamps are newer than pyproject.toml as long as what it asks for is installed.
+.venv/.runtime: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+.venv/.dev: .venv/.runtime
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+# Compile the kernels once, so that no first call is slow.
+.venv/.warm: .venv/.runtime $(SOURCES)
+	$(BIN)/python -m dplasso.warm
+	touch $@

@@ -1,0 +1,3 @@
+"""Differentially private sparse linear models by private Frank-Wolfe."""
+
+__version__ = "0.1.0"

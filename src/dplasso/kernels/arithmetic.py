@@ -1,0 +1,109 @@
+"""Scalar arithmetic that every compiled loop shares.
+
+There is one exponential and one sigmoid in the whole engine. They are written without branches or
+library calls so that loops over them vectorise, and so that a score computed in one loop is the
+same number, to the last bit, as the score computed in another.
+"""
+
+import math
+
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic, overload
+
+LN2 = 0.6931471805599453
+_LOG2E = 1.4426950408889634
+# ln 2 in two parts: the first has enough trailing zeros for n * _LN2_HIGH to be exact.
+_LN2_HIGH = 6.93147180369123816490e-01
+_LN2_LOW = 1.90821492927058770002e-10
+# Adding 1.5 * 2^52 rounds to the nearest integer and leaves that integer in the low mantissa bits.
+_ROUND = 6755399441055744.0
+_ROUND_BITS = 0x4338000000000000
+
+
+@intrinsic
+def _double_of_bits(typing_context, bits):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.bitcast(args[0], ir.DoubleType())
+
+    return types.float64(types.int64), generate
+
+
+@intrinsic
+def _bits_of_double(typing_context, value):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.bitcast(args[0], ir.IntType(64))
+
+    return types.int64(types.float64), generate
+
+
+@intrinsic
+def prefetch(typing_context, array, index):  # type: ignore[no-untyped-def]
+    """Ask the cache for ``array[index]``; a hint without effect on any value."""
+    if isinstance(array, types.NoneType):
+        return types.void(array, index), lambda context, builder, signature, args: None
+
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        view = context.make_array(signature.args[0])(context, builder, args[0])
+        pointer = builder.gep(view.data, [args[1]])
+        pointer = builder.bitcast(pointer, ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(
+            ir.VoidType(),
+            [ir.IntType(8).as_pointer(), ir.IntType(32), ir.IntType(32), ir.IntType(32)],
+        )
+        function = builder.module.declare_intrinsic(
+            "llvm.prefetch", [ir.IntType(8).as_pointer()], kind
+        )
+        flags = [ir.Constant(ir.IntType(32), flag) for flag in (0, 3, 1)]
+        builder.call(function, [pointer, *flags])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), generate
+
+
+def entry(values, position):  # type: ignore[no-untyped-def]
+    """``values[position]``, or 1 where the matrix holds only ones and keeps no values."""
+    return 1.0 if values is None else values[position]
+
+
+@overload(entry, inline="always")
+def _compiled_entry(values, position):  # type: ignore[no-untyped-def]
+    if isinstance(values, types.NoneType):
+        return lambda values, position: 1.0
+    return lambda values, position: values[position]
+
+
+@njit(inline="always")
+def exponential(x: float) -> float:
+    """e^x to within 4 ulp for |x| <= 708, by Cody-Waite reduction and a Taylor polynomial."""
+    shifted = x * _LOG2E + _ROUND
+    n = shifted - _ROUND
+    r = (x - n * _LN2_HIGH) - n * _LN2_LOW
+    tail = 1 / 5040.0 + r * (
+        1 / 40320.0 + r * (1 / 362880.0 + r * (1 / 3628800.0 + r * (1 / 39916800.0)))
+    )
+    p = 1.0 + r * (
+        1.0 + r * (0.5 + r * (1 / 6.0 + r * (1 / 24.0 + r * (1 / 120.0 + r * (1 / 720.0 + r * tail)))))
+    )
+    return p * _double_of_bits((_bits_of_double(shifted) + 1023) << 52)
+
+
+@njit(inline="always")
+def sigmoid(x: float) -> float:
+    """1 / (1 + e^-x), clamped beyond 700 where it is 0 or 1 to the last bit that matters."""
+    x = -700.0 if x < -700.0 else x
+    x = 700.0 if x > 700.0 else x
+    return 1.0 / (1.0 + exponential(-x))
+
+
+@njit(inline="always")
+def log_two_cosh(x: float) -> float:
+    """log(e^x + e^-x) without overflow."""
+    size = abs(x)
+    return size + math.log1p(math.exp(-2.0 * size))
+
+
+@njit(inline="always")
+def nearest_integer(x: float) -> int:
+    """The integer nearest to x, |x| < 2^51, by the same trick: it vectorises where a cast may not."""
+    return _bits_of_double(x + _ROUND) - _ROUND_BITS

@@ -1,0 +1,74 @@
+"""Passes over a column-compressed matrix: checks, norms, long columns."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+# Bits of what `inspect` finds.
+NOT_FINITE, OUT_OF_BOUND, NOT_ONE, UNORDERED, BAD_ROW = 1, 2, 4, 8, 16
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def inspect(indptr, indices, values, rows, bound, first, last):  # type: ignore[no-untyped-def]
+    """What is remarkable about columns ``first`` to ``last``, as a set of bits."""
+    found = 0
+    for column in range(first, last):
+        previous = np.int64(-1)
+        unordered = False
+        bad = False
+        for p in range(indptr[column], indptr[column + 1]):
+            row = np.int64(indices[p])
+            unordered |= row <= previous
+            bad |= (row < 0) | (row >= rows)
+            previous = row
+        found |= (UNORDERED if unordered else 0) | (BAD_ROW if bad else 0)
+    if values is not None:
+        found |= _inspect_values(values[indptr[first] : indptr[last]], bound)
+    return found
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _inspect_values(values, bound):  # type: ignore[no-untyped-def]
+    finite = True
+    within = True
+    ones = True
+    for p in range(values.size):
+        x = values[p]
+        finite &= abs(x) < math.inf
+        within &= abs(x) <= bound
+        ones &= x == 1.0
+    return (0 if finite else NOT_FINITE) | (0 if within else OUT_OF_BOUND) | (0 if ones else NOT_ONE)
+
+
+@njit(cache=True, nogil=True)
+def long_columns(indptr, shortest, first, last, out):  # type: ignore[no-untyped-def]
+    """List the columns with more than ``shortest`` entries; returns how many."""
+    count = 0
+    for column in range(first, last):
+        if indptr[column + 1] - indptr[column] > shortest:
+            out[count] = column
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan"})
+def norms(indptr, values, columns, norm1, norm2):  # type: ignore[no-untyped-def]
+    """1-norm and 2-norm of the listed columns. They enter only bounds, padded by their users."""
+    for k in range(columns.size):
+        column = values[indptr[columns[k]] : indptr[columns[k] + 1]]
+        total = 0.0
+        square = 0.0
+        for p in range(column.size):
+            x = np.float64(column[p])
+            total += abs(x)
+            square += x * x
+        norm1[k] = total
+        norm2[k] = math.sqrt(square)
+
+
+@njit(cache=True, nogil=True)
+def mark(bits, columns):  # type: ignore[no-untyped-def]
+    """Set the bits of the listed columns."""
+    for k in range(columns.size):
+        bits[columns[k] >> 3] |= np.uint8(1 << (columns[k] & 7))

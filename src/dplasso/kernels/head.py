@@ -1,0 +1,182 @@
+"""Bounds for the few densest columns, where every step moves every score by many nats.
+
+Frank-Wolfe swings on such columns: it takes one, then takes it back. The path of the margins grows
+without end while the iterate hardly moves, so bounds that follow the path are useless. These
+follow the *net* change of the weights instead: with weights changed by d_j since a score of column
+k was taken, and a row gradient whose slope lies in [low, high],
+
+    score_k  =  score_k(then) + sum_j d_j (middle g_jk +- half o_jk)  +-  drift_k rest,
+
+g the inner products of the columns, o those of their absolute values, middle and half the middle
+and half-width of the slopes, and rest the path come by everything outside the head. For squared
+loss half is 0. Each column keeps two such references, so that both ends of a swing are
+remembered, besides the one at w = 0.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from dplasso.kernels.arithmetic import LN2, entry
+from dplasso.kernels.envelope import SLACK, margin_length
+from dplasso.kernels.problem import PATH, REFRESHES, SCALE, Problem, Walk
+from dplasso.kernels.trials import tickets_for
+
+REFERENCES = 2
+HEAD_BITS = 40
+
+# Places in Head.whole and Head.real.
+ACTIVE, HEAD_TICKETS = 0, 1
+HEAD_UNIT, MEASURED_AT, HORIZON, REST_LENGTH, REST_PATH = 0, 1, 2, 3, 4
+
+
+class Head(NamedTuple):
+    """One entry a head column; matrices are active column (in order of first use) by column."""
+
+    vertices: Any
+    limit: Any
+    drift: Any
+    origin: Any
+    middle: Any  # estimate of the score when last measured
+    radius: Any  # and how far it can have been off
+    nearest: Any  # which reference gave them
+    tickets: Any
+    row: Any  # place among the active columns, or -1
+    weights: Any  # of the active columns, over the walk's scale
+    inner: Any
+    inner_abs: Any
+    reference_score: Any  # references x columns
+    reference_rest: Any
+    reference_weights: Any  # references x columns x active
+    scratch: Any  # one column, spread over the rows
+    whole: Any
+    real: Any
+
+
+@njit(inline="always")
+def head_interval(head, slot, path):  # type: ignore[no-untyped-def]
+    """Interval that holds the score of a head column now."""
+    limit = head.limit[slot]
+    reach = head.radius[slot] + head.drift[slot] * (path - head.real[MEASURED_AT])
+    low = max(head.middle[slot] - reach, -limit)
+    return low, min(head.middle[slot] + reach, limit)
+
+
+@njit(inline="always")
+def _net_change(problem, head, slot, scale, reference):  # type: ignore[no-untyped-def]
+    """Middle and half-width of the change since a reference; -1 is the origin."""
+    change = 0.0
+    spread = 0.0
+    for a in range(head.whole[ACTIVE]):
+        moved = head.weights[a] * scale
+        if reference >= 0:
+            moved -= head.reference_weights[reference, slot, a]
+        change += moved * head.inner[a, slot]
+        spread += abs(moved) * head.inner_abs[a, slot]
+    middle = 0.5 * (problem.curvature_high + problem.curvature_low)
+    half = 0.5 * (problem.curvature_high - problem.curvature_low)
+    # The last term is rounding: of the inner products and of the sums above.
+    return middle * change, half * spread + 1e-10 * problem.curvature_high * spread
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def measure(problem: Problem, walk: Walk, head: Head):  # type: ignore[no-untyped-def]
+    """Bounds of every head column from its best reference, and their tickets."""
+    scale, length = walk.scalars[SCALE], margin_length(walk)
+    rest_length, rest_path = head.real[REST_LENGTH], head.real[REST_PATH]
+    steepest = 0.0
+    for slot in range(head.vertices.size):
+        drift, pad = head.drift[slot], 1e-10 * head.limit[slot]
+        middle, radius, nearest = head.origin[slot], drift * length + pad, -1
+        change, spread = _net_change(problem, head, slot, scale, -1)
+        if spread + drift * rest_length + pad < radius:
+            middle, radius = head.origin[slot] + change, spread + drift * rest_length + pad
+        best = math.inf
+        for reference in range(REFERENCES):
+            change, spread = _net_change(problem, head, slot, scale, reference)
+            spread += drift * (rest_path - head.reference_rest[reference, slot]) + pad
+            if spread < best:
+                best, nearest = spread, reference
+                if spread < radius:
+                    middle, radius = head.reference_score[reference, slot] + change, spread
+        head.middle[slot], head.radius[slot], head.nearest[slot] = middle, radius, nearest
+        steepest = max(steepest, drift)
+    head.real[MEASURED_AT] = walk.scalars[PATH]
+    count_head(problem, walk, head, SLACK / (problem.theta * steepest))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def count_head(problem: Problem, walk: Walk, head: Head, ahead):  # type: ignore[no-untyped-def]
+    """Tickets of the head for a path longer by ``ahead``, in a unit of its own."""
+    theta, path = problem.theta, walk.scalars[PATH] + ahead
+    largest = 0.0
+    for slot in range(head.vertices.size):
+        low, high = head_interval(head, slot, path)
+        largest = max(largest, max(high, -low))
+    head.real[HEAD_UNIT] = theta * largest - HEAD_BITS * LN2
+    head.real[HORIZON] = path
+    head.whole[HEAD_TICKETS] = 0
+    for slot in range(head.vertices.size):
+        low, high = head_interval(head, slot, path)
+        head.tickets[slot] = tickets_for(max(high, -low), theta, head.real[HEAD_UNIT])
+        head.whole[HEAD_TICKETS] += head.tickets[slot]
+    walk.counters[REFRESHES] += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def refer(problem: Problem, walk: Walk, head: Head, slot, score):  # type: ignore[no-untyped-def]
+    """Remember a score just computed, in place of the reference nearest to it."""
+    reference = max(head.nearest[slot], 0)
+    head.reference_score[reference, slot] = score
+    head.reference_rest[reference, slot] = head.real[REST_PATH]
+    for a in range(head.whole[ACTIVE]):
+        head.reference_weights[reference, slot, a] = head.weights[a] * walk.scalars[SCALE]
+    measure(problem, walk, head)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def follow(problem: Problem, walk: Walk, head: Head, slot, eta, change, added):  # type: ignore[no-untyped-def]
+    """Take note of a step: on head column ``slot``, or outside the head where slot is -1.
+
+    ``change`` is the weight's and ``added`` the length it added to the margins.
+    """
+    real = head.real
+    real[REST_PATH] += eta * real[REST_LENGTH]
+    real[REST_LENGTH] *= 1.0 - eta
+    if slot < 0:
+        real[REST_PATH] += added
+        real[REST_LENGTH] += added
+        return
+    if head.row[slot] < 0:
+        _activate(problem, head, slot)
+    head.weights[head.row[slot]] += change / walk.scalars[SCALE]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _activate(problem: Problem, head: Head, slot):  # type: ignore[no-untyped-def]
+    """Inner products of a head column that is used for the first time with all others."""
+    a = head.whole[ACTIVE]
+    head.whole[ACTIVE] += 1
+    head.row[slot] = a
+    indptr, indices, values, scratch = (
+        problem.indptr,
+        problem.indices,
+        problem.values,
+        head.scratch,
+    )
+    column = head.vertices[slot]
+    for p in range(indptr[column], indptr[column + 1]):
+        scratch[np.uint64(indices[p])] = entry(values, p)
+    for other in range(head.vertices.size):
+        inner = 0.0
+        inner_abs = 0.0
+        for p in range(indptr[head.vertices[other]], indptr[head.vertices[other] + 1]):
+            product = scratch[np.uint64(indices[p])] * entry(values, p)
+            inner += product
+            inner_abs += abs(product)
+        head.inner[a, other] = inner
+        head.inner_abs[a, other] = inner_abs
+    for p in range(indptr[column], indptr[column + 1]):
+        scratch[np.uint64(indices[p])] = 0.0

@@ -1,0 +1,279 @@
+"""Lazy exact selection: propose from certified bounds, evaluate only what is proposed.
+
+Given all that came before, a trial releases vertex (j, s) with probability proportional to its true
+weight, whatever valid bounds the trial was proposed from. So the first trial that is not void has
+exactly the law of the exponential mechanism, provided that every trial is decided with the envelope
+it was proposed from: bounds are tightened only after the decision.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from dplasso.kernels.arithmetic import prefetch
+from dplasso.kernels.envelope import (
+    BLOCK,
+    HEAVY_TICKETS,
+    KAPPA,
+    LAST_SLOT,
+    LAST_TIER,
+    LIGHT_RATE,
+    LIGHT_SHIFT,
+    LIGHT_TICKETS,
+    LOG_UNIT,
+    LONG_COLUMN,
+    NEXT_HORIZON,
+    PENDING_SCORE,
+    PENDING_SLOT,
+    PENDING_TICKET,
+    PENDING_TIER,
+    RING_AT,
+    WORD_SHIFT,
+    Envelope,
+    Heavy,
+    aim_words,
+    choose_unit,
+    count_block,
+    heavy_interval,
+    keep_up,
+    margin_length,
+    unit_fits,
+)
+from dplasso.kernels.head import (
+    HEAD_TICKETS,
+    HEAD_UNIT,
+    HORIZON,
+    Head,
+    follow,
+    head_interval,
+    measure,
+    refer,
+)
+from dplasso.kernels.problem import (
+    ENTRIES,
+    EVALUATIONS,
+    PATH,
+    PROPOSALS,
+    SCALE,
+    Problem,
+    Walk,
+)
+from dplasso.kernels.scores import LANE, score
+from dplasso.kernels.steps import SMALLEST_SCALE, move, multiply_out, split, step_size
+from dplasso.kernels.trials import WORD, bernoulli, settle, settle_by_bounds
+
+LIGHT, HEAVY, HEAD = 0, 1, 2
+RING = 64  # words drawn ahead
+FAR, NEAR = 32, 16  # how far ahead a column's place, then its entries, are fetched
+
+
+@njit(inline="always")
+def _light_column(classes, ring, whole, ahead):  # type: ignore[no-untyped-def]
+    """The column that the word ``ahead`` places on will propose, or -1 if it is not light."""
+    ticket = ring[(whole[RING_AT] + ahead) & (RING - 1)] >> whole[WORD_SHIFT]
+    if ticket >= whole[LIGHT_TICKETS]:
+        return np.int64(-1)
+    column, _ = split(classes, ticket >> whole[LIGHT_SHIFT])
+    return column
+
+
+@njit(inline="always")
+def _next_ticket(matrix, classes, heavy_bits, ring, whole, rng):  # type: ignore[no-untyped-def]
+    """A uniform ticket of the light and heavy; words to come are peeked at to warm the cache."""
+    indptr, indices, values = matrix
+    total = whole[LIGHT_TICKETS] + whole[HEAVY_TICKETS]
+    ticket = total
+    while ticket >= total:
+        at = whole[RING_AT]
+        ticket = ring[at] >> whole[WORD_SHIFT]
+        ring[at] = np.int64(rng.random() * WORD)
+        whole[RING_AT] = (at + 1) & (RING - 1)
+        column = _light_column(classes, ring, whole, FAR)
+        if column >= 0:
+            prefetch(indptr, column)
+            prefetch(heavy_bits, column >> 3)
+        column = _light_column(classes, ring, whole, NEAR)
+        if column >= 0:
+            first = np.int64(indptr[column])
+            prefetch(indices, first)
+            prefetch(values, first)
+    return ticket
+
+
+@njit(inline="always")
+def _settle_light(one, rate, entries, ticket):  # type: ignore[no-untyped-def]
+    """Decide a light vertex by its number of entries alone; 0 where that is not enough.
+
+    1 - z <= e^-z and e^z <= 1 + z + z^2 for z <= 1: no exponential is needed here.
+    """
+    size = min(rate * entries, KAPPA)
+    if ticket + 1 <= one * (1.0 - size):
+        return 1
+    if ticket >= one * (1.0 + size + size * size) and ticket + 1 <= 2.0 * one:
+        return -1
+    return 0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _light_trial(problem: Problem, walk: Walk, log_unit, rng, vertex, ticket):  # type: ignore[no-untyped-def]
+    """Decide a light vertex by its score."""
+    found = score(problem, walk.margins, walk.scalars[SCALE], vertex, np.empty(LANE))
+    _count_evaluation(problem, walk, vertex)
+    return settle(rng, ticket, found, problem.theta, log_unit)
+
+
+@njit(inline="always")
+def _owner(tickets, first, ticket):  # type: ignore[no-untyped-def]
+    """Who holds a ticket, counting from place ``first``, and its place among the owner's."""
+    while ticket >= tickets[first]:
+        ticket -= tickets[first]
+        first += 1
+    return first, ticket
+
+
+@njit(inline="always")
+def _head_is_next(whole, real, head_whole, head_real, rng):  # type: ignore[no-untyped-def]
+    """Draw whether the trial is the head's, by the weight of all its tickets."""
+    lead = math.log(whole[LIGHT_TICKETS] + whole[HEAVY_TICKETS]) + real[LOG_UNIT]
+    lead -= math.log(head_whole[HEAD_TICKETS]) + head_real[HEAD_UNIT]
+    if lead > 0.0:
+        odds = math.exp(-lead)
+        return bernoulli(rng, odds / (1.0 + odds))
+    odds = math.exp(lead)
+    return not bernoulli(rng, odds / (1.0 + odds))
+
+
+@njit(inline="always")
+def _count_evaluation(problem, walk, vertex):  # type: ignore[no-untyped-def]
+    column, _ = split(problem.classes, vertex)
+    entries = np.int64(problem.indptr[column + 1] - problem.indptr[column])
+    walk.counters[EVALUATIONS] += 1
+    walk.counters[ENTRIES] += entries
+    return entries
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _settle_scored(  # type: ignore[no-untyped-def]
+    problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy, head: Head, rng, found
+):
+    """Decide the pending trial by its score, then let the score tighten the envelope."""
+    whole, theta = envelope.whole, problem.theta
+    tier, slot, ticket = whole[PENDING_TIER], whole[PENDING_SLOT], whole[PENDING_TICKET]
+    whole[PENDING_TIER] = -1
+    if tier == HEAD:
+        sign = settle(rng, ticket, found, theta, head.real[HEAD_UNIT])
+        refer(problem, walk, head, slot, found)
+        return head.vertices[slot], sign
+    sign = settle(rng, ticket, found, theta, envelope.real[LOG_UNIT])
+    heavy.score[slot] = found
+    heavy.score_path[slot] = walk.scalars[PATH]
+    count_block(problem, walk, envelope, heavy, slot // BLOCK)
+    if not unit_fits(envelope, heavy):
+        choose_unit(problem, walk, envelope, heavy)
+    aim_words(envelope)
+    return heavy.vertices[slot], sign
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _listed_trial(  # type: ignore[no-untyped-def]
+    problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy, head: Head, rng, ticket
+):
+    """A trial of the heavy, or of the head where ``ticket`` is negative.
+
+    Returns vertex and sign; sign 0 with a pending tier asks for the score of a long column.
+    """
+    whole, path = envelope.whole, walk.scalars[PATH]
+    if ticket < 0:
+        tier = HEAD
+        slot, ticket = _owner(head.tickets, 0, _head_ticket(head.whole[HEAD_TICKETS], rng))
+        vertex, log_unit = head.vertices[slot], head.real[HEAD_UNIT]
+        low, high = head_interval(head, slot, path)
+    else:
+        tier = HEAVY
+        block, ticket = _owner(heavy.block_tickets, 0, ticket)
+        slot, ticket = _owner(heavy.tickets, block * BLOCK, ticket)
+        vertex, log_unit = heavy.vertices[slot], envelope.real[LOG_UNIT]
+        low, high = heavy_interval(heavy, slot, path, margin_length(walk))
+    whole[LAST_TIER], whole[LAST_SLOT] = tier, slot
+    sign = settle_by_bounds(ticket, low, high, problem.theta, log_unit)
+    if sign != 0:
+        return vertex, sign
+    whole[PENDING_TIER], whole[PENDING_SLOT], whole[PENDING_TICKET] = tier, slot, ticket
+    if _count_evaluation(problem, walk, vertex) > whole[LONG_COLUMN]:
+        return vertex, 0
+    found = score(problem, walk.margins, walk.scalars[SCALE], vertex, np.empty(LANE))
+    return _settle_scored(problem, walk, envelope, heavy, head, rng, found)
+
+
+@njit(inline="always")
+def _head_ticket(total, rng):  # type: ignore[no-untyped-def]
+    """A uniform ticket of the head."""
+    bits = 0
+    while (np.int64(1) << bits) < total:
+        bits += 1
+    ticket = total
+    while ticket >= total:
+        ticket = np.int64(rng.random() * WORD) >> (53 - bits)
+    return ticket
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def advance(  # type: ignore[no-untyped-def]
+    problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy, head: Head, rng, done, until
+):
+    """Rounds ``done + 1`` to ``until``; returns how many are done and the vertex whose score is
+    wanted before the next can go on, -1 if none.
+
+    The arrays that light rounds touch are taken out of their tuples here, once: taking them out
+    in the loop would count references, which costs more than a round.
+    """
+    matrix = (problem.indptr, problem.indices, problem.values)
+    indptr, classes, radius, step = problem.indptr, problem.classes, problem.radius, problem.step
+    margins, scalars, counters = walk.margins, walk.scalars, walk.counters
+    vertices, signs = walk.vertices, walk.signs
+    heavy_bits, ring = envelope.heavy_bits, envelope.ring
+    whole, real, head_whole, head_real = envelope.whole, envelope.real, head.whole, head.real
+    with_head = head.vertices.size > 0
+    while done < until:
+        vertex, sign = np.int64(-1), 0
+        if whole[PENDING_TIER] >= 0:
+            found = real[PENDING_SCORE]
+            vertex, sign = _settle_scored(problem, walk, envelope, heavy, head, rng, found)
+        else:
+            if scalars[PATH] > real[NEXT_HORIZON]:
+                keep_up(problem, walk, envelope, heavy)
+            if with_head and scalars[PATH] > head_real[HORIZON]:
+                measure(problem, walk, head)
+        while sign == 0:
+            counters[PROPOSALS] += 1
+            ticket = np.int64(-1)
+            if not (with_head and _head_is_next(whole, real, head_whole, head_real, rng)):
+                ticket = _next_ticket(matrix, classes, heavy_bits, ring, whole, rng)
+            if 0 <= ticket < whole[LIGHT_TICKETS]:
+                vertex = ticket >> whole[LIGHT_SHIFT]
+                column, _ = split(classes, vertex)
+                if (heavy_bits[column >> 3] >> (column & 7)) & 1:
+                    continue
+                ticket -= vertex << whole[LIGHT_SHIFT]
+                entries = indptr[column + 1] - indptr[column]
+                whole[LAST_TIER] = LIGHT
+                sign = _settle_light(math.exp(-real[LOG_UNIT]), real[LIGHT_RATE], entries, ticket)
+                if sign == 0:
+                    sign = _light_trial(problem, walk, real[LOG_UNIT], rng, vertex, ticket)
+            else:
+                ticket -= whole[LIGHT_TICKETS] if ticket >= 0 else 0
+                vertex, sign = _listed_trial(problem, walk, envelope, heavy, head, rng, ticket)
+                if whole[PENDING_TIER] >= 0:
+                    return done, vertex
+        eta = step_size(step, done + 1)
+        added = move(matrix, classes, radius, margins, scalars, vertex, sign, eta)
+        if with_head:
+            slot = whole[LAST_SLOT] if whole[LAST_TIER] == HEAD else -1
+            follow(problem, walk, head, slot, eta, -sign * eta * radius, added)
+        if scalars[SCALE] < SMALLEST_SCALE:
+            head.weights[:] *= multiply_out(walk)
+        vertices[done] = vertex
+        signs[done] = sign
+        done += 1
+    return done, np.int64(-1)

@@ -1,0 +1,55 @@
+"""What every compiled loop is handed: the fixed problem and the moving walk."""
+
+from typing import Any, NamedTuple
+
+# Codes of the losses, as the compiled loops know them.
+LOGISTIC, SQUARED, SOFTMAX = 0, 1, 2
+
+# Values of Problem.step that are not a step size.
+DECREASING, SEARCHED = 0.0, -1.0
+
+# Places in Walk.scalars.
+SCALE, NORM2, PATH = 0, 1, 2
+
+# Places in Walk.counters: for benchmarks on public data only, they depend on the data.
+PROPOSALS, EVALUATIONS, ENTRIES, REFRESHES, PUSHES = 0, 1, 2, 3, 4
+COUNTERS = 5
+
+
+class Problem(NamedTuple):
+    """Arrays and numbers that stay as they are for a whole run.
+
+    A vertex is ``column * classes + class``; with one output, the column itself.
+    ``step`` is the constant step size, or one of the codes below. ``theta`` is infinite without privacy.
+    """
+
+    indptr: Any
+    indices: Any
+    values: Any  # None where every stored entry is 1
+    labels: Any
+    loss: int
+    classes: int
+    clip: float  # of the residual, squared loss only
+    gradient_bound: float  # of a row's gradient with respect to one margin
+    curvature_low: float  # the row gradient's slope in its margin lies in [low, high]
+    curvature_high: float
+    lipschitz: float  # of one class's row gradient in the row's vector of margins, L2
+    x_bound: float
+    radius: float
+    theta: float
+    step: float
+
+
+class Walk(NamedTuple):
+    """The iterate, as margins, and the vertices released so far.
+
+    The true margins are ``scalars[SCALE] * margins``: a shrink of all of them is one product.
+    ``NORM2`` is their squared length and ``PATH`` bounds the length of the way they have come.
+    """
+
+    margins: Any  # float64, rows x classes, flat
+    scalars: Any  # float64
+    vertices: Any  # int64, one a round
+    signs: Any  # int8, one a round: the sign of the vertex's score
+    steps: Any  # float64, one a round where steps are searched for, else empty
+    counters: Any  # int64

@@ -1,0 +1,99 @@
+"""One Frank-Wolfe step on the margins, and the replay of many."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from dplasso.kernels.arithmetic import entry
+from dplasso.kernels.problem import NORM2, PATH, SCALE, Problem, Walk
+
+# Below this the common factor of the margins is multiplied out (constant steps only get there).
+SMALLEST_SCALE = 1e-100
+PAD = 1.0 + 1e-9  # on lengths, against rounding: they may only be overestimated
+
+
+@njit(inline="always")
+def step_size(step, t):  # type: ignore[no-untyped-def]
+    """Step of round t = 1, 2, ... where it does not depend on the data."""
+    return step if step > 0.0 else 2.0 / (t + 2.0)
+
+
+@njit(inline="always")
+def split(classes, vertex):  # type: ignore[no-untyped-def]
+    """Column and class of a vertex."""
+    if classes == 1:
+        return vertex, np.int64(0)
+    return vertex // classes, vertex % classes
+
+
+@njit(inline="always")
+def move(matrix, classes, radius, margins, scalars, vertex, sign, eta):  # type: ignore[no-untyped-def]
+    """w <- (1 - eta) w - eta radius sign e_vertex; returns the length added to w's margins.
+
+    Keeps the squared length of the margins and the path they have come, both exact up to rounding,
+    in the one pass down the column that the step needs anyway.
+    """
+    indptr, indices, values = matrix
+    column, label = split(classes, vertex)
+    scale = scalars[SCALE]
+    change = -sign * eta * radius
+    shrunk = scale * (1.0 - eta)
+    added = change / shrunk
+    dot = 0.0
+    square = 0.0
+    start, stop = np.int64(indptr[column]), np.int64(indptr[column + 1])
+    for p in range(start, stop):
+        x = entry(values, p)
+        place = np.uint64(indices[p]) if classes == 1 else np.uint64(indices[p] * classes + label)
+        old = margins[place]
+        dot += x * old
+        square += x * x
+        margins[place] = old + added * x
+    dot *= scale
+    keep = 1.0 - eta
+    norm2 = scalars[NORM2]
+    # What rounding can have cost: the sums have as many terms as the column has entries.
+    reach = math.sqrt(norm2) + abs(change) * math.sqrt(square)
+    error = (stop - start + 16) * 2.3e-16 * reach * reach
+    moved2 = eta * eta * norm2 - 2.0 * eta * change * dot + change * change * square
+    scalars[PATH] += math.sqrt(max(moved2, 0.0) + error)
+    scalars[NORM2] = error + max(
+        keep * keep * norm2 + 2.0 * keep * change * dot + change * change * square, 0.0
+    )
+    scalars[SCALE] = shrunk
+    return abs(change) * math.sqrt(square) * PAD
+
+
+@njit(cache=True, nogil=True)
+def multiply_out(walk: Walk):  # type: ignore[no-untyped-def]
+    """Bring the common factor of the margins back to 1; returns the factor it had."""
+    scale = walk.scalars[SCALE]
+    for i in range(walk.margins.size):
+        walk.margins[i] *= scale
+    walk.scalars[SCALE] = 1.0
+    return scale
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def replay(problem: Problem, walk: Walk, margins):  # type: ignore[no-untyped-def]
+    """Nothing but the margin updates of a released sequence: the floor of any solver."""
+    vertices, signs, steps = walk.vertices, walk.signs, walk.steps
+    indptr, indices, values = problem.indptr, problem.indices, problem.values
+    classes, radius, step = problem.classes, problem.radius, problem.step
+    scale = 1.0
+    for t in range(1, vertices.size + 1):
+        eta = steps[t - 1] if steps.size else step_size(step, t)
+        column, label = split(classes, vertices[t - 1])
+        scale *= 1.0 - eta
+        added = -signs[t - 1] * eta * radius / scale
+        for p in range(indptr[column], indptr[column + 1]):
+            x = entry(values, p)
+            if classes == 1:
+                margins[np.uint64(indices[p])] += added * x
+            else:
+                margins[np.uint64(indices[p] * classes + label)] += added * x
+        if scale < SMALLEST_SCALE:
+            margins *= scale
+            scale = 1.0
+    margins *= scale

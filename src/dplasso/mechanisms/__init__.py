@@ -1,0 +1,1 @@
+"""How a release is drawn: random bits and the private choices made with them."""

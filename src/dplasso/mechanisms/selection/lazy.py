@@ -1,0 +1,225 @@
+"""Exact private selection at the cost of the columns it proposes."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso import threads as pool
+from dplasso.kernels import columns as column_kernels
+from dplasso.kernels import envelope as tiers
+from dplasso.kernels import head as head_kernels
+from dplasso.kernels import lazy as kernels
+from dplasso.kernels.problem import SCALE, Problem, Walk
+from dplasso.kernels.scores import grain_size, partial_score, scores_of
+from dplasso.kernels.trials import WORD
+from dplasso.mechanisms.selection.base import Rule
+
+# Columns whose weight can vary by more nats than this get the bounds of the head, so many at most.
+HEAD_NATS = 25.0
+HEAD_SIZE = 256
+# Heavy vertices are scored at w = 0 until those left over could claim no more than this part of
+# the light ones' weight by their limits alone.
+UNSCORED_SHARE = 0.1
+# A column of more entries than this is evaluated by all cores: handing it out costs some 50 us.
+LONG_COLUMN = 1 << 18
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class LazyDraw(Rule):
+    """Draws (j, s) with probability proportional to exp(theta * s * alpha_j), and no faster way
+    to the same law is known.
+
+    Formal guarantees
+    -----------------
+    *Neighbouring relation*: two data sets that differ in one row (added or removed; or replaced,
+    at twice the range). *Released*: one signed vertex a round; nothing else that is computed here
+    leaves it. *Cost*: a round is ``2 theta B Q``-bounded-range (``4 theta B Q`` for replaced rows),
+    B the bound on entries and Q that on row gradients, hence ``eps0^2 / 8``-zCDP, and T adaptive
+    rounds add up. *Why*: a row changes every score by at most ``B Q``, so the log-weights move
+    inside a range of ``2 theta B Q``. The trials of ``kernels.lazy`` release (j, s) with exactly
+    this law: every trial is decided by the envelope it was proposed from, envelopes dominate the
+    weights, tickets are whole numbers and so add exactly. *Assumptions*: weights are computed with
+    relative error below 1e-9 (`calibrate` shrinks theta by that much); the time a round takes is
+    not protected.
+    """
+
+    def __init__(
+        self, problem: Problem, walk: Walk, generator: np.random.Generator, threads: int
+    ) -> None:
+        super().__init__(problem, walk, generator, threads)
+        columns, norm1, norm2 = self._heavy_columns()
+        bits = np.zeros((len(problem.indptr) + 6) // 8 + 1, np.uint8)
+        column_kernels.mark(bits, columns)
+        limit = problem.gradient_bound * norm1 * (1.0 + 1e-9)
+        drift = problem.lipschitz * norm2 * (1.0 + 1e-9)
+        order = np.argsort(-drift, kind="stable")
+        columns, limit, drift = columns[order], limit[order], drift[order]
+        dense = self._dense(limit)
+        self.head = self._make_head(columns[dense], limit[dense], drift[dense])
+        sparse = ~dense
+        self.heavy = self._make_heavy(columns[sparse], limit[sparse], drift[sparse])
+        self.envelope = self._make_envelope(bits)
+        tiers.choose_unit(problem, walk, self.envelope, self.heavy)
+        tiers.aim_words(self.envelope)
+        if len(self.head.vertices):
+            head_kernels.measure(problem, walk, self.head)
+
+    def advance(self, until: int) -> None:
+        while True:
+            self.done, wanted = kernels.advance(
+                self.problem,
+                self.walk,
+                self.envelope,
+                self.heavy,
+                self.head,
+                self.generator,
+                self.done,
+                until,
+            )
+            if wanted < 0:
+                return
+            self.envelope.real[tiers.PENDING_SCORE] = self._score(int(wanted))
+
+    def _heavy_columns(self) -> tuple[Ints, Floats, Floats]:
+        """Columns that are not light, with their norms."""
+        problem = self.problem
+        indptr = problem.indptr
+        per_norm = problem.theta * problem.gradient_bound
+        shortest = math.floor(tiers.KAPPA / (per_norm * problem.x_bound))
+        if shortest >= len(problem.labels):
+            nothing = np.empty(0)
+            return np.empty(0, np.int64), nothing, nothing
+        cuts = pool.even_runs(len(indptr) - 1, self.threads)
+        lists = [np.empty(last - first, np.int64) for first, last in cuts]
+        counts = pool.run(
+            column_kernels.long_columns,
+            [(indptr, shortest, *cut, out) for cut, out in zip(cuts, lists, strict=True)],
+        )
+        columns = np.concatenate([out[:n] for out, n in zip(lists, counts, strict=True)])
+        norm1, norm2 = np.empty(len(columns)), np.empty(len(columns))
+        lengths = indptr[columns + 1] - indptr[columns]
+        if problem.values is None:
+            norm1[:] = lengths
+            norm2[:] = np.sqrt(norm1)
+        else:
+            pool.run(
+                column_kernels.norms,
+                [
+                    (indptr, problem.values, columns[a:b], norm1[a:b], norm2[a:b])
+                    for a, b in self._shares(lengths)
+                ],
+            )
+        heavy = per_norm * norm1 * (1.0 + 1e-9) > tiers.KAPPA
+        return columns[heavy], norm1[heavy], norm2[heavy]
+
+    def _shares(self, work: NDArray[Any]) -> list[tuple[int, int]]:
+        """Split a list of columns into runs of equal work, one a thread."""
+        return pool.balanced_runs(np.concatenate(([0], np.cumsum(work))), self.threads)
+
+    def _dense(self, limit: Floats) -> NDArray[np.bool_]:
+        """Which heavy columns go to the head: the densest few, where one score a column exists."""
+        dense = self.problem.theta * limit > HEAD_NATS
+        if self.problem.classes > 1:
+            return np.zeros_like(dense)
+        if np.count_nonzero(dense) > HEAD_SIZE:
+            dense &= limit >= np.partition(limit, -HEAD_SIZE)[-HEAD_SIZE]
+        return dense
+
+    def _origin_scores(self, vertices: Ints) -> Floats:
+        """Scores at w = 0, on all cores."""
+        problem, out = self.problem, np.empty(len(vertices))
+        columns = vertices // problem.classes
+        pool.run(
+            scores_of,
+            [
+                (problem, self.walk.margins, 1.0, vertices[a:b], out[a:b])
+                for a, b in self._shares(problem.indptr[columns + 1] - problem.indptr[columns])
+            ],
+        )
+        return out
+
+    def _score(self, vertex: int) -> float:
+        """Score of one long column, on all cores."""
+        problem, walk = self.problem, self.walk
+        column = vertex // problem.classes
+        length = int(problem.indptr[column + 1]) - int(problem.indptr[column])
+        parts = pool.run(
+            partial_score,
+            [
+                (problem, walk.margins, walk.scalars[SCALE], vertex, a, b)
+                for a, b in pool.even_runs(length, self.threads)
+            ],
+        )
+        return float(sum(parts)) * grain_size(problem)
+
+    def _make_envelope(self, heavy_bits: NDArray[np.uint8]) -> tiers.Envelope:
+        problem = self.problem
+        ring = (self.generator.random(kernels.RING) * WORD).astype(np.int64)
+        whole, real = np.zeros(12, np.int64), np.zeros(4)
+        whole[tiers.PENDING_TIER] = -1
+        whole[tiers.LONG_COLUMN] = LONG_COLUMN
+        real[tiers.LIGHT_RATE] = problem.theta * problem.gradient_bound * problem.x_bound
+        return tiers.Envelope(heavy_bits, ring, whole, real)
+
+    def _make_heavy(self, columns: Ints, limit: Floats, drift: Floats) -> tiers.Heavy:
+        classes = self.problem.classes
+        if classes > 1:
+            columns = (columns[:, None] * classes + np.arange(classes)).ravel()
+            limit, drift = np.repeat(limit, classes), np.repeat(drift, classes)
+        size = len(columns)
+        blocks = -(-size // tiers.BLOCK)
+        score, origin = np.zeros(size), np.zeros(size)
+        known = self._worth_scoring(limit)
+        score[known] = origin[known] = self._origin_scores(columns[known])
+        return tiers.Heavy(
+            vertices=columns,
+            limit=limit,
+            drift=drift,
+            score=score,
+            score_path=np.where(known, 0.0, -math.inf),
+            origin=origin,
+            origin_known=known,
+            tickets=np.zeros(size, np.int64),
+            block_tickets=np.zeros(blocks, np.int64),
+            block_horizon=np.zeros(blocks),
+        )
+
+    def _worth_scoring(self, limit: Floats) -> NDArray[np.bool_]:
+        """Heavy vertices that would claim much of the weight if only their limits were known."""
+        size = self.problem.theta * limit
+        order = np.argsort(size)
+        slots = (len(self.problem.indptr) - 1) * self.problem.classes
+        claimed = np.logaddexp.accumulate(np.logaddexp(size[order], -size[order]))
+        few = np.searchsorted(claimed, math.log(UNSCORED_SHARE * 2.0 * slots))
+        worth = np.zeros(len(limit), np.bool_)
+        worth[order[few:]] = True
+        return worth
+
+    def _make_head(self, columns: Ints, limit: Floats, drift: Floats) -> head_kernels.Head:
+        size, references = len(columns), head_kernels.REFERENCES
+        rows = len(self.problem.labels) if size else 0
+        origin = self._origin_scores(columns)
+        return head_kernels.Head(
+            vertices=columns,
+            limit=limit,
+            drift=drift,
+            origin=origin,
+            middle=origin.copy(),
+            radius=np.zeros(size),
+            nearest=np.zeros(size, np.int64),
+            tickets=np.zeros(size, np.int64),
+            row=np.full(size, -1),
+            weights=np.zeros(size),
+            inner=np.zeros((size, size)),
+            inner_abs=np.zeros((size, size)),
+            reference_score=np.tile(origin, (references, 1)),
+            reference_rest=np.zeros((references, size)),
+            reference_weights=np.zeros((references, size, size)),
+            scratch=np.zeros(rows),
+            whole=np.zeros(2, np.int64),
+            real=np.zeros(5),
+        )

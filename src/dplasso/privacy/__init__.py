@@ -1,0 +1,1 @@
+"""What a release costs: events say what happened, accountants say what it costs."""

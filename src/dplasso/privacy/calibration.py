@@ -1,0 +1,110 @@
+"""How sharply a private selection may choose: the inverse temperature a budget allows.
+
+A round draws a signed coordinate (j, s) of the scores alpha with probability proportional to
+exp(theta * s * alpha_j). `calibrate` turns a budget into theta, `spent` turns theta back into the
+budget, and `selection_event` says what the rounds were.
+
+Formal guarantees
+-----------------
+- Neighbouring: "add_remove" (one row more or less) or "replace_one" (one row changed, the number
+  of rows fixed and public).
+- Assumption: a row enters every score alpha_j as one term of absolute value at most
+  x_bound * gradient_bound, for entries of absolute value at most `x_bound` and a loss whose
+  derivative is at most `gradient_bound`. Bounds, `rounds` and `delta` are public.
+- Cost: one row moves every log-weight theta * s * alpha_j by at most theta * x_bound *
+  gradient_bound in either direction, twice that if it is replaced. A round is thus bounded-range
+  with eps0 = 2 (or 4) * theta * x_bound * gradient_bound. The scores may depend on the outputs of
+  earlier rounds: costs add in rho, which makes rounds * eps0^2 / 8, converted once.
+- Rounding: scores are sums in floating point, so that one row may move them by slightly more than
+  the bound. Scores wrong by at most tau enlarge eps0 by a factor 1 + 2 tau / (x_bound *
+  gradient_bound). A factor 1 + 1e-9 is set aside here and charged in the event, which covers tau
+  up to 5e-10 times the bound. Scores that may be further off than that are not covered.
+- The draw itself is taken to follow the law above.
+"""
+
+import math
+from typing import Literal, get_args
+
+from dplasso.privacy import checks
+from dplasso.privacy.events import BoundedRange, Repeated
+from dplasso.privacy.zcdp import epsilon_of, rho, rho_of
+
+Neighboring = Literal["add_remove", "replace_one"]
+
+_ROUNDED_SCORES = 1.0 + 1e-9
+
+
+def calibrate(
+    epsilon: float,
+    delta: float,
+    rounds: int,
+    x_bound: float = 1.0,
+    neighboring: Neighboring = "add_remove",
+    gradient_bound: float = 1.0,
+) -> float:
+    """The largest theta at which `rounds` selections are (epsilon, delta)-DP together.
+
+    `epsilon=math.inf` gives math.inf: always the largest score, no privacy.
+
+    Formal guarantees
+    -----------------
+    See the module. Adaptive rounds under `neighboring`, with the allowance for rounded scores.
+    """
+    epsilon, delta = checks.target("epsilon", epsilon), checks.probability("delta", delta)
+    rounds = checks.count("rounds", rounds, least=1)
+    unit = _range_of_unit_theta(x_bound, neighboring, gradient_bound)
+    return math.sqrt(8.0 * rho_of(epsilon, delta) / rounds) / unit
+
+
+def spent(
+    theta: float,
+    delta: float,
+    rounds: int,
+    x_bound: float = 1.0,
+    neighboring: Neighboring = "add_remove",
+    gradient_bound: float = 1.0,
+) -> float:
+    """The epsilon at which `rounds` selections with `theta` are (epsilon, delta)-DP together.
+
+    Formal guarantees
+    -----------------
+    See the module. `spent(calibrate(epsilon, ...), ...)` is at most `epsilon`.
+    """
+    event = selection_event(theta, rounds, x_bound, neighboring, gradient_bound)
+    return epsilon_of(rho(event), delta)
+
+
+def selection_event(
+    theta: float,
+    rounds: int,
+    x_bound: float = 1.0,
+    neighboring: Neighboring = "add_remove",
+    gradient_bound: float = 1.0,
+) -> Repeated:
+    """What `rounds` selections with `theta` were: an event to compose with others.
+
+    Formal guarantees
+    -----------------
+    See the module. The event's epsilon is eps0 with the allowance for rounded scores.
+    """
+    theta = checks.budget("theta", theta)
+    rounds = checks.count("rounds", rounds, least=1)
+    unit = _range_of_unit_theta(x_bound, neighboring, gradient_bound)
+    return Repeated(BoundedRange(theta * unit), rounds)
+
+
+def _range_of_unit_theta(x_bound: float, neighboring: Neighboring, gradient_bound: float) -> float:
+    """The eps0 of one round at theta = 1."""
+    if neighboring not in get_args(Neighboring):
+        raise ValueError(
+            f"neighboring must be a known relation, got {neighboring!r}: "
+            "choose 'add_remove' or 'replace_one'."
+        )
+    row = checks.bound("x_bound", x_bound) * checks.bound("gradient_bound", gradient_bound)
+    if not 1e-100 <= row <= 1e100:
+        # Beyond, theta could overflow to math.inf, which means no privacy.
+        raise ValueError(
+            f"x_bound * gradient_bound must lie between 1e-100 and 1e100, got {row!r}: "
+            "rescale the features by a public factor."
+        )
+    return (2.0 if neighboring == "add_remove" else 4.0) * row * _ROUNDED_SCORES

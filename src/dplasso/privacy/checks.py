@@ -1,0 +1,59 @@
+"""Checks of the numbers a privacy account is made of; each returns the number it accepts."""
+
+import math
+from numbers import Integral, Real
+from typing import NoReturn
+
+
+def budget(name: str, value: object) -> float:
+    """A cost: any number from 0 (nothing is revealed) to math.inf (no privacy)."""
+    number = _as_float(value)
+    if not number >= 0.0:
+        _refuse(name, value, "a number of at least 0", "pass math.inf for no privacy")
+    return number
+
+
+def target(name: str, value: object) -> float:
+    """A cost to calibrate to: a number above 0, math.inf included."""
+    number = _as_float(value)
+    if not number > 0.0:
+        _refuse(name, value, "a number above 0", "pass math.inf for no privacy")
+    return number
+
+
+def bound(name: str, value: object) -> float:
+    """A public bound on the data: a finite number above 0."""
+    number = _as_float(value)
+    if not 0.0 < number < math.inf:
+        _refuse(name, value, "a finite number above 0", "declare a bound known without the data")
+    return number
+
+
+def probability(name: str, value: object) -> float:
+    """A probability strictly between 0 and 1."""
+    number = _as_float(value)
+    if not 0.0 < number < 1.0:
+        _refuse(name, value, "a number strictly between 0 and 1", "1e-6 is a common choice")
+    return number
+
+
+def count(name: str, value: object, least: int) -> int:
+    """A whole number, at least `least`; True and False are no numbers here."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        _refuse(name, value, f"an integer of at least {least}", f"convert it with int({name})")
+    return int(value)
+
+
+def _as_float(value: object) -> float:
+    """The number as a float, NaN for anything else: every check above refuses NaN."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.nan
+
+
+def _refuse(name: str, value: object, wanted: str, remedy: str) -> NoReturn:
+    kind = type(value).__name__
+    raise ValueError(f"{name} must be {wanted}, got {value!r} ({kind}): {remedy}.")

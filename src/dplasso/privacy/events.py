@@ -1,0 +1,105 @@
+"""What happened to the data: immutable events, free of any opinion on their cost.
+
+An event is a promise about a mechanism that was run. An accountant (`dplasso.privacy.zcdp`)
+turns events into a cost; the same events can be priced by several accountants.
+
+Formal guarantees
+-----------------
+Every event is stated for one fixed neighbouring relation, chosen by whoever records it; events
+recorded under different relations must not be composed. The events of a `Composed` or `Repeated`
+may be chosen adaptively, each from the outputs of those before it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dplasso.privacy import checks
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedRange:
+    """One epsilon-bounded-range release.
+
+    Formal guarantees
+    -----------------
+    For any two neighbours the log-ratio of the two output laws varies by at most `epsilon` over
+    all outputs (Durfee and Rogers, 2019). An exponential mechanism is of this kind, `epsilon`
+    being the range of the change in its log-weights. It is implied by epsilon/2-DP and implies
+    epsilon-DP.
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", checks.budget("epsilon", self.epsilon))
+
+
+@dataclass(frozen=True, slots=True)
+class PureDP:
+    """One epsilon-differentially private release.
+
+    Formal guarantees
+    -----------------
+    For any two neighbours the log-ratio of the two output laws is at most `epsilon` in absolute
+    value. A Laplace or geometric mechanism is of this kind.
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", checks.budget("epsilon", self.epsilon))
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian:
+    """One value released with Gaussian noise.
+
+    Formal guarantees
+    -----------------
+    `noise_multiplier` is the standard deviation of the noise divided by the L2 sensitivity of the
+    value under the neighbouring relation. The discrete Gaussian counts as one of the same
+    parameter.
+    """
+
+    noise_multiplier: float
+
+    def __post_init__(self) -> None:
+        checked = checks.target("noise_multiplier", self.noise_multiplier)
+        object.__setattr__(self, "noise_multiplier", checked)
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """Several releases from the same data, in order."""
+
+    events: tuple["Event", ...]
+
+    def __post_init__(self) -> None:
+        events = tuple(_events("events", self.events))
+        object.__setattr__(self, "events", events)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The same kind of release, `count` times."""
+
+    event: "Event"
+    count: int
+
+    def __post_init__(self) -> None:
+        (event,) = _events("event", (self.event,))
+        object.__setattr__(self, "event", event)
+        object.__setattr__(self, "count", checks.count("count", self.count, least=0))
+
+
+Event = BoundedRange | PureDP | Gaussian | Composed | Repeated
+
+
+def _events(name: str, values: object) -> Iterator[Event]:
+    if not isinstance(values, tuple | list):
+        raise ValueError(f"{name} must be a tuple of events, got {type(values).__name__}.")
+    for value in values:
+        if not isinstance(value, Event):
+            kind = type(value).__name__
+            raise ValueError(f"{name} must hold privacy events, got {kind}: see {__name__}.")
+        yield value

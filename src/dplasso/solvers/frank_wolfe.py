@@ -1,0 +1,238 @@
+"""Frank-Wolfe over the L1 ball: each round releases one signed vertex and moves towards it."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from dplasso import threads as pool
+from dplasso.data import ColumnMatrix
+from dplasso.kernels import problem as kernel
+from dplasso.kernels.weights import weights_of
+from dplasso.losses import Loss
+from dplasso.mechanisms.random_bits import RandomBits, random_bits
+from dplasso.mechanisms.selection import GREEDY, PRIVATE, Rule
+
+# Rounds between two looks at the clock; a chunk grows until it takes about this many seconds.
+FIRST_CHUNK = 4096
+CHUNK_SECONDS = 0.2
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What a run cost. It depends on the data: for benchmarks on public data only."""
+
+    proposals: int
+    evaluations: int
+    entries: int
+    refreshes: int
+    pushes: int
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a run releases: the vertices, and the weights they add up to.
+
+    Attributes
+    ----------
+    weights : csr_array, outputs x columns.
+    columns, classes, signs : one entry a round. ``signs`` is the sign of the vertex's score: the
+        weight moves by ``-sign``.
+    steps : step sizes where they were searched for, else None.
+    counters : None unless asked for.
+    """
+
+    weights: sp.csr_array
+    columns: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    signs: NDArray[np.int8]
+    steps: NDArray[np.float64] | None
+    counters: Counters | None
+
+
+def frank_wolfe(
+    X: Any,
+    y: ArrayLike,
+    *,
+    loss: Loss,
+    radius: float,
+    rounds: int,
+    theta: float,
+    selection: str = "lazy",
+    step: float | Literal["decreasing", "search"] = "decreasing",
+    x_bound: float = 1.0,
+    generator: int | np.random.Generator | RandomBits | None = None,
+    n_threads: int | None = None,
+    count: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Solution:
+    """Minimise ``loss`` over ``||w||_1 <= radius``, releasing one signed vertex a round.
+
+    Parameters
+    ----------
+    X : rows x columns, sparse in any format or dense, or a `ColumnMatrix`. Entries are clipped to
+        the public ``x_bound``.
+    y : one label per row, as ``loss`` expects them.
+    theta : scale of the law exp(theta * s * alpha_j), from `dplasso.calibrate`; ``math.inf`` takes
+        the best vertex every round, without privacy.
+    selection : "lazy", "noisy_max" or "big_step_little_step" where theta is finite; "lazy",
+        "argmax" or "heap" where it is infinite.
+    step : "decreasing" for 2 / (t + 2), a constant in (0, 1), or "search" for an exact line search
+        (theta infinite only: the searched step depends on the data).
+    generator : None for fresh ChaCha20 bits keyed by the operating system. A seed is for tests.
+    count : also return counters. They depend on the data; never with private data.
+    progress : called now and then with the number of rounds done.
+
+    Formal guarantees
+    -----------------
+    With finite theta the vertices are the composition of ``rounds`` selections, each
+    ``2 theta B Q``-bounded-range for one row added or removed and ``4 theta B Q`` for one replaced
+    (B = ``x_bound``, Q = ``loss.gradient_bound(radius, x_bound)``), under any of the private
+    selection rules; weights are post-processing of the vertices. Number of columns, rounds,
+    radius, bounds and classes are public; error messages name no value of X or y.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp, dplasso
+    >>> X = sp.random_array((500, 1000), density=0.01, rng=np.random.default_rng(0))
+    >>> y = np.arange(500) % 2
+    >>> theta = dplasso.calibrate(epsilon=1.0, delta=1e-6, rounds=50)
+    >>> solution = dplasso.frank_wolfe(
+    ...     X, y, loss=dplasso.LogisticLoss(), radius=10.0, rounds=50, theta=theta
+    ... )
+    >>> solution.weights.shape, bool(abs(solution.weights).sum() <= 10.0)
+    ((1, 1000), True)
+    """
+    radius, theta = _positive("radius", radius), _positive("theta", theta, infinite=True)
+    rounds = _whole("rounds", rounds)
+    constant = _step(step, theta)
+    rule = _rule(selection, theta)
+    matrix = ColumnMatrix.of(X, x_bound)
+    labels = loss.encode(y)
+    if len(labels) != matrix.shape[0]:
+        raise ValueError(
+            f"X has {matrix.shape[0]} rows and y has {len(labels)} labels; give one label per row"
+        )
+    threads = pool.available() if n_threads is None else _whole("n_threads", n_threads)
+    problem = _problem(matrix, labels, loss, radius, theta, constant)
+    walk = _walk(problem, rounds)
+    _advance(rule(problem, walk, random_bits(generator).generator, threads), rounds, progress)
+    return _solution(problem, walk, matrix.shape[1], count)
+
+
+def _problem(
+    matrix: ColumnMatrix,
+    labels: NDArray[np.float64],
+    loss: Loss,
+    radius: float,
+    theta: float,
+    step: float,
+) -> kernel.Problem:
+    return kernel.Problem(
+        indptr=matrix.indptr,
+        indices=matrix.indices,
+        values=matrix.values,
+        labels=labels,
+        loss=loss.code,
+        classes=loss.outputs,
+        clip=loss.clip,
+        gradient_bound=loss.gradient_bound(radius, matrix.x_bound),
+        curvature_low=loss.curvature[0],
+        curvature_high=loss.curvature[1],
+        lipschitz=loss.lipschitz,
+        x_bound=matrix.x_bound,
+        radius=radius,
+        theta=theta,
+        step=step,
+    )
+
+
+def _walk(problem: kernel.Problem, rounds: int) -> kernel.Walk:
+    return kernel.Walk(
+        margins=np.zeros(len(problem.labels) * problem.classes),
+        scalars=np.array([1.0, 0.0, 0.0]),
+        vertices=np.empty(rounds, np.int64),
+        signs=np.empty(rounds, np.int8),
+        steps=np.empty(rounds if problem.step == kernel.SEARCHED else 0),
+        counters=np.zeros(kernel.COUNTERS, np.int64),
+    )
+
+
+def _advance(rule: Rule, rounds: int, progress: Callable[[int], None] | None) -> None:
+    """Run in chunks, so that a person can watch and interrupt."""
+    chunk = FIRST_CHUNK
+    while rule.done < rounds:
+        start, before = time.monotonic(), rule.done
+        rule.advance(min(rule.done + chunk, rounds))
+        if progress is not None:
+            progress(rule.done)
+        seconds = max(time.monotonic() - start, 1e-6)
+        chunk = max(1, min(2 * chunk, int((rule.done - before) * CHUNK_SECONDS / seconds)))
+
+
+def _solution(problem: kernel.Problem, walk: kernel.Walk, columns: int, count: bool) -> Solution:
+    rounds, classes = len(walk.vertices), problem.classes
+    size = 1 << max(2 * min(rounds, columns * classes), 2).bit_length()
+    keys, sums = np.full(size, -1, np.int64), np.zeros(size)
+    weights_of(problem, walk, keys, sums)
+    used = np.flatnonzero(keys >= 0)
+    # By class, then by column: the order of a row-compressed matrix.
+    owner, column = keys[used] % classes, keys[used] // classes
+    used = np.argsort(owner * columns + column)
+    starts = np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=classes))))
+    values = sums[keys >= 0][used]
+    weights = sp.csr_array((values, column[used], starts), shape=(classes, columns))
+    return Solution(
+        weights=weights,
+        columns=walk.vertices // classes,
+        classes=walk.vertices % classes,
+        signs=walk.signs,
+        steps=walk.steps if len(walk.steps) else None,
+        counters=Counters(*(int(n) for n in walk.counters)) if count else None,
+    )
+
+
+def _rule(selection: str, theta: float) -> type[Rule]:
+    rules, kind = (GREEDY, "infinite") if math.isinf(theta) else (PRIVATE, "finite")
+    if selection not in rules:
+        known = ", ".join(repr(name) for name in rules)
+        raise ValueError(
+            f"selection must be one of {known} where theta is {kind}, got {selection!r}"
+        )
+    return rules[selection]
+
+
+def _step(step: float | str, theta: float) -> float:
+    if step == "decreasing":
+        return kernel.DECREASING
+    if step == "search":
+        if math.isinf(theta):
+            return kernel.SEARCHED
+        raise ValueError(
+            "step='search' reads the data and is not private; use 'decreasing' or a constant, "
+            "or theta=math.inf"
+        )
+    if isinstance(step, Real) and 0 < float(step) < 1:
+        return float(step)
+    raise ValueError(
+        f"step must be 'decreasing', 'search' or a number between 0 and 1, got {step!r}"
+    )
+
+
+def _positive(name: str, value: Any, infinite: bool = False) -> float:
+    if isinstance(value, Real) and 0 < float(value) and (infinite or float(value) < math.inf):
+        return float(value)
+    kind = "a positive number" if infinite else "a positive finite number"
+    raise ValueError(f"{name} must be {kind}, got {value!r}")
+
+
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1:
+        return int(value)
+    raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")

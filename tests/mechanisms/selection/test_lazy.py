@@ -1,0 +1,316 @@
+"""Lazy selection draws from the exponential mechanism, exactly."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import (
+    chi_square,
+    law,
+    make_problem,
+    make_walk,
+    margins,
+    outcome,
+    scores,
+    seeded,
+    solver,
+)
+
+from dplasso.kernels import envelope as tiers
+from dplasso.kernels import head as head_kernels
+from dplasso.kernels import lazy as kernels
+from dplasso.kernels.problem import PATH
+from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+from dplasso.mechanisms.selection.lazy import LazyDraw
+
+LOSSES = {
+    "logistic": LogisticLoss(),
+    "squared": SquaredLoss(y_bound=1.0),
+    "huber": SquaredLoss(y_bound=1.0, residual_bound=0.5),
+    "softmax": SoftmaxLoss(classes=(0, 1, 2)),
+}
+
+
+def mixed_matrix(rng, rows, columns, signed=False):
+    """Columns from nearly empty to full, one of them empty, two of them equal."""
+    density = np.geomspace(1.5 / rows, 1.0, columns)
+    X = (rng.random((rows, columns)) < density) * rng.uniform(0.1, 1.0, (rows, columns))
+    if signed:
+        X *= rng.choice([-1.0, 1.0], (rows, columns))
+    X[:, 2] = 0.0
+    X[:, columns - 2] = X[:, columns - 3]
+    return sp.csc_array(X)
+
+
+def labels_for(loss, rng, rows):
+    if isinstance(loss, SquaredLoss):
+        return rng.normal(size=rows)
+    return rng.integers(0, max(loss.outputs, 2), rows)
+
+
+def frozen(rule):
+    """Every array of a rule's state, copied."""
+    parts = (rule.walk, rule.envelope, rule.heavy, rule.head)
+    return [[np.copy(array) for array in part] for part in parts]
+
+
+def thaw(rule, saved, rng, done):
+    """Back to a saved state, with words that the saved run never saw."""
+    for part, arrays in zip((rule.walk, rule.envelope, rule.heavy, rule.head), saved, strict=True):
+        for array, old in zip(part, arrays, strict=True):
+            array[...] = old
+    rule.generator, rule.done = rng, done
+    rule.envelope.ring[:] = (rng.random(kernels.RING) * kernels.WORD).astype(np.int64)
+
+
+def draws_from(rule, count, seed):
+    """Counts of signed vertices over many repetitions of a rule's next round."""
+    saved, done = frozen(rule), rule.done
+    counts = np.zeros(2 * (len(rule.problem.indptr) - 1) * rule.problem.classes)
+    rng = seeded(seed)
+    for _ in range(count):
+        thaw(rule, saved, rng, done)
+        rule.advance(done + 1)
+        counts[outcome(rule.walk.vertices[done], rule.walk.signs[done])] += 1
+    thaw(rule, saved, rng, done)
+    return counts
+
+
+def started(loss, theta, *, rows=300, columns=40, signed=False, rounds=5000, seed=0, step=0.0):
+    rng = seeded(seed)
+    X = mixed_matrix(rng, rows, columns, signed)
+    y = labels_for(loss, rng, rows)
+    problem = make_problem(X, y, loss, theta=theta, step=step)
+    return LazyDraw(problem, make_walk(problem, rounds), seeded(seed + 1), 2)
+
+
+@pytest.mark.parametrize("theta", [1e-5, 3e-3, 0.03, 0.2, 10.0])
+@pytest.mark.parametrize("name", LOSSES)
+def test_law_of_a_round(name, theta):
+    loss = LOSSES[name]
+    rule = started(loss, theta, signed=name == "huber")
+    for rounds in (0, 1, 7, 400):
+        rule.advance(rounds)
+        counts = draws_from(rule, 10_000, seed=rounds)
+        exact = law(scores(rule.problem, rule.walk, loss), theta)
+        assert chi_square(counts, exact) > 1e-5, (name, theta, rounds)
+
+
+def test_law_after_thousands_of_rounds():
+    for theta in (0.02, 0.2):
+        rule = started(LOSSES["logistic"], theta)
+        rule.advance(4000)
+        counts = draws_from(rule, 20_000, seed=5)
+        exact = law(scores(rule.problem, rule.walk, LOSSES["logistic"]), theta)
+        assert chi_square(counts, exact) > 1e-5
+
+
+def test_law_where_long_columns_are_scored_by_all_cores():
+    rule = started(LOSSES["logistic"], 0.2)
+    rule.envelope.whole[tiers.LONG_COLUMN] = 10
+    for rounds in (1, 50):
+        rule.advance(rounds)
+        counts = draws_from(rule, 10_000, seed=rounds)
+        exact = law(scores(rule.problem, rule.walk, LOSSES["logistic"]), 0.2)
+        assert chi_square(counts, exact) > 1e-5
+
+
+def test_law_of_whole_transcripts():
+    """Two columns, three rounds: all 64 transcripts against their exact probabilities."""
+    rng = seeded(3)
+    X, y, theta, loss = rng.uniform(-1, 1, (40, 2)), rng.integers(0, 2, 40), 0.2, LOSSES["logistic"]
+    problem = make_problem(X, y, loss, theta=theta)
+    runs, counts, exact = 6000, np.zeros(64), np.zeros(64)
+    for _ in range(runs):
+        rule = LazyDraw(problem, make_walk(problem, 3), rng, 1)
+        rule.advance(3)
+        place = 0
+        for vertex, sign in zip(rule.walk.vertices, rule.walk.signs, strict=True):
+            place = 4 * place + outcome(vertex, sign)
+        counts[place] += 1
+    for place in range(64):
+        w, probability = np.zeros(2), 1.0
+        for t, step in enumerate((place // 16, place // 4 % 4, place % 4), start=1):
+            gradient = loss.gradient((X @ w)[:, None], problem.labels)
+            probability *= law((X.T @ gradient).ravel(), theta)[step]
+            eta = 2.0 / (t + 2.0)
+            w *= 1.0 - eta
+            w[step // 2] -= eta * problem.radius * (1 - 2 * (step % 2))
+        exact[place] = probability
+    assert exact.sum() == pytest.approx(1.0)
+    assert chi_square(counts, exact) > 1e-5
+
+
+def test_all_three_tiers_are_at_work():
+    """The laws above would prove little if small problems never left one tier."""
+    rule = started(LOSSES["logistic"], 0.25)
+    head, heavy = len(rule.head.vertices), len(rule.heavy.vertices)
+    assert head > 1
+    assert heavy > 5
+    assert head + heavy < len(rule.problem.indptr) - 3
+    rule.advance(300)
+    assert rule.head.whole[head_kernels.ACTIVE] > 1
+
+
+@pytest.mark.parametrize("bug", ["short tickets", "wrong drift", "sign read", "refresh instead"])
+def test_the_test_of_the_law_catches(bug):
+    """Planted bugs: the chi-square test must see each of them."""
+    theta, loss = 0.1, LOSSES["logistic"]
+    rule = started(loss, theta)
+    rule.advance(20)
+    if bug == "short tickets":  # an envelope below the target
+        rule.heavy.limit[:] *= 0.002
+    if bug == "wrong drift":
+        rule.heavy.drift[:] *= 1e-3
+    if bug in ("short tickets", "wrong drift"):
+        rule.heavy.block_horizon[:] = rule.envelope.real[tiers.NEXT_HORIZON] = -1.0
+    counts = draws_from(rule, 12_000, seed=1)
+    if bug == "sign read":
+        pairs = counts.reshape(-1, 2)
+        exact_sign = scores(rule.problem, rule.walk, loss) >= 0
+        counts = np.stack(
+            [np.where(exact_sign, pairs.sum(1), 0), np.where(exact_sign, 0, pairs.sum(1))], axis=1
+        ).ravel()
+    if bug == "refresh instead":
+        counts = _draws_with_cancelled_trials(rule, 12_000)
+    exact = law(scores(rule.problem, rule.walk, loss), theta)
+    assert chi_square(counts, exact) < 1e-5
+
+
+def _draws_with_cancelled_trials(rule, count):
+    """Refresh a proposed stale column instead of deciding its trial: a known way to bias."""
+    saved, done = frozen(rule), rule.done
+    counts = np.zeros(2 * (len(rule.problem.indptr) - 1))
+    rng = seeded(9)
+    rule.envelope.whole[tiers.LONG_COLUMN] = -1
+    saved[1] = [np.copy(array) for array in rule.envelope]
+    for _ in range(count):
+        thaw(rule, saved, rng, done)
+        while rule.done == done:
+            arguments = (rule.problem, rule.walk, rule.envelope, rule.heavy, rule.head)
+            rule.done, wanted = kernels.advance(*arguments, rng, done, done + 1)
+            if wanted >= 0:  # the trial is thrown away, its score kept
+                tier = rule.envelope.whole[tiers.PENDING_TIER]
+                slot = rule.envelope.whole[tiers.PENDING_SLOT]
+                found = rule._score(int(wanted))
+                if tier == kernels.HEAD:
+                    head_kernels.refer(rule.problem, rule.walk, rule.head, slot, found)
+                else:
+                    rule.heavy.score[slot] = found
+                    rule.heavy.score_path[slot] = rule.walk.scalars[PATH]
+                    tiers.count_block(*arguments[:4], slot // tiers.BLOCK)
+                    tiers.aim_words(rule.envelope)
+                rule.envelope.whole[tiers.PENDING_TIER] = -1
+        counts[outcome(rule.walk.vertices[done], rule.walk.signs[done])] += 1
+    thaw(rule, saved, rng, done)
+    return counts
+
+
+def assert_envelope_dominates(rule, loss):
+    """No bound below the score it bounds, no ticket short of the weight it stands for."""
+    problem, walk, theta = rule.problem, rule.walk, rule.problem.theta
+    if walk.scalars[PATH] > rule.envelope.real[tiers.NEXT_HORIZON]:
+        tiers.keep_up(problem, walk, rule.envelope, rule.heavy)
+    if len(rule.head.vertices) and walk.scalars[PATH] > rule.head.real[head_kernels.HORIZON]:
+        head_kernels.measure(problem, walk, rule.head)
+    alpha = scores(problem, walk, loss)
+    room = 1e-9 * (1.0 + np.abs(alpha).max())
+    log_weight = np.logaddexp(theta * alpha, -theta * alpha)
+    path, length = walk.scalars[PATH], np.linalg.norm(margins(problem, walk)) * (1 + 1e-9)
+    listed = np.zeros(len(alpha), bool)
+    for slot, vertex in enumerate(rule.heavy.vertices):
+        low, high = tiers.heavy_interval.py_func(rule.heavy, slot, path, length)
+        assert low - room <= alpha[vertex] <= high + room
+        covered = np.log(rule.heavy.tickets[slot]) + rule.envelope.real[tiers.LOG_UNIT]
+        assert covered >= log_weight[vertex] - 1e-9
+        listed[vertex] = True
+    for slot, vertex in enumerate(rule.head.vertices):
+        low, high = head_kernels.head_interval.py_func(rule.head, slot, path)
+        assert low - room <= alpha[vertex] <= high + room
+        covered = np.log(rule.head.tickets[slot]) + rule.head.real[head_kernels.HEAD_UNIT]
+        assert covered >= log_weight[vertex] - 1e-9
+        listed[vertex] = True
+    light = rule.envelope.whole[tiers.LIGHT_SHIFT] * np.log(2) + rule.envelope.real[tiers.LOG_UNIT]
+    assert np.all(light >= log_weight[~listed] - 1e-9)
+    assert rule.heavy.block_tickets.sum() == rule.envelope.whole[tiers.HEAVY_TICKETS]
+    assert rule.heavy.tickets.sum() == rule.envelope.whole[tiers.HEAVY_TICKETS]
+    assert rule.head.tickets.sum() == rule.head.whole[head_kernels.HEAD_TICKETS]
+
+
+@st.composite
+def matrices(draw):
+    """Small matrices of every odd kind: empty rows and columns, repeats, one huge column."""
+    rows, columns = draw(st.integers(1, 60)), draw(st.integers(1, 100))
+    rng = seeded(draw(st.integers(0, 2**32 - 1)))
+    X = rng.uniform(-1, 1, (rows, columns)) * (rng.random((rows, columns)) < draw(
+        st.sampled_from([0.02, 0.2, 0.9])
+    ))
+    if draw(st.booleans()):
+        X = np.sign(X) * 0.5  # repeated values
+    if draw(st.booleans()):
+        X = (X != 0).astype(float)  # held without values
+    if draw(st.booleans()):
+        X[:, draw(st.integers(0, columns - 1))] = 1.0  # one huge column
+    if draw(st.booleans()):
+        X[draw(st.integers(0, rows - 1))] = 0.0
+        X[:, draw(st.integers(0, columns - 1))] = 0.0
+    return X
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    X=matrices(),
+    name=st.sampled_from(sorted(LOSSES)),
+    theta=st.sampled_from([1e-5, 1e-2, 0.3, 3.0, 50.0]),
+    radius=st.sampled_from([0.1, 5.0, 100.0]),
+    step=st.sampled_from([0.0, 0.05, 0.9]),
+    seed=st.integers(0, 1000),
+)
+def test_envelope_is_never_below_the_target(X, name, theta, radius, step, seed):
+    loss, rng = LOSSES[name], seeded(seed)
+    y = labels_for(loss, rng, len(X))
+    problem = make_problem(X, y, loss, theta=theta, radius=radius, step=step)
+    rule = LazyDraw(problem, make_walk(problem, 300), rng, 1)
+    for until in (0, 1, 2, 3, 5, 10, 40, 300):
+        rule.advance(until)
+        assert_envelope_dominates(rule, loss)
+
+
+@pytest.mark.parametrize("theta", [0.01, 0.3])
+def test_cuts_and_threads_do_not_show(theta):
+    def run(cuts, threads):
+        rule = started(LOSSES["logistic"], theta, rounds=2000)
+        rule.threads = threads
+        rule.envelope.whole[tiers.LONG_COLUMN] = 40
+        for until in cuts:
+            rule.advance(until)
+        return rule.walk.vertices, rule.walk.signs, rule.walk.margins
+
+    whole = run([2000], 1)
+    for other in (run([1, 2, 50, 51, 1999, 2000], 1), run([2000], 2)):
+        for a, b in zip(whole, other, strict=True):
+            assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("step", [0.0, 0.3])
+def test_margins_and_weights_after_400_000_rounds(step):
+    loss = LOSSES["logistic"]
+    rule = started(loss, 0.1, rounds=400_000, step=step)
+    rule.advance(400_000)
+    problem, walk = rule.problem, rule.walk
+    solution = solver._solution(problem, walk, len(problem.indptr) - 1, False)
+    t = np.arange(1, 400_001)
+    if step:
+        share = step * (1 - step) ** np.minimum(400_000.0 - t, 2000.0)
+        share[t < 398_000] = 0.0
+    else:
+        share = 2.0 * (t + 1) / (400_001.0 * 400_002.0)
+    plain = np.zeros(len(problem.indptr) - 1)
+    np.add.at(plain, walk.vertices, -problem.radius * share * walk.signs)
+    assert np.allclose(solution.weights.toarray()[0], plain, rtol=1e-9, atol=1e-12)
+    X = sp.csc_array(
+        (problem.values, problem.indices, problem.indptr), shape=(len(problem.labels), len(plain))
+    )
+    assert np.allclose(margins(problem, walk)[:, 0], X @ plain, rtol=1e-7, atol=1e-9)
+    assert np.abs(plain).sum() <= problem.radius * (1 + 1e-9)
