@@ -64,12 +64,12 @@ def test_what_is_spent_is_the_budget(
 
 
 @pytest.mark.parametrize("neighboring", RELATIONS)
-def test_theta_leaves_room_for_rounded_scores(neighboring: Neighboring) -> None:
+def test_theta_leaves_room_for_rounded_weights(neighboring: Neighboring) -> None:
     bare = {"add_remove": 2.0, "replace_one": 4.0}[neighboring]
     theta = calibrate(1.0, 1e-6, 400, 3.0, neighboring, 0.5)
-    # Scores off by 4.9e-10 of the bound still fit, ten times as much does not.
-    for tau, fits in ((4.9e-10, True), (4.9e-9, False)):
-        eps0 = bare * theta * 3.0 * 0.5 * (1.0 + 2.0 * tau)
+    # A range larger by 0.98e-7 still fits, ten times as much does not.
+    for more, fits in ((0.98e-7, True), (9.8e-7, False)):
+        eps0 = bare * theta * 3.0 * 0.5 * (1.0 + more)
         assert (delta_of(400 * eps0**2 / 8.0, 1.0) <= 1e-6) is fits
 
 
@@ -88,7 +88,7 @@ def test_neighbours_stay_within_the_charged_range(neighboring: Neighboring) -> N
         ratio = log_law(theta, alpha + change.sum(axis=0)) - log_law(theta, alpha)
         widest = max(widest, float(np.ptp(ratio)))
     assert widest <= event.epsilon
-    assert widest >= event.epsilon * (1.0 - 1e-8)
+    assert widest >= event.epsilon * (1.0 - 2e-7)
 
 
 @pytest.mark.parametrize("neighboring", RELATIONS)
@@ -97,7 +97,7 @@ def test_event_composes_with_others(neighboring: Neighboring) -> None:
     eps0 = {"add_remove": 0.02, "replace_one": 0.04}[neighboring]
     assert isinstance(event, Repeated)
     assert event.count == 100
-    assert rho(event) == pytest.approx(100 * eps0**2 / 8.0, rel=3e-9)
+    assert rho(event) == pytest.approx(100 * eps0**2 / 8.0, rel=3e-7)
     together = epsilon_of(rho(Composed((event, PureDP(0.1)))), 1e-6)
     assert together > spent(0.01, 1e-6, 100, 2.0, neighboring, 0.5)
 

@@ -1,7 +1,9 @@
 """The one form in which the engine holds a data matrix."""
 
+import contextlib
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,14 +13,16 @@ from numpy.typing import NDArray
 from dplasso import threads
 from dplasso.kernels import columns as kernels
 
+MOST_ROWS = 1 << 27  # what a column's score, a sum of whole numbers, has room for
+
 
 @dataclass(frozen=True)
 class ColumnMatrix:
     """A column-compressed matrix, checked and clipped.
 
     Rows of every column are distinct and in order, entries are finite and of size at most
-    ``x_bound``. ``values`` is None where every stored entry is 1. Where the given matrix already
-    has this form its arrays are used as they are, without a copy, and are never written to.
+    ``x_bound``; row numbers take 32 bits. ``values`` is None where every stored entry is 1. Arrays
+    of the given matrix that already have this form are used without a copy, and never written to.
 
     >>> import scipy.sparse as sp
     >>> matrix = ColumnMatrix.of(sp.csr_array([[1.0, 0.0], [1.0, 3.0]]), x_bound=2.0)
@@ -35,37 +39,38 @@ class ColumnMatrix:
     @classmethod
     def of(cls, X: Any, x_bound: float = 1.0) -> "ColumnMatrix":
         """Check ``X`` (sparse in any format, or dense), clip it to ``x_bound`` and hold it."""
+        x_bound = _positive_bound(x_bound)
         if isinstance(X, ColumnMatrix):
             if X.x_bound > x_bound:
                 raise ValueError(
                     "X was clipped to a larger x_bound; build its ColumnMatrix with this one"
                 )
             return X
-        if not (isinstance(x_bound, int | float) and 0 < x_bound < math.inf):
-            raise ValueError(
-                f"x_bound must be a positive finite number, got {x_bound!r}; "
-                "give the public bound that entries are clipped to"
-            )
         compressed, ours = _compressed(X)
-        indptr, indices, values = compressed.indptr, compressed.indices, compressed.data
         rows, columns = compressed.shape
-        _check_shape(rows, columns, indptr, indices, values)
-        found = _inspect(indptr, indices, values, rows, x_bound)
+        _check_shape(compressed)
+        values = _float_values(compressed)
+        ours = ours or values is not compressed.data
+        found = _inspect(compressed, values, x_bound)
         if found & kernels.BAD_ROW:
             raise ValueError("X has row indices outside its shape; rebuild the sparse matrix")
         if found & kernels.NOT_FINITE:
             raise ValueError("X holds NaN or infinity; impute or remove those entries first")
         if found & kernels.UNORDERED:
-            merged = compressed if ours else compressed.copy()
-            merged.has_canonical_format = False
-            merged.sum_duplicates()
-            indptr, indices, values, ours = merged.indptr, merged.indices, merged.data, True
-            found = _inspect(indptr, indices, values, rows, x_bound)
+            compressed, values, ours = _merged(compressed), None, True
+            values = _float_values(compressed)
+            found = _inspect(compressed, values, x_bound)
         if not found & kernels.NOT_ONE and x_bound >= 1:
             values = None
+        elif values is None:
+            values = np.full(compressed.nnz, _bound_as(np.float32, x_bound))
         elif found & kernels.OUT_OF_BOUND:
-            values = np.clip(values, -x_bound, x_bound, out=values if ours else None)
-        return cls(indptr, indices, values, (rows, columns), float(x_bound))
+            limit = _bound_as(values.dtype, x_bound)
+            values = np.clip(values, -limit, limit, out=values if ours else None)
+        indices = compressed.indices.astype(np.int32, copy=False)
+        small = compressed.indptr[-1] <= np.iinfo(np.int32).max
+        indptr = compressed.indptr.astype(np.int32 if small else np.int64, copy=False)
+        return cls(indptr, indices, values, (rows, columns), x_bound)
 
     @property
     def entries(self) -> int:
@@ -80,49 +85,88 @@ class ColumnMatrix:
         return product
 
 
+def _positive_bound(x_bound: Any) -> float:
+    kind = isinstance(x_bound, Real) and not isinstance(x_bound, bool | np.bool_)
+    with contextlib.suppress(OverflowError):
+        if kind and 0 < float(x_bound) < math.inf:
+            return float(x_bound)
+    raise ValueError(
+        f"x_bound must be a positive finite number, got {x_bound!r}; "
+        "give the public bound that entries are clipped to"
+    )
+
+
+def _bound_as(kind: Any, x_bound: float) -> Any:
+    """The largest number of a precision that is not above the bound."""
+    near = np.dtype(kind).type(x_bound)
+    return np.nextafter(near, near.dtype.type(0)) if float(near) > x_bound else near
+
+
 def _compressed(X: Any) -> tuple[Any, bool]:
-    """``X`` as a csc_array with float or one-byte entries, and whether its arrays are ours."""
-    if sp.issparse(X):
-        if X.ndim != 2:
-            raise ValueError(f"X must have two dimensions, got {X.ndim}; reshape it first")
-        compressed, ours = sp.csc_array(X), X.format != "csc"
-    else:
-        dense = np.asarray(X)
-        if dense.ndim != 2:
-            raise ValueError(f"X must have two dimensions, got {dense.ndim}; reshape it first")
-        if dense.dtype.kind not in "fiub":
-            raise ValueError(f"X must hold real numbers, got {dense.dtype}; encode it first")
-        compressed, ours = sp.csc_array(dense), True
-    kind = compressed.dtype
-    if kind.kind not in "fiub":
-        raise ValueError(f"X must hold real numbers, got {kind}; encode it first")
-    if kind not in (np.float32, np.float64):
-        # Small integers are exact in single precision.
-        wanted = np.float32 if kind.itemsize <= 2 else np.float64
-        compressed, ours = compressed.astype(wanted), True
-    return compressed, ours
+    """``X`` as a csc_array of real numbers, and whether its arrays are ours to write to."""
+    if not sp.issparse(X):
+        X = np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, got {X.ndim}; reshape it first")
+    if X.dtype.kind not in "fiub":
+        raise ValueError(f"X must hold real numbers, got {X.dtype}; encode it first")
+    if not sp.issparse(X):
+        # scipy has no half precision; single holds it exactly.
+        return sp.csc_array(X.astype(np.float32) if X.dtype == np.float16 else X), True
+    try:
+        if X.format in ("csr", "bsr"):
+            X.check_format(full_check=True)  # the conversion itself trusts what it reads
+        sound = X.format != "coo" or all(
+            len(places) == 0 or (places.min() >= 0 and places.max() < size)
+            for places, size in zip(X.coords, X.shape, strict=True)
+        )
+        compressed = sp.csc_array(X) if sound else None
+    except (ValueError, IndexError):
+        compressed = None
+    if compressed is None:
+        raise ValueError("X has row or column numbers that do not fit its shape; rebuild it")
+    return compressed, X.format != "csc"
 
 
-def _check_shape(
-    rows: int, columns: int, indptr: NDArray[Any], indices: NDArray[Any], values: NDArray[Any]
-) -> None:
+def _check_shape(compressed: Any) -> None:
+    rows, columns = compressed.shape
+    indptr = compressed.indptr
     if rows < 1 or columns < 1:
         raise ValueError("X is empty; it needs at least one row and one column")
+    if rows > MOST_ROWS:
+        raise ValueError(f"X has more than {MOST_ROWS:,} rows; split it and fit the parts")
     sound = len(indptr) == columns + 1 and indptr[0] == 0 and np.all(indptr[1:] >= indptr[:-1])
-    if not (sound and indptr[-1] <= min(len(indices), len(values))):
+    if not (sound and indptr[-1] <= min(len(compressed.indices), len(compressed.data))):
         raise ValueError("X has column pointers that do not fit its entries; rebuild it")
 
 
-def _inspect(
-    indptr: NDArray[Any],
-    indices: NDArray[Any],
-    values: NDArray[Any] | None,
-    rows: int,
-    x_bound: float,
-) -> int:
+def _float_values(compressed: Any) -> NDArray[Any] | None:
+    """Entries in single or double precision; None for whole numbers that are all 1."""
+    data = compressed.data
+    if data.dtype in (np.float32, np.float64):
+        values: NDArray[Any] = data
+        return values
+    if data.dtype.kind in "iub" and np.all(data == 1):
+        return None
+    # Small whole numbers and half precision are exact in single precision.
+    converted: NDArray[Any] = data.astype(np.float32 if data.dtype.itemsize <= 2 else np.float64)
+    return converted
+
+
+def _merged(compressed: Any) -> Any:
+    """A copy with the rows of every column in order and repeated entries added up."""
+    wide = np.float64 if compressed.dtype.kind in "iub" else compressed.dtype
+    merged = compressed.astype(wide, copy=True)
+    merged.has_canonical_format = False
+    merged.sum_duplicates()
+    return merged
+
+
+def _inspect(compressed: Any, values: NDArray[Any] | None, x_bound: float) -> int:
+    indptr, rows = compressed.indptr, compressed.shape[0]
     found = 0
     calls = [
-        (indptr, indices, values, rows, float(x_bound), first, last)
+        (indptr, compressed.indices, values, rows, float(x_bound), first, last)
         for first, last in threads.balanced_runs(indptr, threads.available())
     ]
     for part in threads.run(kernels.inspect, calls):

@@ -75,7 +75,7 @@ def _compiled_entry(values, position):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def exponential(x: float) -> float:
-    """e^x to within 4 ulp for |x| <= 708, by Cody-Waite reduction and a Taylor polynomial."""
+    """e^x to within 1e-14 of itself for |x| <= 708: Cody-Waite reduction, Taylor polynomial."""
     shifted = x * _LOG2E + _ROUND
     n = shifted - _ROUND
     r = (x - n * _LN2_HIGH) - n * _LN2_LOW

@@ -20,7 +20,7 @@ from dplasso.kernels.trials import settle, tickets_for
 
 # A group is counted so that its heaviest vertex has at most 2^28 tickets. Four times that still fit
 # in four bytes; a vertex that outgrows them has its group counted again, in a larger unit.
-TOP_BITS, ROOM_BITS, TICKET_BITS = 26, 29, 30
+TOP_BITS, ROOM_BITS = 26, 29
 
 
 class Groups(NamedTuple):
@@ -107,7 +107,7 @@ def draw(problem: Problem, walk: Walk, held: Held, groups: Groups, rng):  # type
     theta, shift = problem.theta * grain_size(problem), groups.shift
     while True:
         walk.counters[PROPOSALS] += 1
-        group, ticket = draw_cell(rng, groups.sums, groups.exponents, TICKET_BITS + shift)
+        group, ticket = draw_cell(rng, groups.sums, groups.exponents)
         if ticket >= 0:
             vertex, ticket = owner(groups.tickets, group << shift, ticket)
             log_unit = groups.exponents[group] * LN2

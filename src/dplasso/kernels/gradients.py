@@ -41,7 +41,7 @@ def row_gradients(problem: Problem, walk: Walk, gradients, first, last):  # type
     if problem.loss == SOFTMAX:
         _softmax_gradients(problem, walk.margins, scale, grains, gradients, first, last)
         return
-    # Slices, because loops over them need no check of an index's sign and vectorise.
+    # Slices, because indices into them start at 0: no check of a sign keeps loops from vectorising.
     margins, labels = walk.margins[first:last], problem.labels[first:last]
     out = gradients[first:last]
     if problem.loss == LOGISTIC:

@@ -22,6 +22,7 @@ from numba import njit
 from dplasso.kernels.arithmetic import LN2, entry
 from dplasso.kernels.envelope import SLACK, margin_length
 from dplasso.kernels.problem import PATH, REFRESHES, SCALE, Problem, Walk
+from dplasso.kernels.steps import PAD, UP
 from dplasso.kernels.trials import tickets_for
 
 REFERENCES = 2
@@ -143,11 +144,10 @@ def follow(problem: Problem, walk: Walk, head: Head, slot, eta, change, added): 
     ``change`` is the weight's and ``added`` the length it added to the margins.
     """
     real = head.real
-    real[REST_PATH] += eta * real[REST_LENGTH]
-    real[REST_LENGTH] *= 1.0 - eta
+    outside = added if slot < 0 else 0.0
+    real[REST_PATH] = (real[REST_PATH] + (eta * real[REST_LENGTH] + outside) * PAD) * UP
+    real[REST_LENGTH] = ((1.0 - eta) * real[REST_LENGTH] + outside) * UP
     if slot < 0:
-        real[REST_PATH] += added
-        real[REST_LENGTH] += added
         return
     if head.row[slot] < 0:
         _activate(problem, head, slot)
@@ -167,12 +167,13 @@ def _activate(problem: Problem, head: Head, slot):  # type: ignore[no-untyped-de
         head.scratch,
     )
     column = head.vertices[slot]
-    for p in range(indptr[column], indptr[column + 1]):
+    for p in range(np.uint64(indptr[column]), np.uint64(indptr[column + 1])):
         scratch[np.uint64(indices[p])] = entry(values, p)
     for other in range(head.vertices.size):
         inner = 0.0
         inner_abs = 0.0
-        for p in range(indptr[head.vertices[other]], indptr[head.vertices[other] + 1]):
+        first, last = indptr[head.vertices[other]], indptr[head.vertices[other] + 1]
+        for p in range(np.uint64(first), np.uint64(last)):
             product = scratch[np.uint64(indices[p])] * entry(values, p)
             inner += product
             inner_abs += abs(product)

@@ -13,7 +13,6 @@ without following pointers.
 
 from typing import Any, NamedTuple
 
-import numpy as np
 from numba import njit
 
 from dplasso.kernels.problem import PROPOSALS, PUSHES, Problem, Walk

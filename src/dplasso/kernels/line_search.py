@@ -20,21 +20,25 @@ def search_step(problem: Problem, walk: Walk, vertex, sign):  # type: ignore[no-
     for p in range(problem.indptr[column], problem.indptr[column + 1]):
         place = np.int64(problem.indices[p]) * problem.classes + label
         towards[place] -= sign * problem.radius * entry(problem.values, p)
+    slope, _ = _derivatives(problem, walk, towards, LONGEST)
+    if slope <= 0.0:
+        return LONGEST
+    slope, bend = _derivatives(problem, walk, towards, 0.0)
+    if slope >= 0.0:
+        return 0.0
     low, high, eta = 0.0, LONGEST, 0.0
     for _ in range(ITERATIONS):
+        following = eta - slope / bend if bend > 0.0 else low
+        if not low < following < high:
+            following = 0.5 * (low + high)
+        if abs(following - eta) <= 1e-15 + 1e-13 * eta:
+            break
+        eta = following
         slope, bend = _derivatives(problem, walk, towards, eta)
         if slope > 0.0:
             high = eta
         else:
             low = eta
-        following = eta - slope / bend if bend > 0.0 else high
-        if not low < following < high:
-            # The minimum may lie at either end; inside, Newton has left the bracket.
-            following = high if following >= high == LONGEST else 0.5 * (low + high)
-            following = low if slope > 0.0 and high == 0.0 else following
-        if abs(following - eta) <= 1e-13:
-            return following
-        eta = following
     return eta
 
 

@@ -1,10 +1,10 @@
 """Drawing one ticket of many cells whose tickets are worth different powers of two.
 
-A cell is a group of vertices. Its tickets (see ``trials.py``) are worth ``2^exponent`` each, with an
-exponent of the cell's own, so that no weight is ever too large or too small for a whole number and
-no cell has to be counted again because another one grew. The draw is exact: cells are compared in a
-common unit, every part of a common ticket is given to its cell, and what the cell does not own of
-its last common ticket makes the trial void.
+A cell is a group of vertices. Its tickets (see ``trials.py``) are worth ``2^exponent`` each. The
+exponent is the cell's own, so that no weight is ever too large or too small for a whole number, and
+no cell has to be counted again because another one grew. The draw is exact: cells are compared in
+common tickets, each cell is given as many as hold its own, and where the last of them holds more
+than is the cell's the trial is void.
 """
 
 import numpy as np
@@ -45,34 +45,49 @@ def uniform_below(rng, number):  # type: ignore[no-untyped-def]
     return drawn
 
 
+@njit(inline="always")
+def _common(tickets, shift):  # type: ignore[no-untyped-def]
+    """Common tickets that hold a cell's own, ``2^shift`` of which make a common one."""
+    return (tickets >> min(shift, 63)) + 1 if shift > 0 else tickets << min(-shift, 62)
+
+
+@njit(inline="always")
+def _common_unit(tickets, exponents):  # type: ignore[no-untyped-def]
+    """Exponent of common tickets, such that all cells together have about 2^52 of them at most."""
+    largest = np.int64(-(1 << 62))
+    for cell in range(tickets.size):
+        largest = max(largest, exponents[cell] if tickets[cell] > 0 else largest)
+    peak = np.int64(0)
+    for cell in range(tickets.size):
+        peak = max(peak, tickets[cell] >> min(max(largest - exponents[cell], 0), 63))
+    return largest + bits_for(peak + 1) + bits_for(tickets.size) - 52
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def draw_cell(rng, tickets, exponents, most):  # type: ignore[no-untyped-def]
+def draw_cell(rng, tickets, exponents):  # type: ignore[no-untyped-def]
     """A cell, and which of its tickets; that is -1 where the trial is void.
 
-    No cell may have more than ``2^most`` tickets, ``most`` itself at most 52. The cell of largest
-    exponent should have most of its tickets or nearly: common units are cut to its measure.
+    No cell may have more than 2^52 tickets, and some cell must have any.
     """
-    largest = exponents[0]
-    for cell in range(1, exponents.size):
-        largest = max(largest, exponents[cell])
-    unit = largest + max(bits_for(exponents.size) + most - 52, 0)
+    unit = _common_unit(tickets, exponents)
     total = np.int64(0)
     for cell in range(tickets.size):
-        total += (tickets[cell] >> min(unit - exponents[cell], 63)) + 1
+        total += _common(tickets[cell], unit - exponents[cell])
     ticket = uniform_below(rng, total)
     cell = 0
     while True:
-        shift = unit - exponents[cell]
-        held = (tickets[cell] >> min(shift, 63)) + 1
+        held = _common(tickets[cell], unit - exponents[cell])
         if ticket < held:
-            return cell, _refine(rng, ticket, shift, tickets[cell])
+            return cell, _refine(rng, ticket, unit - exponents[cell], tickets[cell])
         ticket -= held
         cell += 1
 
 
 @njit(inline="always")
 def _refine(rng, ticket, shift, held):  # type: ignore[no-untyped-def]
-    """Which of ``2^shift`` times finer tickets a uniform ticket is; -1 beyond the ``held`` first."""
+    """Which of its cell's tickets a common ticket stands for; -1 beyond those ``held``."""
+    if shift <= 0:
+        return ticket >> -shift
     while shift > 0:
         bits = min(shift, 53)
         shift -= bits

@@ -7,8 +7,8 @@ iteration not the Frank-Wolfe iteration it claims to be (for the squared loss th
 carried along exactly, for others it cannot). It is still private: a row's term in a score depends
 on nothing but the row itself and the vertices released so far, and is bounded like a fresh one.
 
-Scores are whole numbers of grains: what a row has pushed into one is at any time exactly its rounded
-term, however many pushes it took.
+Scores are whole numbers of grains: what a row has pushed into one is at any time exactly the row's
+rounded term, however many pushes it took.
 """
 
 from typing import Any, NamedTuple
@@ -59,7 +59,7 @@ def _push_row(by_rows, listing, scores, classes, label, row, old, new, touched, 
     """Push the change of one gradient into the scores of the row's columns."""
     starts, columns, values = by_rows
     flags, listed = listing
-    start, stop = np.int64(starts[row]), np.int64(starts[row + 1])
+    start, stop = starts[row], starts[row + 1]
     for first in range(start, stop, LANE):
         length = min(LANE, stop - first)
         for k in range(length):

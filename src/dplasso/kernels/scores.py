@@ -36,7 +36,10 @@ def class_probability(margins, scale, row, classes, label):  # type: ignore[no-u
 
 @njit(inline="always")
 def _row_gradients(problem, margins, scale, start, length, label, buffer):  # type: ignore[no-untyped-def]
-    """Fill ``buffer[:length]`` with the row gradients met by the entries from ``start`` on."""
+    """Fill ``buffer[:length]`` with the row gradients met by the entries from ``start`` on.
+
+    Positions are unsigned: signed ones are checked for wraparound, at half again the time.
+    """
     indices, labels = problem.indices, problem.labels
     if problem.loss == LOGISTIC:
         for k in range(length):
@@ -65,11 +68,12 @@ def grains(problem: Problem, margins, scale, start, stop, label, buffer):  # typ
     values = problem.values
     per_bound = 1.0 / (GRAIN * problem.x_bound * problem.gradient_bound)
     total = np.int64(0)
-    for first in range(start, stop, LANE):
-        length = min(LANE, stop - first)
+    for begin in range(start, stop, LANE):
+        first = np.uint64(begin)
+        length = np.uint64(min(LANE, stop - begin))
         _row_gradients(problem, margins, scale, first, length, label, buffer)
         for k in range(length):
-            total += nearest_integer(buffer[k] * entry(values, first + k) * per_bound)
+            total += nearest_integer(buffer[k] * per_bound * entry(values, first + k))
     return total
 
 

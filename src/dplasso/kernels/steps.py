@@ -11,6 +11,7 @@ from dplasso.kernels.problem import NORM2, PATH, SCALE, Problem, Walk
 # Below this the common factor of the margins is multiplied out (constant steps only get there).
 SMALLEST_SCALE = 1e-100
 PAD = 1.0 + 1e-9  # on lengths, against rounding: they may only be overestimated
+UP = 1.0 + 4e-16  # the same for one sum of two
 
 
 @njit(inline="always")
@@ -43,7 +44,8 @@ def move(matrix, classes, radius, margins, scalars, vertex, sign, eta):  # type:
     dot = 0.0
     square = 0.0
     start, stop = np.int64(indptr[column]), np.int64(indptr[column + 1])
-    for p in range(start, stop):
+    # Unsigned positions: signed ones are checked for wraparound, which costs as much as the work.
+    for p in range(np.uint64(start), np.uint64(stop)):
         x = entry(values, p)
         place = np.uint64(indices[p]) if classes == 1 else np.uint64(indices[p] * classes + label)
         old = margins[place]
@@ -57,7 +59,7 @@ def move(matrix, classes, radius, margins, scalars, vertex, sign, eta):  # type:
     reach = math.sqrt(norm2) + abs(change) * math.sqrt(square)
     error = (stop - start + 16) * 2.3e-16 * reach * reach
     moved2 = eta * eta * norm2 - 2.0 * eta * change * dot + change * change * square
-    scalars[PATH] += math.sqrt(max(moved2, 0.0) + error)
+    scalars[PATH] = (scalars[PATH] + math.sqrt(max(moved2, 0.0) + error)) * UP
     scalars[NORM2] = error + max(
         keep * keep * norm2 + 2.0 * keep * change * dot + change * change * square, 0.0
     )
@@ -87,7 +89,7 @@ def replay(problem: Problem, walk: Walk, margins):  # type: ignore[no-untyped-de
         column, label = split(classes, vertices[t - 1])
         scale *= 1.0 - eta
         added = -signs[t - 1] * eta * radius / scale
-        for p in range(indptr[column], indptr[column + 1]):
+        for p in range(np.uint64(indptr[column]), np.uint64(indptr[column + 1])):
             x = entry(values, p)
             if classes == 1:
                 margins[np.uint64(indices[p])] += added * x

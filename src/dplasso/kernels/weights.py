@@ -8,22 +8,32 @@ from dplasso.kernels.steps import step_size
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def weights_of(problem: Problem, walk: Walk, keys, sums):  # type: ignore[no-untyped-def]
-    """Add up, vertex by vertex, what is left of every step at the end.
+def weights_of(problem: Problem, walk: Walk, bits):  # type: ignore[no-untyped-def]
+    """Distinct vertices in no order, and what is left of their steps at the end, added up.
 
-    ``keys`` (filled with -1) and ``sums`` are a hash table of a power-of-two size, at least twice
-    the number of distinct vertices. The walk goes backwards: the product of the later shrinks can
-    then underflow to 0 but nothing can overflow.
+    A hash table of 2^bits places, at least twice the number of distinct vertices, finds a vertex
+    again. The walk goes backwards: the product of the later shrinks can then underflow to 0 but
+    nothing can overflow.
     """
     vertices, signs, steps = walk.vertices, walk.signs, walk.steps
-    mask = keys.size - 1
+    step, radius = problem.step, problem.radius
+    table = np.full(1 << bits, -1, np.int64)
+    mask = (np.int64(1) << bits) - 1
+    found = np.empty(1 << (bits - 1), np.int64)
+    sums = np.empty(1 << (bits - 1))
+    count = 0
     left = 1.0
     for t in range(vertices.size, 0, -1):
-        eta = steps[t - 1] if steps.size else step_size(problem.step, t)
+        eta = steps[t - 1] if steps.size else step_size(step, t)
         vertex = vertices[t - 1]
-        place = (vertex * np.int64(0x9E3779B97F4A7C1) >> 17) & mask
-        while keys[place] != vertex and keys[place] >= 0:
+        place = ((vertex * np.int64(0x9E3779B97F4A7C1)) >> 17) & mask
+        while table[place] >= 0 and found[table[place]] != vertex:
             place = (place + 1) & mask
-        keys[place] = vertex
-        sums[place] -= signs[t - 1] * eta * problem.radius * left
+        if table[place] < 0:
+            table[place] = count
+            found[count] = vertex
+            sums[count] = 0.0
+            count += 1
+        sums[table[place]] -= signs[t - 1] * eta * radius * left
         left *= 1.0 - eta
+    return found[:count], sums[:count]

@@ -53,11 +53,14 @@ class _SystemChaCha(ChaCha):  # type: ignore[misc]  # randomgen is untyped
         return _SystemChaCha, ()
 
 
-def random_bits(seed: int | np.random.Generator | RandomBits | None = None) -> RandomBits:
+def random_bits(
+    seed: int | np.random.Generator | RandomBits | None = None, name: str = "seed"
+) -> RandomBits:
     """Secure random bits by default, reproducible ones for a seed or a generator of the caller's.
 
     Seeded streams are the same on every run and are left alone by a fork: the child repeats the
     parent's draws, as a seed promises. That is one more reason why they protect nothing.
+    ``name`` is what an error calls the parameter.
     """
     if seed is None:
         return RandomBits(np.random.Generator(_SystemChaCha()), secure=True)
@@ -68,7 +71,7 @@ def random_bits(seed: int | np.random.Generator | RandomBits | None = None) -> R
     if isinstance(seed, Integral) and not isinstance(seed, bool) and seed >= 0:
         return RandomBits(np.random.Generator(_seeded(int(seed))), secure=False)
     raise ValueError(
-        f"seed must be a non-negative integer or a numpy Generator, got {seed!r} "
+        f"{name} must be a non-negative integer or a numpy Generator, got {seed!r} "
         f"({type(seed).__name__}): pass None for secure random bits."
     )
 

@@ -15,10 +15,11 @@ Formal guarantees
   gradient_bound in either direction, twice that if it is replaced. A round is thus bounded-range
   with eps0 = 2 (or 4) * theta * x_bound * gradient_bound. The scores may depend on the outputs of
   earlier rounds: costs add in rho, which makes rounds * eps0^2 / 8, converted once.
-- Rounding: scores are sums in floating point, so that one row may move them by slightly more than
-  the bound. Scores wrong by at most tau enlarge eps0 by a factor 1 + 2 tau / (x_bound *
-  gradient_bound). A factor 1 + 1e-9 is set aside here and charged in the event, which covers tau
-  up to 5e-10 times the bound. Scores that may be further off than that are not covered.
+- Rounding: the engine's scores are sums of whole numbers, so one row moves them by no more than the
+  bound, exactly. Their weights exp(theta * s * alpha_j) are computed in double precision: the log
+  of a weight is off by at most a few units in the last place of theta * alpha_j, which n rows can
+  make n * eps0 / 2. That enlarges eps0 by a factor of at most 1 + 7e-16 n. A factor 1 + 1e-7 is set
+  aside here and charged in the event: it covers the 2^27 rows that a score has room for.
 - The draw itself is taken to follow the law above.
 """
 
@@ -31,7 +32,7 @@ from dplasso.privacy.zcdp import epsilon_of, rho, rho_of
 
 Neighboring = Literal["add_remove", "replace_one"]
 
-_ROUNDED_SCORES = 1.0 + 1e-9
+_ROUNDED_WEIGHTS = 1.0 + 1e-7
 
 
 def calibrate(
@@ -48,7 +49,7 @@ def calibrate(
 
     Formal guarantees
     -----------------
-    See the module. Adaptive rounds under `neighboring`, with the allowance for rounded scores.
+    See the module. Adaptive rounds under `neighboring`, with the allowance for rounded weights.
     """
     epsilon, delta = checks.target("epsilon", epsilon), checks.probability("delta", delta)
     rounds = checks.count("rounds", rounds, least=1)
@@ -85,7 +86,7 @@ def selection_event(
 
     Formal guarantees
     -----------------
-    See the module. The event's epsilon is eps0 with the allowance for rounded scores.
+    See the module. The event's epsilon is eps0 with the allowance for rounded weights.
     """
     theta = checks.budget("theta", theta)
     rounds = checks.count("rounds", rounds, least=1)
@@ -107,4 +108,4 @@ def _range_of_unit_theta(x_bound: float, neighboring: Neighboring, gradient_boun
             f"x_bound * gradient_bound must lie between 1e-100 and 1e100, got {row!r}: "
             "rescale the features by a public factor."
         )
-    return (2.0 if neighboring == "add_remove" else 4.0) * row * _ROUNDED_SCORES
+    return (2.0 if neighboring == "add_remove" else 4.0) * row * _ROUNDED_WEIGHTS

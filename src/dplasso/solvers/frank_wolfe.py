@@ -1,5 +1,6 @@
 """Frank-Wolfe over the L1 ball: each round releases one signed vertex and moves towards it."""
 
+import contextlib
 import math
 import time
 from collections.abc import Callable
@@ -113,6 +114,7 @@ def frank_wolfe(
     rounds = _whole("rounds", rounds)
     constant = _step(step, theta)
     rule = _rule(selection, theta)
+    bits = random_bits(generator, name="generator")
     matrix = ColumnMatrix.of(X, x_bound)
     labels = loss.encode(y)
     if len(labels) != matrix.shape[0]:
@@ -122,7 +124,7 @@ def frank_wolfe(
     threads = pool.available() if n_threads is None else _whole("n_threads", n_threads)
     problem = _problem(matrix, labels, loss, radius, theta, constant)
     walk = _walk(problem, rounds)
-    _advance(rule(problem, walk, random_bits(generator).generator, threads), rounds, progress)
+    _advance(rule(problem, walk, bits.generator, threads), rounds, progress)
     return _solution(problem, walk, matrix.shape[1], count)
 
 
@@ -178,16 +180,13 @@ def _advance(rule: Rule, rounds: int, progress: Callable[[int], None] | None) ->
 
 def _solution(problem: kernel.Problem, walk: kernel.Walk, columns: int, count: bool) -> Solution:
     rounds, classes = len(walk.vertices), problem.classes
-    size = 1 << max(2 * min(rounds, columns * classes), 2).bit_length()
-    keys, sums = np.full(size, -1, np.int64), np.zeros(size)
-    weights_of(problem, walk, keys, sums)
-    used = np.flatnonzero(keys >= 0)
+    bits = max(2 * min(rounds, columns * classes), 2).bit_length()
+    vertices, sums = weights_of(problem, walk, bits)
+    owner, column = vertices % classes, vertices // classes
     # By class, then by column: the order of a row-compressed matrix.
-    owner, column = keys[used] % classes, keys[used] // classes
-    used = np.argsort(owner * columns + column)
+    order = np.argsort(owner * columns + column)
     starts = np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=classes))))
-    values = sums[keys >= 0][used]
-    weights = sp.csr_array((values, column[used], starts), shape=(classes, columns))
+    weights = sp.csr_array((sums[order], column[order], starts), shape=(classes, columns))
     return Solution(
         weights=weights,
         columns=walk.vertices // classes,
@@ -226,8 +225,10 @@ def _step(step: float | str, theta: float) -> float:
 
 
 def _positive(name: str, value: Any, infinite: bool = False) -> float:
-    if isinstance(value, Real) and 0 < float(value) and (infinite or float(value) < math.inf):
-        return float(value)
+    if isinstance(value, Real) and not isinstance(value, bool | np.bool_):
+        with contextlib.suppress(OverflowError):
+            if 0 < float(value) < math.inf or (infinite and float(value) == math.inf):
+                return float(value)
     kind = "a positive number" if infinite else "a positive finite number"
     raise ValueError(f"{name} must be {kind}, got {value!r}")
 

@@ -43,7 +43,7 @@ class LazyDraw(Rule):
     inside a range of ``2 theta B Q``. The trials of ``kernels.lazy`` release (j, s) with exactly
     this law: every trial is decided by the envelope it was proposed from, envelopes dominate the
     weights, tickets are whole numbers and so add exactly. *Assumptions*: weights are computed with
-    relative error below 1e-9 (`calibrate` shrinks theta by that much); the time a round takes is
+    relative error below 1e-7 of a round's range (`calibrate` shrinks theta by that much); the time a round takes is
     not protected.
     """
 

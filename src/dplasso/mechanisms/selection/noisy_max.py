@@ -29,11 +29,11 @@ class NoisyMax(Rule):
     at twice the range). *Released*: one signed vertex a round. *Cost*: a round is
     ``2 theta B Q``-bounded-range (``4 theta B Q`` for replaced rows), B the bound on entries and Q
     that on row gradients, hence ``eps0^2 / 8``-zCDP, and T adaptive rounds add up. *Why*: a row
-    changes every score by at most ``B Q``, so the log-weights move inside a range of
-    ``2 theta B Q``. The draw has exactly this law: tickets are whole numbers and so add exactly,
-    and the fraction of a ticket beyond a vertex's weight makes the trial void. *Assumptions*:
-    weights are computed with relative error below 1e-9 (`calibrate` shrinks theta by that much);
-    the time a round takes is not protected.
+    changes every score by at most ``B Q``, exactly, because scores are sums of whole numbers; so
+    the log-weights move inside a range of ``2 theta B Q``. The draw has exactly this law: tickets
+    are whole numbers too, and those that a vertex has beyond its weight make a trial void.
+    *Assumptions*: weights are computed with relative error below 1e-7 of a round's range (`calibrate` shrinks theta
+    by that much); the time a round takes is not protected.
     """
 
     def __init__(

@@ -1,0 +1,96 @@
+"""Data for the benchmarks: real sets where they are at hand, generated shapes everywhere.
+
+Real sets are read from the folder named by DPLASSO_DATA, or from ../shared/data beside the
+repository: one folder a set with X.npz (scipy, row-compressed) and y.npy (-1 or +1). A set that is
+not there is left out, and the table says so.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from numba import njit
+
+ROOT = Path(__file__).resolve().parent.parent
+REAL = ("news20_rebuilt", "url_subset", "reuters21578_usa", "imdb_uni")
+
+
+def folder() -> Path:
+    return Path(os.environ.get("DPLASSO_DATA", ROOT.parent / "shared" / "data"))
+
+
+def real(name: str) -> tuple[sp.csc_array, np.ndarray] | None:
+    """A real set, column-compressed, with labels 0 and 1; None where it is not at hand."""
+    place = folder() / name
+    if not (place / "X.npz").exists():
+        return None
+    X = sp.csc_array(sp.load_npz(place / "X.npz"))
+    return X, (np.load(place / "y.npy") > 0).astype(np.float64)
+
+
+def text_like(
+    rows: int, columns: int, entries: int, *, full: int = 0, seed: int = 0
+) -> tuple[sp.csc_array, np.ndarray]:
+    """0/1 data whose columns fill by Zipf's law, in random order; ``full`` of them nearly full.
+
+    Labels follow a logistic model of 200 columns of ranks 5 to 20,000.
+    """
+    rng = np.random.default_rng(seed)
+    lengths = _zipf_lengths(rows, columns, entries, full)
+    rank = rng.permutation(columns)
+    lengths = lengths[rank]
+    indptr = np.concatenate(([0], np.cumsum(lengths)))
+    indices = np.empty(indptr[-1], np.int32)
+    _fill(indptr, indices, rows, seed)
+    place = np.empty(columns, np.int64)
+    place[rank] = np.arange(columns)
+    margins = np.zeros(rows)
+    informative = np.arange(5, min(20_000, columns))
+    for column in place[rng.choice(informative, min(200, len(informative)), replace=False)]:
+        margins[indices[indptr[column] : indptr[column + 1]]] += 3.0 * rng.normal()
+    y = rng.random(rows) < 1.0 / (1.0 + np.exp(np.median(margins) - margins))
+    if indptr[-1] < 2**31:
+        indptr = indptr.astype(np.int32)
+    X = sp.csc_array((rows, columns), dtype=np.int8)
+    X.indptr, X.indices, X.data = indptr, indices, np.ones(len(indices), np.int8)
+    return X, y.astype(np.float64)
+
+
+def _zipf_lengths(rows: int, columns: int, entries: int, full: int) -> np.ndarray:
+    """Column lengths min(0.9 rows, c / rank), at least 1, that add up to about ``entries``."""
+    rank = np.arange(1, columns + 1)
+    low, high = 1e-9 * rows, 100.0 * rows
+    for _ in range(80):
+        c = np.sqrt(low * high)
+        total = np.maximum(np.minimum(0.9 * rows, c / rank), 1.0)[full:].sum() + full * 0.97 * rows
+        low, high = (c, high) if total < entries else (low, c)
+    lengths = np.maximum(np.minimum(0.9 * rows, c / rank), 1.0).astype(np.int64)
+    lengths[:full] = int(0.97 * rows)
+    return lengths
+
+
+@njit(cache=True)
+def _fill(indptr, indices, rows, seed):  # type: ignore[no-untyped-def]
+    """Distinct random rows in order, column by column."""
+    np.random.seed(seed)
+    for column in range(indptr.size - 1):
+        start, wanted = indptr[column], indptr[column + 1] - indptr[column]
+        if 20 * wanted > rows:
+            left = wanted
+            for row in range(rows):
+                if np.random.random() * (rows - row) < left:
+                    indices[start + wanted - left] = row
+                    left -= 1
+        else:
+            kept = 0
+            while kept < wanted:
+                for k in range(kept, wanted):
+                    indices[start + k] = np.random.randint(0, rows)
+                chosen = indices[start : start + wanted]
+                chosen.sort()
+                kept = 1
+                for k in range(1, wanted):
+                    if chosen[k] != chosen[k - 1]:
+                        chosen[kept] = chosen[k]
+                        kept += 1

@@ -1,0 +1,59 @@
+"""Compile the engine's loops ahead of time: ``python -m dplasso.warm``.
+
+Compiled code is kept on disk. Running this once after an installation, or after a change of the
+kernels, spares the first fit the wait.
+"""
+
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+import dplasso
+from dplasso import kernels
+from dplasso.mechanisms.random_bits import random_bits
+
+
+def drop_stale() -> None:
+    """Remove compiled code older than any kernel.
+
+    numba's cache looks at the file a function stands in, not at those of the functions it calls.
+    """
+    folder = Path(kernels.__file__).parent
+    newest = max(source.stat().st_mtime for source in folder.glob("*.py"))
+    for compiled in (folder / "__pycache__").glob("*.nb[ic]"):
+        if compiled.stat().st_mtime < newest:
+            compiled.unlink(missing_ok=True)
+
+
+def warm() -> None:
+    """Fit a little of everything people start with: sparse, dense and 0/1 data, both laws."""
+    rng = np.random.default_rng(0)
+    X = sp.random_array((100, 5), density=0.5, rng=rng, format="csc")
+    y = rng.integers(0, 2, 100)
+    ones = X.copy()
+    ones.data = np.ones_like(ones.data)
+    for data in (X, X.astype(np.float32), ones):
+        for theta in (0.1, math.inf):
+            dplasso.frank_wolfe(
+                data,
+                y,
+                loss=dplasso.LogisticLoss(),
+                radius=1.0,
+                rounds=5,
+                theta=theta,
+                generator=random_bits(),
+            )
+
+
+def main() -> None:
+    start = time.monotonic()
+    drop_stale()
+    warm()
+    print(f"compiled loops are ready ({time.monotonic() - start:.0f} s)")
+
+
+if __name__ == "__main__":
+    main()
