@@ -42,7 +42,7 @@ def text_like(
     lengths = lengths[rank]
     indptr = np.concatenate(([0], np.cumsum(lengths)))
     indices = np.empty(indptr[-1], np.int32)
-    _fill(indptr, indices, rows, seed)
+    _fill(indptr, indices, rows, rng)
     place = np.empty(columns, np.int64)
     place[rank] = np.arange(columns)
     margins = np.zeros(rows)
@@ -71,22 +71,21 @@ def _zipf_lengths(rows: int, columns: int, entries: int, full: int) -> np.ndarra
 
 
 @njit(cache=True)
-def _fill(indptr, indices, rows, seed):  # type: ignore[no-untyped-def]
+def _fill(indptr, indices, rows, rng):  # type: ignore[no-untyped-def]
     """Distinct random rows in order, column by column."""
-    np.random.seed(seed)
     for column in range(indptr.size - 1):
         start, wanted = indptr[column], indptr[column + 1] - indptr[column]
         if 20 * wanted > rows:
             left = wanted
             for row in range(rows):
-                if np.random.random() * (rows - row) < left:
+                if rng.random() * (rows - row) < left:
                     indices[start + wanted - left] = row
                     left -= 1
         else:
             kept = 0
             while kept < wanted:
                 for k in range(kept, wanted):
-                    indices[start + k] = np.random.randint(0, rows)
+                    indices[start + k] = np.int32(rng.random() * rows)
                 chosen = indices[start : start + wanted]
                 chosen.sort()
                 kept = 1

@@ -41,7 +41,9 @@ def main() -> None:
     held = time.perf_counter() - start
     print(f"{ROWS:,} notes x {WORDS:,} words, {matrix.entries:,} entries;", end=" ")
     print(f"checked and held by columns in {held:.2f} s")
-    print(f"{ROUNDS} rounds, radius {RADIUS:g}, delta {DELTA:g}; majority on the test notes", end=" ")
+    print(
+        f"{ROUNDS} rounds, radius {RADIUS:g}, delta {DELTA:g}; majority on the test notes", end=" "
+    )
     print(f"{max(y[test].mean(), 1 - y[test].mean()):.1%}\n")
     print(f"{'epsilon':>9}{'test accuracy':>16}{'nonzeros':>11}{'training':>13}")
     loss = dplasso.LogisticLoss()

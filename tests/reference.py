@@ -85,6 +85,8 @@ def seeded(seed):
 
 
 def log_two_cosh(x):
-    return np.logaddexp(x, -x) if not isinstance(x, float) else abs(x) + math.log1p(
-        math.exp(-2 * abs(x))
+    return (
+        np.logaddexp(x, -x)
+        if not isinstance(x, float)
+        else abs(x) + math.log1p(math.exp(-2 * abs(x)))
     )

@@ -21,8 +21,9 @@ class ColumnMatrix:
     """A column-compressed matrix, checked and clipped.
 
     Rows of every column are distinct and in order, entries are finite and of size at most
-    ``x_bound``; row numbers take 32 bits. ``values`` is None where every stored entry is 1. Arrays
-    of the given matrix that already have this form are used without a copy, and never written to.
+    ``x_bound``; row numbers take 32 bits. ``values`` is None where every stored entry is 1, else
+    ``norm1`` has the 1-norm of every column, rounded up. Arrays of the given matrix that already
+    have this form are used without a copy, and never written to.
 
     >>> import scipy.sparse as sp
     >>> matrix = ColumnMatrix.of(sp.csr_array([[1.0, 0.0], [1.0, 3.0]]), x_bound=2.0)
@@ -33,6 +34,7 @@ class ColumnMatrix:
     indptr: NDArray[Any]
     indices: NDArray[Any]
     values: NDArray[Any] | None
+    norm1: NDArray[np.float32] | None
     shape: tuple[int, int]
     x_bound: float
 
@@ -70,7 +72,8 @@ class ColumnMatrix:
         indices = compressed.indices.astype(np.int32, copy=False)
         small = compressed.indptr[-1] <= np.iinfo(np.int32).max
         indptr = compressed.indptr.astype(np.int32 if small else np.int64, copy=False)
-        return cls(indptr, indices, values, (rows, columns), x_bound)
+        norm1 = None if values is None else _norms(indptr, values)
+        return cls(indptr, indices, values, norm1, (rows, columns), x_bound)
 
     @property
     def entries(self) -> int:
@@ -160,6 +163,13 @@ def _merged(compressed: Any) -> Any:
     merged.has_canonical_format = False
     merged.sum_duplicates()
     return merged
+
+
+def _norms(indptr: NDArray[Any], values: NDArray[Any]) -> NDArray[np.float32]:
+    norms = np.empty(len(indptr) - 1, np.float32)
+    runs = threads.balanced_runs(indptr, threads.available())
+    threads.run(kernels.norms1, [(indptr, values, *run, norms) for run in runs])
+    return norms
 
 
 def _inspect(compressed: Any, values: NDArray[Any] | None, x_bound: float) -> int:

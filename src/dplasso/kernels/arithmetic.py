@@ -83,7 +83,8 @@ def exponential(x: float) -> float:
         1 / 40320.0 + r * (1 / 362880.0 + r * (1 / 3628800.0 + r * (1 / 39916800.0)))
     )
     p = 1.0 + r * (
-        1.0 + r * (0.5 + r * (1 / 6.0 + r * (1 / 24.0 + r * (1 / 120.0 + r * (1 / 720.0 + r * tail)))))
+        1.0
+        + r * (0.5 + r * (1 / 6.0 + r * (1 / 24.0 + r * (1 / 120.0 + r * (1 / 720.0 + r * tail)))))
     )
     return p * _double_of_bits((_bits_of_double(shifted) + 1023) << 52)
 
@@ -105,5 +106,5 @@ def log_two_cosh(x: float) -> float:
 
 @njit(inline="always")
 def nearest_integer(x: float) -> int:
-    """The integer nearest to x, |x| < 2^51, by the same trick: it vectorises where a cast may not."""
+    """The integer nearest to x, |x| < 2^51: by the same trick, since a cast may not vectorise."""
     return _bits_of_double(x + _ROUND) - _ROUND_BITS

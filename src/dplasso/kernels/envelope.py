@@ -122,9 +122,7 @@ def keep_up(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy):  # 
     for block in range(heavy.block_tickets.size):
         if path > heavy.block_horizon[block]:
             count_block(problem, walk, envelope, heavy, block)
-        envelope.real[NEXT_HORIZON] = min(
-            envelope.real[NEXT_HORIZON], heavy.block_horizon[block]
-        )
+        envelope.real[NEXT_HORIZON] = min(envelope.real[NEXT_HORIZON], heavy.block_horizon[block])
     if not unit_fits(envelope, heavy):
         choose_unit(problem, walk, envelope, heavy)
     aim_words(envelope)

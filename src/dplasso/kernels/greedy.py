@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from dplasso.kernels.line_search import search_step
 from dplasso.kernels.problem import (
     ENTRIES,
     EVALUATIONS,
@@ -25,7 +26,6 @@ from dplasso.kernels.problem import (
     Problem,
     Walk,
 )
-from dplasso.kernels.line_search import search_step
 from dplasso.kernels.scores import LANE, score
 from dplasso.kernels.steps import SMALLEST_SCALE, move, multiply_out, split, step_size
 

@@ -66,6 +66,7 @@ from dplasso.kernels.trials import WORD, bernoulli, settle, settle_by_bounds
 LIGHT, HEAVY, HEAD = 0, 1, 2
 RING = 64  # words drawn ahead
 FAR, NEAR = 32, 16  # how far ahead a column's place, then its entries, are fetched
+FETCHED, CACHE_LINE = 128, 16  # entries fetched ahead at most, and how many come at a time
 
 
 @njit(inline="always")
@@ -95,9 +96,11 @@ def _next_ticket(matrix, classes, heavy_bits, ring, whole, rng):  # type: ignore
             prefetch(heavy_bits, column >> 3)
         column = _light_column(classes, ring, whole, NEAR)
         if column >= 0:
-            first = np.int64(indptr[column])
-            prefetch(indices, first)
-            prefetch(values, first)
+            # Short columns are most of them; longer ones the hardware then streams by itself.
+            first, last = np.int64(indptr[column]), np.int64(indptr[column + 1])
+            for p in range(first, min(last, first + FETCHED), CACHE_LINE):
+                prefetch(indices, p)
+                prefetch(values, p)
     return ticket
 
 

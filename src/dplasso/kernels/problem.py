@@ -20,12 +20,14 @@ class Problem(NamedTuple):
     """Arrays and numbers that stay as they are for a whole run.
 
     A vertex is ``column * classes + class``; with one output, the column itself.
-    ``step`` is the constant step size, or one of the codes below. ``theta`` is infinite without privacy.
+    ``step`` is the constant step size, or one of the codes above. ``theta`` is infinite without
+    privacy.
     """
 
     indptr: Any
     indices: Any
     values: Any  # None where every stored entry is 1
+    norm1: Any  # of every column, rounded up; None where it is the number of entries
     labels: Any
     loss: int
     classes: int

@@ -57,9 +57,9 @@ def _row_gradients(problem, margins, scale, start, length, label, buffer):  # ty
             buffer[k] = clip if residual > clip else residual
     else:
         for k in range(length):
-            row = np.int64(indices[start + k])
-            probability = class_probability(margins, scale, row, problem.classes, label)
-            buffer[k] = probability - (labels[row] == label)
+            at = np.int64(indices[start + k])
+            probability = class_probability(margins, scale, at, problem.classes, label)
+            buffer[k] = probability - (labels[at] == label)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

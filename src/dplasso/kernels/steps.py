@@ -29,6 +29,14 @@ def split(classes, vertex):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
+def row_place(row, classes, label):  # type: ignore[no-untyped-def]
+    """Where a row's margin of one class stands."""
+    if classes == 1:
+        return np.uint64(row)
+    return np.uint64(np.int64(row) * classes + label)
+
+
+@njit(inline="always")
 def move(matrix, classes, radius, margins, scalars, vertex, sign, eta):  # type: ignore[no-untyped-def]
     """w <- (1 - eta) w - eta radius sign e_vertex; returns the length added to w's margins.
 
@@ -41,23 +49,38 @@ def move(matrix, classes, radius, margins, scalars, vertex, sign, eta):  # type:
     change = -sign * eta * radius
     shrunk = scale * (1.0 - eta)
     added = change / shrunk
-    dot = 0.0
-    square = 0.0
-    start, stop = np.int64(indptr[column]), np.int64(indptr[column + 1])
-    # Unsigned positions: signed ones are checked for wraparound, which costs as much as the work.
-    for p in range(np.uint64(start), np.uint64(stop)):
-        x = entry(values, p)
-        place = np.uint64(indices[p]) if classes == 1 else np.uint64(indices[p] * classes + label)
-        old = margins[place]
+    start, stop = np.uint64(indptr[column]), np.uint64(indptr[column + 1])
+    # Two sums at a time: one alone would wait for itself. Positions are unsigned, since signed
+    # ones are checked for wraparound, which costs as much as the work.
+    dot = even = 0.0
+    square = even_square = 0.0
+    one = np.uint64(1)
+    p = start
+    while p + one < stop:
+        x, z = entry(values, p), entry(values, p + one)
+        here = row_place(indices[p], classes, label)
+        there = row_place(indices[p + one], classes, label)
+        old, older = margins[here], margins[there]
         dot += x * old
+        even += z * older
         square += x * x
-        margins[place] = old + added * x
+        even_square += z * z
+        margins[here] = old + added * x
+        margins[there] = older + added * z
+        p += np.uint64(2)
+    if p < stop:
+        x, here = entry(values, p), row_place(indices[p], classes, label)
+        dot += x * margins[here]
+        square += x * x
+        margins[here] += added * x
+    dot += even
+    square += even_square
     dot *= scale
     keep = 1.0 - eta
     norm2 = scalars[NORM2]
     # What rounding can have cost: the sums have as many terms as the column has entries.
     reach = math.sqrt(norm2) + abs(change) * math.sqrt(square)
-    error = (stop - start + 16) * 2.3e-16 * reach * reach
+    error = (np.int64(stop - start) + 16) * 2.3e-16 * reach * reach
     moved2 = eta * eta * norm2 - 2.0 * eta * change * dot + change * change * square
     scalars[PATH] = (scalars[PATH] + math.sqrt(max(moved2, 0.0) + error)) * UP
     scalars[NORM2] = error + max(
@@ -90,11 +113,7 @@ def replay(problem: Problem, walk: Walk, margins):  # type: ignore[no-untyped-de
         scale *= 1.0 - eta
         added = -signs[t - 1] * eta * radius / scale
         for p in range(np.uint64(indptr[column]), np.uint64(indptr[column + 1])):
-            x = entry(values, p)
-            if classes == 1:
-                margins[np.uint64(indices[p])] += added * x
-            else:
-                margins[np.uint64(indices[p] * classes + label)] += added * x
+            margins[row_place(indices[p], classes, label)] += added * entry(values, p)
         if scale < SMALLEST_SCALE:
             margins *= scale
             scale = 1.0

@@ -50,10 +50,8 @@ def settle_by_bounds(ticket, low, high, theta, log_unit):  # type: ignore[no-unt
         return 1
     nearest = max(low, 0.0) + min(high, 0.0)  # the smallest size the score can have, signed
     least = math.exp(theta * nearest - log_unit) + math.exp(-theta * nearest - log_unit)
-    if ticket + 1 <= least * (1.0 - ROOM):
-        if ticket >= math.exp(theta * high - log_unit) * (1.0 + ROOM):
-            return -1
-    return 0
+    most = math.exp(theta * high - log_unit) * (1.0 + ROOM)
+    return -1 if most <= ticket and ticket + 1 <= least * (1.0 - ROOM) else 0
 
 
 @njit(inline="always")

@@ -21,8 +21,10 @@ from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.mechanisms.selection import GREEDY, PRIVATE, Rule
 
 # Rounds between two looks at the clock; a chunk grows until it takes about this many seconds.
-FIRST_CHUNK = 4096
+FIRST_CHUNK = 512
 CHUNK_SECONDS = 0.2
+# Of theta times the largest score there can be: rounding of scores must stay small beside 1 nat.
+LARGEST_EXPONENT = 1e9
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,8 @@ def frank_wolfe(
     rounds = _whole("rounds", rounds)
     constant = _step(step, theta)
     rule = _rule(selection, theta)
+    if not isinstance(loss, Loss):
+        raise ValueError(f"loss must be a Loss such as LogisticLoss(), got {type(loss).__name__}")
     bits = random_bits(generator, name="generator")
     matrix = ColumnMatrix.of(X, x_bound)
     labels = loss.encode(y)
@@ -123,6 +127,7 @@ def frank_wolfe(
         )
     threads = pool.available() if n_threads is None else _whole("n_threads", n_threads)
     problem = _problem(matrix, labels, loss, radius, theta, constant)
+    _check_range(problem)
     walk = _walk(problem, rounds)
     _advance(rule(problem, walk, bits.generator, threads), rounds, progress)
     return _solution(problem, walk, matrix.shape[1], count)
@@ -140,6 +145,7 @@ def _problem(
         indptr=matrix.indptr,
         indices=matrix.indices,
         values=matrix.values,
+        norm1=matrix.norm1,
         labels=labels,
         loss=loss.code,
         classes=loss.outputs,
@@ -153,6 +159,21 @@ def _problem(
         theta=theta,
         step=step,
     )
+
+
+def _check_range(problem: kernel.Problem) -> None:
+    """Refuse what double precision cannot hold: these are orders of magnitude from any use."""
+    margin = problem.radius * problem.x_bound
+    if not 1e-100 <= margin <= 1e100:
+        raise ValueError("radius times x_bound must lie between 1e-100 and 1e100; scale the data")
+    if math.isinf(problem.theta):
+        return
+    row = problem.theta * problem.x_bound * problem.gradient_bound
+    if not (row >= 1e-100 and row * len(problem.labels) <= LARGEST_EXPONENT):
+        raise ValueError(
+            f"theta lets a row change log-weights by {row:.3g}, beyond what a draw can resolve; "
+            "take theta from calibrate(), or math.inf to select without privacy"
+        )
 
 
 def _walk(problem: kernel.Problem, rounds: int) -> kernel.Walk:
@@ -175,7 +196,7 @@ def _advance(rule: Rule, rounds: int, progress: Callable[[int], None] | None) ->
         if progress is not None:
             progress(rule.done)
         seconds = max(time.monotonic() - start, 1e-6)
-        chunk = max(1, min(2 * chunk, int((rule.done - before) * CHUNK_SECONDS / seconds)))
+        chunk = max(1, min(8 * chunk, int((rule.done - before) * CHUNK_SECONDS / seconds)))
 
 
 def _solution(problem: kernel.Problem, walk: kernel.Walk, columns: int, count: bool) -> Solution:
@@ -199,7 +220,7 @@ def _solution(problem: kernel.Problem, walk: kernel.Walk, columns: int, count: b
 
 def _rule(selection: str, theta: float) -> type[Rule]:
     rules, kind = (GREEDY, "infinite") if math.isinf(theta) else (PRIVATE, "finite")
-    if selection not in rules:
+    if not isinstance(selection, str) or selection not in rules:
         known = ", ".join(repr(name) for name in rules)
         raise ValueError(
             f"selection must be one of {known} where theta is {kind}, got {selection!r}"

@@ -5,6 +5,13 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from dplasso.kernels import envelope as tiers
+from dplasso.kernels import head as head_kernels
+from dplasso.kernels import lazy as kernels
+from dplasso.kernels.problem import PATH
+from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+from dplasso.mechanisms.selection.lazy import LazyDraw
 from reference import (
     chi_square,
     law,
@@ -16,13 +23,6 @@ from reference import (
     seeded,
     solver,
 )
-
-from dplasso.kernels import envelope as tiers
-from dplasso.kernels import head as head_kernels
-from dplasso.kernels import lazy as kernels
-from dplasso.kernels.problem import PATH
-from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
-from dplasso.mechanisms.selection.lazy import LazyDraw
 
 LOSSES = {
     "logistic": LogisticLoss(),
@@ -243,9 +243,9 @@ def matrices(draw):
     """Small matrices of every odd kind: empty rows and columns, repeats, one huge column."""
     rows, columns = draw(st.integers(1, 60)), draw(st.integers(1, 100))
     rng = seeded(draw(st.integers(0, 2**32 - 1)))
-    X = rng.uniform(-1, 1, (rows, columns)) * (rng.random((rows, columns)) < draw(
-        st.sampled_from([0.02, 0.2, 0.9])
-    ))
+    X = rng.uniform(-1, 1, (rows, columns)) * (
+        rng.random((rows, columns)) < draw(st.sampled_from([0.02, 0.2, 0.9]))
+    )
     if draw(st.booleans()):
         X = np.sign(X) * 0.5  # repeated values
     if draw(st.booleans()):

@@ -22,7 +22,7 @@ HEAD_SIZE = 256
 # Heavy vertices are scored at w = 0 until those left over could claim no more than this part of
 # the light ones' weight by their limits alone.
 UNSCORED_SHARE = 0.1
-# A column of more entries than this is evaluated by all cores: handing it out costs some 50 us.
+# More entries than this are handed to all cores, which costs some 50 us.
 LONG_COLUMN = 1 << 18
 
 Ints = NDArray[np.int64]
@@ -42,9 +42,9 @@ class LazyDraw(Rule):
     rounds add up. *Why*: a row changes every score by at most ``B Q``, so the log-weights move
     inside a range of ``2 theta B Q``. The trials of ``kernels.lazy`` release (j, s) with exactly
     this law: every trial is decided by the envelope it was proposed from, envelopes dominate the
-    weights, tickets are whole numbers and so add exactly. *Assumptions*: weights are computed with
-    relative error below 1e-7 of a round's range (`calibrate` shrinks theta by that much); the time a round takes is
-    not protected.
+    weights, tickets are whole numbers and so add exactly. *Assumptions*: weights are computed
+    with relative error below 1e-7 of a round's range (`calibrate` shrinks theta by that much);
+    the time a round takes is not protected.
     """
 
     def __init__(
@@ -86,39 +86,35 @@ class LazyDraw(Rule):
 
     def _heavy_columns(self) -> tuple[Ints, Floats, Floats]:
         """Columns that are not light, with their norms."""
-        problem = self.problem
-        indptr = problem.indptr
-        per_norm = problem.theta * problem.gradient_bound
-        shortest = math.floor(tiers.KAPPA / (per_norm * problem.x_bound))
-        if shortest >= len(problem.labels):
-            nothing = np.empty(0)
-            return np.empty(0, np.int64), nothing, nothing
-        cuts = pool.even_runs(len(indptr) - 1, self.threads)
-        lists = [np.empty(last - first, np.int64) for first, last in cuts]
-        counts = pool.run(
-            column_kernels.long_columns,
-            [(indptr, shortest, *cut, out) for cut, out in zip(cuts, lists, strict=True)],
-        )
-        columns = np.concatenate([out[:n] for out, n in zip(lists, counts, strict=True)])
-        norm1, norm2 = np.empty(len(columns)), np.empty(len(columns))
-        lengths = indptr[columns + 1] - indptr[columns]
-        if problem.values is None:
-            norm1[:] = lengths
-            norm2[:] = np.sqrt(norm1)
-        else:
+        problem, indptr = self.problem, self.problem.indptr
+        lightest = tiers.KAPPA / (problem.theta * problem.gradient_bound)
+        if problem.norm1 is not None:
+            columns = np.flatnonzero(problem.norm1 > np.float32(lightest * (1.0 - 1e-6)))
+            norm1, norm2 = problem.norm1[columns].astype(np.float64), np.empty(len(columns))
             pool.run(
-                column_kernels.norms,
+                column_kernels.norms2,
                 [
-                    (indptr, problem.values, columns[a:b], norm1[a:b], norm2[a:b])
-                    for a, b in self._shares(lengths)
+                    (indptr, problem.values, columns[a:b], norm2[a:b])
+                    for a, b in self._shares(columns)
                 ],
             )
-        heavy = per_norm * norm1 * (1.0 + 1e-9) > tiers.KAPPA
-        return columns[heavy], norm1[heavy], norm2[heavy]
+            return columns, norm1, norm2
+        runs = pool.even_runs(len(indptr) - 1, self.threads)
+        lists = [np.empty(last - first, np.int64) for first, last in runs]
+        shortest = math.floor(min(lightest, len(problem.labels)))
+        counts = pool.run(
+            column_kernels.long_columns,
+            [(indptr, shortest, *run, out) for run, out in zip(runs, lists, strict=True)],
+        )
+        columns = np.concatenate([out[:n] for out, n in zip(lists, counts, strict=True)])
+        norm1 = (indptr[columns + 1] - indptr[columns]).astype(np.float64)
+        return columns, norm1, np.sqrt(norm1)
 
-    def _shares(self, work: NDArray[Any]) -> list[tuple[int, int]]:
-        """Split a list of columns into runs of equal work, one a thread."""
-        return pool.balanced_runs(np.concatenate(([0], np.cumsum(work))), self.threads)
+    def _shares(self, columns: Ints) -> list[tuple[int, int]]:
+        """Split a list of columns into runs of equal work, one a thread where it is worth one."""
+        work = self.problem.indptr[columns + 1] - self.problem.indptr[columns]
+        starts = np.concatenate(([0], np.cumsum(work, dtype=np.int64)))
+        return pool.balanced_runs(starts, self.threads if starts[-1] > LONG_COLUMN else 1)
 
     def _dense(self, limit: Floats) -> NDArray[np.bool_]:
         """Which heavy columns go to the head: the densest few, where one score a column exists."""
@@ -132,12 +128,11 @@ class LazyDraw(Rule):
     def _origin_scores(self, vertices: Ints) -> Floats:
         """Scores at w = 0, on all cores."""
         problem, out = self.problem, np.empty(len(vertices))
-        columns = vertices // problem.classes
         pool.run(
             scores_of,
             [
                 (problem, self.walk.margins, 1.0, vertices[a:b], out[a:b])
-                for a, b in self._shares(problem.indptr[columns + 1] - problem.indptr[columns])
+                for a, b in self._shares(vertices // problem.classes)
             ],
         )
         return out
@@ -154,7 +149,7 @@ class LazyDraw(Rule):
                 for a, b in pool.even_runs(length, self.threads)
             ],
         )
-        return float(sum(parts)) * grain_size(problem)
+        return float(sum(parts) * grain_size(problem))
 
     def _make_envelope(self, heavy_bits: NDArray[np.uint8]) -> tiers.Envelope:
         problem = self.problem

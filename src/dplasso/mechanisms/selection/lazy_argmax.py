@@ -3,12 +3,15 @@
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dplasso import threads as pool
 from dplasso.kernels import greedy as kernels
-from dplasso.kernels.columns import norms
+from dplasso.kernels.columns import norms2
 from dplasso.kernels.problem import Problem, Walk
 from dplasso.mechanisms.selection.base import Rule
+
+Floats = NDArray[np.float64]
 
 
 class LazyArgmax(Rule):
@@ -46,16 +49,14 @@ class LazyArgmax(Rule):
         )
         self.done = until
 
-    def _norms(self) -> tuple[np.ndarray, np.ndarray]:
+    def _norms(self) -> tuple[Floats, Floats]:
+        """1-norms and 2-norms of all columns."""
         problem, columns = self.problem, np.arange(len(self.problem.indptr) - 1)
-        norm1 = np.diff(problem.indptr).astype(np.float64)
-        norm2 = np.sqrt(norm1)
-        if problem.values is not None:
-            pool.run(
-                norms,
-                [
-                    (problem.indptr, problem.values, columns[a:b], norm1[a:b], norm2[a:b])
-                    for a, b in pool.balanced_runs(problem.indptr, self.threads)
-                ],
-            )
-        return norm1, norm2
+        if problem.norm1 is None:
+            norm1 = np.diff(problem.indptr).astype(np.float64)
+            return norm1, np.sqrt(norm1)
+        norm2 = np.empty(len(columns))
+        runs = pool.balanced_runs(problem.indptr, self.threads)
+        calls = [(problem.indptr, problem.values, columns[a:b], norm2[a:b]) for a, b in runs]
+        pool.run(norms2, calls)
+        return problem.norm1.astype(np.float64), norm2
