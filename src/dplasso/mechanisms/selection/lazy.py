@@ -1,7 +1,6 @@
 """Exact private selection at the cost of the columns it proposes."""
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
