@@ -1,4 +1,4 @@
-"""Seconds from a cold interpreter to a fitted model of 100 x 5, on a warm cache of compiled code."""
+"""Seconds from a cold interpreter to a first small fit, on a warm cache of compiled code."""
 
 import statistics
 import subprocess

@@ -1,5 +1,6 @@
 """Whatever matrix comes in, the engine holds one form of it, within the public bound."""
 
+import math
 import subprocess
 import sys
 
@@ -49,6 +50,20 @@ def assert_sound(matrix):
         assert len(matrix.values) >= matrix.entries
         # In double precision: that is how the loops read them.
         assert np.all(np.abs(matrix.values.astype(np.float64)) <= matrix.x_bound)
+    assert_norms(matrix)
+
+
+def assert_norms(matrix):
+    """They bound scores: never below the true ones, and hardly above."""
+    if matrix.values is None:
+        assert matrix.norm1 is None
+        return
+    assert matrix.norm1.shape == (matrix.shape[1],) and matrix.norm1.dtype == np.float32
+    norms = matrix.norm1.astype(np.float64)
+    for j, found in enumerate(norms):
+        column = matrix.values[matrix.indptr[j] : matrix.indptr[j + 1]]
+        exact = math.fsum(abs(float(x)) for x in column)
+        assert exact <= found <= exact * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -174,6 +189,26 @@ def test_zeros_and_ones_are_held_without_values(form, kind):
     assert_sound(matrix)
     assert matrix.values is None
     assert np.array_equal(dense(matrix), X.astype(float))
+
+
+@pytest.mark.parametrize("form", ["coo", "csr", "csc"])
+def test_repeated_small_integers_do_not_overflow(form):
+    X = raw(form, 2, 2, [(0, 0, 100.0), (0, 0, 100.0), (1, 1, -100.0), (1, 1, -100.0)])
+    X.data = X.data.astype(np.int8)
+    assert np.array_equal(dense(ColumnMatrix.of(X, 300.0)), [[200.0, 0.0], [0.0, -200.0]])
+
+
+@pytest.mark.parametrize("unit", [1e-60, 1e-42, 1e-30, 1e30, 1e50])
+def test_norms_in_other_units(unit):
+    """Single precision ends at 1e-45 and 3e38; a norm rounded to 0 would bound nothing."""
+    X = np.array([[0.3, 0.0, 1.0], [-0.2, 0.0, 0.7]]) * unit
+    try:
+        matrix = ColumnMatrix.of(X, x_bound=unit)
+    except ValueError as error:
+        assert str(error).startswith("x_bound")
+    else:
+        assert_sound(matrix)
+        assert np.all(np.isfinite(matrix.norm1))
 
 
 def test_ones_above_the_bound_keep_their_values():

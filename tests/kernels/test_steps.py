@@ -208,6 +208,18 @@ def test_weights_are_the_plain_recursion(path, step, radius):
     assert np.abs(weights).sum() <= radius * (1 + 1e-12)
 
 
+def test_a_crowded_table_finds_everyone():
+    """All pairs in tables of four places: some collide in the last place and go on at the first."""
+    problem = make()
+    walk = random_walk(problem, 2)
+    for one in range(60):
+        for other in range(one):
+            walk.vertices[:] = one, other
+            found = released(problem, walk, 2)
+            plain = direct(problem, walk, 60)
+            assert found == pytest.approx({one: plain[one], other: plain[other]}, rel=1e-12)
+
+
 def test_weights_of_400_000_rounds_have_a_closed_form():
     rounds, columns = 400_000, 1000
     problem = make(radius=50.0)

@@ -11,7 +11,7 @@ from dplasso.kernels.line_search import LONGEST
 from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.solvers import Counters, frank_wolfe
-from reference import seeded, weights_by_recursion
+from reference import chi_square, law, outcome, seeded, weights_by_recursion
 
 LOSSES = {
     "logistic": LogisticLoss(),
@@ -47,6 +47,9 @@ def same(a, b):
 
 HUGE = pytest.param(10**400, id="huge")
 X0, Y0 = sample(LOSSES["logistic"], rows=20, columns=6)
+
+
+REFUSED_RANGE = "^(theta|radius|x_bound) .*; (take|scale|give)"
 
 
 def assert_refused(match, X=X0, y=Y0, **changes):
@@ -100,17 +103,43 @@ def test_a_searched_step_is_not_private():
     assert_refused("^step='search' .*not private; use 'decreasing'.*theta=math.inf", step="search")
 
 
-@pytest.mark.parametrize("selection", ["best", "", "argmax", "heap", "LAZY", None])
+@pytest.mark.parametrize("selection", ["best", "", "argmax", "heap", "LAZY", None, ["lazy"]])
 def test_unknown_private_selection(selection):
     """Rules without privacy are unknown where privacy is asked for."""
-    message = assert_refused("^selection must be one of 'lazy'.*finite, got", selection=selection)
+    message = assert_refused("^selection must be one of .*finite, got", selection=selection)
+    assert "'lazy'" in message
     assert "'argmax'" not in message.split("got")[0]
 
 
 @pytest.mark.parametrize("selection", ["best", "noisy_max", "big_step_little_step", None])
 def test_unknown_greedy_selection(selection):
-    match = "^selection must be one of 'lazy', 'argmax'.*infinite, got"
+    match = "^selection must be one of .*'argmax'.*infinite, got"
     assert_refused(match, selection=selection, theta=math.inf)
+
+
+@pytest.mark.parametrize("loss", [None, "logistic", LogisticLoss])
+def test_bad_loss(loss):
+    assert_refused("^loss must be a Loss", loss=loss)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"theta": 5e-324},
+        {"theta": 1e-310},
+        {"theta": 1e12},
+        {"theta": 1e300},
+        {"radius": 1e300},
+        {"radius": 1e-300},
+        {"x_bound": 1e-300},
+        {"x_bound": 1e200},
+        {"x_bound": 1e200, "radius": 1e200},
+    ],
+    ids=str,
+)
+def test_ranges_beyond_double_precision_are_refused(changes):
+    """Each of them once hung, overflowed or drew from the wrong law."""
+    assert_refused(REFUSED_RANGE, **changes)
 
 
 @pytest.mark.parametrize("x_bound", [0.0, -1.0, math.nan, math.inf, "1", True])
@@ -318,14 +347,23 @@ def test_what_was_given_is_not_written_to():
         assert abs(given - kept).max() == 0.0 and np.array_equal(y, labels)
 
 
-def test_units_cancel():
-    """Entries, bound, radius and theta in other units: the very same vertices."""
+@pytest.mark.parametrize("power", [3, 40, -40, 120, -120, 160, -160, 300, -300])
+def test_units_cancel(power):
+    """Entries, bound, radius and theta in units of a power of two: the very same vertices.
+
+    Units too large or too small for the engine are refused, never drawn from the wrong law.
+    """
     X, y = sample(LOSSES["logistic"])
+    unit = 2.0**power
     found = solve(X, y, x_bound=1.0)
-    scaled = solve(X * 8.0, y, x_bound=8.0, radius=0.5, theta=0.2 / 8.0)
+    try:
+        scaled = solve(X * unit, y, x_bound=unit, radius=4.0 / unit, theta=0.2 / unit)
+    except ValueError as error:
+        assert abs(power) > 100 and str(error).startswith(("x_bound", "radius")), error
+        return
     assert np.array_equal(found.columns, scaled.columns)
     assert np.array_equal(found.signs, scaled.signs)
-    assert np.allclose(found.weights.toarray(), scaled.weights.toarray() * 8.0, rtol=1e-12)
+    assert np.allclose(found.weights.toarray(), scaled.weights.toarray() * unit, rtol=1e-12)
 
 
 def planted(rows, columns, seed=3):
@@ -443,6 +481,22 @@ def test_privacy_leaves_a_strong_signal_standing():
         found = solve(sp.csr_array(X), labels, theta=0.05, radius=10.0, rounds=100)
         w = found.weights.toarray()[0]
         assert np.abs(w).argmax() == 7 and np.sign(w[7]) == sign
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_law_of_the_first_vertex(name):
+    """From the arguments of a user to the exponential mechanism: nothing lost on the way."""
+    loss, theta, generator = LOSSES[name], 0.06, seeded(8)
+    X, y = sample(loss, columns=3)
+    slope = np.clip(X, -1, 1).T @ loss.gradient(np.zeros((len(X), loss.outputs)), loss.encode(y))
+    exact = law(slope.ravel(), theta)
+    assert exact.max() > 1.5 * exact.min()
+    counts = np.zeros(len(exact))
+    for _ in range(4000):
+        one = solve(X, y, loss, theta=theta, rounds=1, generator=generator, n_threads=1)
+        vertex = one.columns[0] * loss.outputs + one.classes[0]
+        counts[outcome(vertex, one.signs[0])] += 1
+    assert chi_square(counts, exact) > 1e-5
 
 
 def test_strong_privacy_hides_everything():

@@ -19,7 +19,7 @@ LOSSES = {
 
 
 def random_problem(seed, loss, step):
-    """Sparse, with an empty column, equal columns (ties) and, at times, coarse values (more ties)."""
+    """Sparse, with an empty column, equal columns and coarse values: ties."""
     rng = seeded(seed)
     rows, columns = int(rng.integers(5, 120)), int(rng.integers(4, 150))
     X = rng.uniform(-1, 1, (rows, columns)) * (rng.random((rows, columns)) < 0.2)
