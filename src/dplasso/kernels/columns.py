@@ -54,6 +54,26 @@ def long_columns(indptr, shortest, first, last, out):  # type: ignore[no-untyped
     return count
 
 
+@njit(cache=True, nogil=True)
+def loud_columns(norm1, quiet, out):  # type: ignore[no-untyped-def]
+    """List the columns whose norm exceeds ``quiet``; returns how many.
+
+    Most columns do not: a run of 64 is looked at more closely only if it counts one that does.
+    """
+    count = 0
+    for first in range(0, norm1.size, 64):
+        run = norm1[first : first + 64]
+        loud = np.int32(0)
+        for k in range(run.size):
+            loud += np.int32(run[k] > quiet)
+        if loud > 0:
+            for k in range(run.size):
+                if run[k] > quiet:
+                    out[count] = first + k
+                    count += 1
+    return count
+
+
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan"})
 def norms1(indptr, values, first, last, out):  # type: ignore[no-untyped-def]
     """1-norms of columns ``first`` to ``last``, rounded up to single precision."""

@@ -50,6 +50,7 @@ from dplasso.kernels.head import (
     measure,
     refer,
 )
+from dplasso.kernels.lottery import owner, uniform_below, word
 from dplasso.kernels.problem import (
     ENTRIES,
     EVALUATIONS,
@@ -61,7 +62,7 @@ from dplasso.kernels.problem import (
 )
 from dplasso.kernels.scores import LANE, score
 from dplasso.kernels.steps import SMALLEST_SCALE, move, multiply_out, split, step_size
-from dplasso.kernels.trials import WORD, bernoulli, settle, settle_by_bounds
+from dplasso.kernels.trials import bernoulli, settle, settle_by_bounds
 
 LIGHT, HEAVY, HEAD = 0, 1, 2
 RING = 64  # words drawn ahead
@@ -88,7 +89,7 @@ def _next_ticket(matrix, classes, heavy_bits, ring, whole, rng):  # type: ignore
     while ticket >= total:
         at = whole[RING_AT]
         ticket = ring[at] >> whole[WORD_SHIFT]
-        ring[at] = np.int64(rng.random() * WORD)
+        ring[at] = word(rng)
         whole[RING_AT] = (at + 1) & (RING - 1)
         column = _light_column(classes, ring, whole, FAR)
         if column >= 0:
@@ -124,15 +125,6 @@ def _light_trial(problem: Problem, walk: Walk, log_unit, rng, vertex, ticket):  
     found = score(problem, walk.margins, walk.scalars[SCALE], vertex, np.empty(LANE))
     _count_evaluation(problem, walk, vertex)
     return settle(rng, ticket, found, problem.theta, log_unit)
-
-
-@njit(inline="always")
-def _owner(tickets, first, ticket):  # type: ignore[no-untyped-def]
-    """Who holds a ticket, counting from place ``first``, and its place among the owner's."""
-    while ticket >= tickets[first]:
-        ticket -= tickets[first]
-        first += 1
-    return first, ticket
 
 
 @njit(inline="always")
@@ -189,13 +181,13 @@ def _listed_trial(  # type: ignore[no-untyped-def]
     whole, path = envelope.whole, walk.scalars[PATH]
     if ticket < 0:
         tier = HEAD
-        slot, ticket = _owner(head.tickets, 0, _head_ticket(head.whole[HEAD_TICKETS], rng))
+        slot, ticket = owner(head.tickets, 0, uniform_below(rng, head.whole[HEAD_TICKETS]))
         vertex, log_unit = head.vertices[slot], head.real[HEAD_UNIT]
         low, high = head_interval(head, slot, path)
     else:
         tier = HEAVY
-        block, ticket = _owner(heavy.block_tickets, 0, ticket)
-        slot, ticket = _owner(heavy.tickets, block * BLOCK, ticket)
+        block, ticket = owner(heavy.block_tickets, 0, ticket)
+        slot, ticket = owner(heavy.tickets, block * BLOCK, ticket)
         vertex, log_unit = heavy.vertices[slot], envelope.real[LOG_UNIT]
         low, high = heavy_interval(heavy, slot, path, margin_length(walk))
     whole[LAST_TIER], whole[LAST_SLOT] = tier, slot
@@ -207,18 +199,6 @@ def _listed_trial(  # type: ignore[no-untyped-def]
         return vertex, 0
     found = score(problem, walk.margins, walk.scalars[SCALE], vertex, np.empty(LANE))
     return _settle_scored(problem, walk, envelope, heavy, head, rng, found)
-
-
-@njit(inline="always")
-def _head_ticket(total, rng):  # type: ignore[no-untyped-def]
-    """A uniform ticket of the head."""
-    bits = 0
-    while (np.int64(1) << bits) < total:
-        bits += 1
-    ticket = total
-    while ticket >= total:
-        ticket = np.int64(rng.random() * WORD) >> (53 - bits)
-    return ticket
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

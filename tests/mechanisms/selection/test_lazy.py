@@ -10,6 +10,7 @@ from dplasso.kernels import envelope as tiers
 from dplasso.kernels import head as head_kernels
 from dplasso.kernels import lazy as kernels
 from dplasso.kernels.problem import PATH
+from dplasso.kernels.trials import WORD
 from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 from dplasso.mechanisms.selection.lazy import LazyDraw
 from reference import (
@@ -61,7 +62,7 @@ def thaw(rule, saved, rng, done):
         for array, old in zip(part, arrays, strict=True):
             array[...] = old
     rule.generator, rule.done = rng, done
-    rule.envelope.ring[:] = (rng.random(kernels.RING) * kernels.WORD).astype(np.int64)
+    rule.envelope.ring[:] = (rng.random(kernels.RING) * WORD).astype(np.int64)
 
 
 def draws_from(rule, count, seed):

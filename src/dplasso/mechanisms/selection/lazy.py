@@ -88,7 +88,9 @@ class LazyDraw(Rule):
         problem, indptr = self.problem, self.problem.indptr
         lightest = tiers.KAPPA / (problem.theta * problem.gradient_bound)
         if problem.norm1 is not None:
-            columns = np.flatnonzero(problem.norm1 > np.float32(lightest * (1.0 - 1e-6)))
+            found = np.empty(len(problem.norm1), np.int64)
+            quiet = np.float32(lightest * (1.0 - 1e-6))
+            columns = found[: column_kernels.loud_columns(problem.norm1, quiet, found)].copy()
             norm1, norm2 = problem.norm1[columns].astype(np.float64), np.empty(len(columns))
             pool.run(
                 column_kernels.norms2,
