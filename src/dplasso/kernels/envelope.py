@@ -6,8 +6,8 @@ Three kinds of vertices:
   share one envelope, need no upkeep and are not even listed.
 * *heavy*: listed by how fast their score can drift and cut into blocks of ``BLOCK``. Each keeps the
   score it last had and the length of the path the margins had come by then: a score moves at most
-  ``drift`` times the length of the path since. The score at w = 0 stays good for ever, within
-  ``drift`` times the present length of the margins.
+  ``drift`` times the length of the path since. The score at w = 0, or a bound on it, stays good for
+  ever, within ``drift`` times the present length of the margins.
 * *head*: the few densest (see ``head.py``).
 
 A block's tickets are counted for a path somewhat longer than the present one, its *horizon*, and
@@ -57,8 +57,8 @@ class Heavy(NamedTuple):
     drift: Any
     score: Any  # when last evaluated
     score_path: Any  # the path then; minus infinity if never
-    origin: Any  # score at w = 0
-    origin_known: Any
+    origin: Any  # score at w = 0, give or take
+    origin_spread: Any  # 0 where it was computed
     tickets: Any
     block_tickets: Any
     block_horizon: Any
@@ -76,10 +76,9 @@ def heavy_interval(heavy, slot, path, length):  # type: ignore[no-untyped-def]
     reach = heavy.drift[slot] * (path - heavy.score_path[slot]) + 1e-10 * limit
     low = max(heavy.score[slot] - reach, -limit)
     high = min(heavy.score[slot] + reach, limit)
-    if heavy.origin_known[slot]:
-        reach = heavy.drift[slot] * length + 1e-10 * limit
-        low = max(low, heavy.origin[slot] - reach)
-        high = min(high, heavy.origin[slot] + reach)
+    reach = heavy.drift[slot] * length + heavy.origin_spread[slot] + 1e-10 * limit
+    low = max(low, heavy.origin[slot] - reach)
+    high = min(high, heavy.origin[slot] + reach)
     return low, high
 
 

@@ -33,6 +33,7 @@ class Problem(NamedTuple):
     classes: int
     clip: float  # of the residual, squared loss only
     gradient_bound: float  # of a row's gradient with respect to one margin
+    start_bound: float  # the same at margins of 0
     curvature_low: float  # the row gradient's slope in its margin lies in [low, high]
     curvature_high: float
     lipschitz: float  # of one class's row gradient in the row's vector of margins, L2

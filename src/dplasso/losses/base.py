@@ -62,10 +62,14 @@ def one_dimensional(y: ArrayLike) -> NDArray[Any]:
 def positions(y: ArrayLike, classes: Sequence[Any]) -> Floats:
     """Place of every label among the declared classes."""
     array = one_dimensional(y)
-    places = np.full(array.shape, -1.0)
+    places = np.zeros(array.shape)
+    known = 0
     for place, label in enumerate(classes):
-        places[array == label] = place
-    if np.any(places < 0):
+        mine = array == label
+        known += int(np.count_nonzero(mine))
+        if place > 0:
+            places += place * mine
+    if known != len(array):
         raise ValueError(
             "y holds labels outside the declared classes; declare all of them in classes="
         )

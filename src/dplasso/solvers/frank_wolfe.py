@@ -151,6 +151,7 @@ def _problem(
         classes=loss.outputs,
         clip=loss.clip,
         gradient_bound=loss.gradient_bound(radius, matrix.x_bound),
+        start_bound=loss.gradient_bound(0.0, matrix.x_bound),
         curvature_low=loss.curvature[0],
         curvature_high=loss.curvature[1],
         lipschitz=loss.lipschitz,

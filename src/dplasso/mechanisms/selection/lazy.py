@@ -19,7 +19,7 @@ from dplasso.mechanisms.selection.base import Rule
 HEAD_NATS = 25.0
 HEAD_SIZE = 256
 # Heavy vertices are scored at w = 0 until those left over could claim no more than this part of
-# the light ones' weight by their limits alone.
+# the light ones' weight by their norms alone.
 UNSCORED_SHARE = 0.1
 # More entries than this are handed to all cores, which costs some 50 us.
 LONG_COLUMN = 1 << 18
@@ -169,7 +169,9 @@ class LazyDraw(Rule):
         size = len(columns)
         blocks = -(-size // tiers.BLOCK)
         score, origin = np.zeros(size), np.zeros(size)
+        spread = limit * (self.problem.start_bound / self.problem.gradient_bound)
         known = self._worth_scoring(limit)
+        spread[known] = 0.0
         score[known] = origin[known] = self._origin_scores(columns[known])
         return tiers.Heavy(
             vertices=columns,
@@ -178,20 +180,20 @@ class LazyDraw(Rule):
             score=score,
             score_path=np.where(known, 0.0, -math.inf),
             origin=origin,
-            origin_known=known,
+            origin_spread=spread,
             tickets=np.zeros(size, np.int64),
             block_tickets=np.zeros(blocks, np.int64),
             block_horizon=np.zeros(blocks),
         )
 
-    def _worth_scoring(self, limit: Floats) -> NDArray[np.bool_]:
-        """Heavy vertices that would claim much of the weight if only their limits were known."""
-        size = self.problem.theta * limit
+    def _worth_scoring(self, spread: Floats) -> NDArray[np.bool_]:
+        """Heavy vertices that would claim much of the weight if only their norms were known."""
+        size = self.problem.theta * spread
         order = np.argsort(size)
         slots = (len(self.problem.indptr) - 1) * self.problem.classes
         claimed = np.logaddexp.accumulate(np.logaddexp(size[order], -size[order]))
         few = np.searchsorted(claimed, math.log(UNSCORED_SHARE * 2.0 * slots))
-        worth = np.zeros(len(limit), np.bool_)
+        worth = np.zeros(len(spread), np.bool_)
         worth[order[few:]] = True
         return worth
 
