@@ -20,7 +20,10 @@ test: setup
 	$(BIN)/python -m pytest -n 2
 
 bench: setup
+	$(BIN)/python benchmarks/first_fit.py
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/tables.py
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist

@@ -22,8 +22,8 @@ class ColumnMatrix:
 
     Rows of every column are distinct and in order, entries are finite and of size at most
     ``x_bound``; row numbers take 32 bits. ``values`` is None where every stored entry is 1, else
-    ``norm1`` has the 1-norm of every column, rounded up. Arrays of the given matrix that already
-    have this form are used without a copy, and never written to.
+    ``norm1`` has the 1-norm of every column, over ``x_bound`` and rounded up. Arrays of the given
+    matrix that already have this form are used without a copy, and never written to.
 
     >>> import scipy.sparse as sp
     >>> matrix = ColumnMatrix.of(sp.csr_array([[1.0, 0.0], [1.0, 3.0]]), x_bound=2.0)
@@ -72,7 +72,7 @@ class ColumnMatrix:
         indices = compressed.indices.astype(np.int32, copy=False)
         small = compressed.indptr[-1] <= np.iinfo(np.int32).max
         indptr = compressed.indptr.astype(np.int32 if small else np.int64, copy=False)
-        norm1 = None if values is None else _norms(indptr, values)
+        norm1 = None if values is None else _norms(indptr, values, x_bound)
         return cls(indptr, indices, values, norm1, (rows, columns), x_bound)
 
     @property
@@ -123,6 +123,8 @@ def _compressed(X: Any) -> tuple[Any, bool]:
             len(places) == 0 or (places.min() >= 0 and places.max() < size)
             for places, size in zip(X.coords, X.shape, strict=True)
         )
+        if X.format == "coo" and X.dtype.kind in "iu":
+            X = X.astype(np.int64)  # repeated entries are added on the way
         compressed = sp.csc_array(X) if sound else None
     except (ValueError, IndexError):
         compressed = None
@@ -165,10 +167,10 @@ def _merged(compressed: Any) -> Any:
     return merged
 
 
-def _norms(indptr: NDArray[Any], values: NDArray[Any]) -> NDArray[np.float32]:
+def _norms(indptr: NDArray[Any], values: NDArray[Any], x_bound: float) -> NDArray[np.float32]:
     norms = np.empty(len(indptr) - 1, np.float32)
     runs = threads.balanced_runs(indptr, threads.available())
-    threads.run(kernels.norms1, [(indptr, values, *run, norms) for run in runs])
+    threads.run(kernels.norms1, [(indptr, values, x_bound, *run, norms) for run in runs])
     return norms
 
 

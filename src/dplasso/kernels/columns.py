@@ -75,14 +75,14 @@ def loud_columns(norm1, quiet, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan"})
-def norms1(indptr, values, first, last, out):  # type: ignore[no-untyped-def]
-    """1-norms of columns ``first`` to ``last``, rounded up to single precision."""
+def norms1(indptr, values, bound, first, last, out):  # type: ignore[no-untyped-def]
+    """1-norms of columns ``first`` to ``last`` over ``bound``, rounded up to single precision."""
     for k in range(first, last):
         column = values[indptr[k] : indptr[k + 1]]
         total = 0.0
         for p in range(column.size):
             total += abs(np.float64(column[p]))
-        out[k] = np.float32(total * (1.0 + 2.4e-7))
+        out[k] = np.float32(total / bound * (1.0 + 2.4e-7) + 1e-30)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan"})

@@ -27,7 +27,7 @@ class Problem(NamedTuple):
     indptr: Any
     indices: Any
     values: Any  # None where every stored entry is 1
-    norm1: Any  # of every column, rounded up; None where it is the number of entries
+    norm1: Any  # of every column over x_bound, rounded up; None where values is None
     labels: Any
     loss: int
     classes: int

@@ -89,9 +89,10 @@ class LazyDraw(Rule):
         lightest = tiers.KAPPA / (problem.theta * problem.gradient_bound)
         if problem.norm1 is not None:
             found = np.empty(len(problem.norm1), np.int64)
-            quiet = np.float32(lightest * (1.0 - 1e-6))
+            quiet = np.float32(min(lightest / problem.x_bound * (1.0 - 1e-6), 3e38))
             columns = found[: column_kernels.loud_columns(problem.norm1, quiet, found)].copy()
-            norm1, norm2 = problem.norm1[columns].astype(np.float64), np.empty(len(columns))
+            norm1 = problem.norm1[columns].astype(np.float64) * problem.x_bound
+            norm2 = np.empty(len(columns))
             pool.run(
                 column_kernels.norms2,
                 [

@@ -59,4 +59,4 @@ class LazyArgmax(Rule):
         runs = pool.balanced_runs(problem.indptr, self.threads)
         calls = [(problem.indptr, problem.values, columns[a:b], norm2[a:b]) for a, b in runs]
         pool.run(norms2, calls)
-        return problem.norm1.astype(np.float64), norm2
+        return problem.norm1.astype(np.float64) * problem.x_bound, norm2
