@@ -124,7 +124,8 @@ def _compressed(X: Any) -> tuple[Any, bool]:
             for places, size in zip(X.coords, X.shape, strict=True)
         )
         if X.format == "coo" and X.dtype.kind in "iu":
-            X = X.astype(np.int64)  # repeated entries are added on the way
+            # Repeated entries are added on the way, and would overflow.
+            X = X.astype(np.float32 if X.dtype.itemsize <= 2 else np.float64)
         compressed = sp.csc_array(X) if sound else None
     except (ValueError, IndexError):
         compressed = None
