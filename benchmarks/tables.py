@@ -47,31 +47,13 @@ def selection() -> str:
     return "\n".join([head, "", *lines])
 
 
-def kdda() -> str:
-    path = RESULTS / "kdda.json"
-    if not path.exists():
-        return ""
-    lines = ["| KDDA's shape | lazy | noisy_max | rounds / replay | peak memory |"]
-    lines.append("|---|---|---|---|---|")
-    for row in json.loads(path.read_text())["rows"]:
-        lines.append(
-            f"| epsilon {row['epsilon']:g} | {seconds(row['total'])} "
-            f"| {seconds(row['noisy_max'])} ({times(row['noisy_max'] / row['total'])}; "
-            f"{row['noisy_max_timed_rounds']} rounds, scaled) "
-            f"| {row['rounds'] / row['replay']:.1f} | {row['peak_mib'] / 1024:.1f} GiB |"
-        )
-    return "\n".join(lines)
-
-
 def main() -> None:
     readme = ROOT / "README.md"
     text = readme.read_text()
-    for name, table in (("speed", selection()), ("kdda", kdda())):
-        pattern = rf"<!-- {name} -->.*?<!-- /{name} -->"
-        assert re.search(pattern, text, re.DOTALL), f"README has no marker {name}"
-        block = f"<!-- {name} -->\n{table}\n<!-- /{name} -->"
-        text = re.sub(pattern, lambda _, block=block: block, text, flags=re.DOTALL)
-    readme.write_text(text)
+    pattern = "<!-- speed -->.*?<!-- /speed -->"
+    assert re.search(pattern, text, re.DOTALL), "README has no marker for the table"
+    block = f"<!-- speed -->\n{selection()}\n<!-- /speed -->"
+    readme.write_text(re.sub(pattern, lambda _: block, text, flags=re.DOTALL))
 
 
 if __name__ == "__main__":

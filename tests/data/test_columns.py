@@ -211,8 +211,11 @@ def test_norms_in_other_units(unit):
         assert np.all(np.isfinite(matrix.norm1))
 
 
-def test_ones_above_the_bound_keep_their_values():
-    matrix = ColumnMatrix.of(np.eye(3), x_bound=0.5)
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("kind", [bool, np.int8, np.int64, np.float64])
+def test_ones_above_the_bound_keep_their_values(kind, make):
+    matrix = ColumnMatrix.of(make(np.eye(3, dtype=kind)), x_bound=0.5)
+    assert_sound(matrix)
     assert np.array_equal(matrix.values, [0.5, 0.5, 0.5])
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dplasso.kernels.problem import DECREASING, NORM2, PATH, SCALE, SEARCHED
@@ -61,6 +61,8 @@ def turns(draw):
 
 @settings(max_examples=80, deadline=None)
 @given(shapes, turns(), st.sampled_from([0.3, 5.0, 4000.0]))
+# Here the sum of the path, rounded down, once fell short by its last bit.
+@example((1, False), [(1, -1, 0.625), (0, -1, 1 - 1e-9), (1, -1, 0.0078125)], 0.3)
 def test_a_step_moves_the_margins_and_never_underestimates_lengths(shape, steps, radius):
     problem = make(*shape, radius=radius)
     walk = make_walk(problem, 1)
