@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from dplasso.kernels.arithmetic import LN2, log_two_cosh
+from dplasso.kernels.arithmetic import LN2, exponential, log_two_cosh
 from dplasso.kernels.problem import NORM2, PATH, REFRESHES, Problem, Walk
 from dplasso.kernels.steps import PAD
 from dplasso.kernels.trials import tickets_for
@@ -147,9 +147,13 @@ def choose_unit(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy):
     largest = light + math.log(slots)
     for slot in range(heavy.vertices.size):
         low, high = heavy_interval(heavy, slot, path, length)
-        largest = max(largest, log_two_cosh(problem.theta * max(high, -low)) + SLACK)
-    bits = TICKET_BITS - math.ceil(math.log2(heavy.vertices.size + 2.0))
-    shift = math.floor((light - largest) / LN2 + bits)
+        largest = max(largest, problem.theta * max(high, -low) + LN2 + SLACK)
+    total = exponential(max(light + math.log(slots) - largest, -700.0))
+    for slot in range(heavy.vertices.size):
+        low, high = heavy_interval(heavy, slot, path, length)
+        size = problem.theta * max(high, -low) + LN2 + SLACK
+        total += exponential(max(size - largest, -700.0))
+    shift = math.floor((light - largest - math.log(total)) / LN2 + TICKET_BITS)
     envelope.real[LOG_UNIT] = light - shift * LN2
     envelope.whole[LIGHT_SHIFT] = max(np.int64(shift), 0)
     envelope.whole[LIGHT_TICKETS] = np.int64(slots) << envelope.whole[LIGHT_SHIFT]
