@@ -135,7 +135,7 @@ def plot(rows: list[dict]) -> None:
     axes.set_xlabel("columns (500,000 rows, 40 million entries)")
     axes.set_ylabel("microseconds a round")
     axes.grid(alpha=0.3)
-    axes.legend(frameon=False)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=4, frameon=False)
     axes.set_title("Cost of a round as columns grow", loc="left")
     figure.savefig(RESULTS / "growth.png", dpi=130)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dplasso import threads
 from dplasso.kernels import columns as kernels
 
-MOST_ROWS = 1 << 27  # what a column's score, a sum of whole numbers, has room for
+MOST_ROWS = (1 << 27) - 1  # what a column's score, a sum of whole numbers, has room for
 
 
 @dataclass(frozen=True)
