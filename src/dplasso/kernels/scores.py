@@ -3,7 +3,7 @@
 Scores are sums of whole numbers. Every term, at most ``x_bound * gradient_bound`` in size, is
 rounded to a multiple of 2^-36 of that bound before it is added. Whole numbers add without rounding,
 so a row moves a score by at most the bound, exactly; the order of the sum, and with it the number
-of threads, cannot show; and equal columns have equal scores. Fewer than 2^27 entries fit in a column.
+of threads, cannot show; and equal columns have equal scores. A column may have up to 2^27 - 1.
 """
 
 import numpy as np
