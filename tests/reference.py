@@ -1,7 +1,6 @@
 """Plain references that the engine is held against."""
 
 import importlib
-import math
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,9 +8,17 @@ from scipy.stats import chi2
 
 from dplasso.data import ColumnMatrix
 from dplasso.kernels.problem import SCALE
+from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 
 # The package's attribute of this name is the function.
 solver = importlib.import_module("dplasso.solvers.frank_wolfe")
+
+LOSSES = {
+    "logistic": LogisticLoss(),
+    "squared": SquaredLoss(y_bound=1.0),
+    "huber": SquaredLoss(y_bound=1.0, residual_bound=0.5),
+    "softmax": SoftmaxLoss(classes=(0, 1, 2)),
+}
 
 
 def make_problem(X, y, loss, *, radius=5.0, theta=0.1, step=0.0, x_bound=1.0):
@@ -84,9 +91,12 @@ def seeded(seed):
     return np.random.Generator(np.random.PCG64(seed))
 
 
-def log_two_cosh(x):
-    return (
-        np.logaddexp(x, -x)
-        if not isinstance(x, float)
-        else abs(x) + math.log1p(math.exp(-2 * abs(x)))
-    )
+def small(loss, rows=200, columns=12):
+    """A dense corner, sparse columns, an empty one and two that are equal."""
+    rng = seeded(1)
+    X = rng.uniform(-1, 1, (rows, columns)) * (rng.random((rows, columns)) < 0.3)
+    X[:, 0] = rng.uniform(0.5, 1.0, rows)
+    X[:, 3] = 0.0
+    X[:, 5] = X[:, 4]
+    y = rng.integers(0, max(loss.outputs, 2), rows)
+    return sp.csc_array(X), y

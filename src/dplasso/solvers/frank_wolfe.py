@@ -122,9 +122,8 @@ def frank_wolfe(
     matrix = ColumnMatrix.of(X, x_bound)
     labels = loss.encode(y)
     if len(labels) != matrix.shape[0]:
-        raise ValueError(
-            f"X has {matrix.shape[0]} rows and y has {len(labels)} labels; give one label per row"
-        )
+        # The number of rows may itself be private: the message does not tell it.
+        raise ValueError("X and y differ in their number of rows; give one label per row")
     threads = pool.available() if n_threads is None else _whole("n_threads", n_threads)
     problem = _problem(matrix, labels, loss, radius, theta, constant)
     _check_range(problem)

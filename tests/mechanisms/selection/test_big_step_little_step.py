@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from dplasso.kernels.problem import PUSHES, REFRESHES
 from dplasso.kernels.scores import GRAIN
-from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 from dplasso.mechanisms.selection.big_step_little_step import BigStepLittleStep
 from reference import (
+    LOSSES,
     chi_square,
     dense,
     law,
@@ -20,26 +20,9 @@ from reference import (
     outcome,
     scores,
     seeded,
+    small,
     weights_by_recursion,
 )
-
-LOSSES = {
-    "logistic": LogisticLoss(),
-    "squared": SquaredLoss(y_bound=1.0),
-    "huber": SquaredLoss(y_bound=1.0, residual_bound=0.5),
-    "softmax": SoftmaxLoss(classes=(0, 1, 2)),
-}
-
-
-def small(loss, rows=200, columns=12):
-    """A dense corner, sparse columns, an empty one and two that are equal."""
-    rng = seeded(1)
-    X = rng.uniform(-1, 1, (rows, columns)) * (rng.random((rows, columns)) < 0.3)
-    X[:, 0] = rng.uniform(0.5, 1.0, rows)
-    X[:, 3] = 0.0
-    X[:, 5] = X[:, 4]
-    y = rng.integers(0, max(loss.outputs, 2), rows)
-    return sp.csc_array(X), y
 
 
 def started(loss, theta, data=None, *, rounds=1000, threads=2, step=0.0, radius=5.0):

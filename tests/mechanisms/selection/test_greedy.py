@@ -5,17 +5,10 @@ import pytest
 import scipy.sparse as sp
 
 from dplasso.kernels.problem import DECREASING, EVALUATIONS, SEARCHED
-from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+from dplasso.losses import SquaredLoss
 from dplasso.mechanisms.selection.argmax import Argmax
 from dplasso.mechanisms.selection.lazy_argmax import LazyArgmax
-from reference import dense, make_problem, make_walk, margins, seeded
-
-LOSSES = {
-    "logistic": LogisticLoss(),
-    "squared": SquaredLoss(y_bound=1.0),
-    "huber": SquaredLoss(y_bound=1.0, residual_bound=0.5),
-    "softmax": SoftmaxLoss(classes=(0, 1, 2)),
-}
+from reference import LOSSES, dense, make_problem, make_walk, margins, seeded
 
 
 def random_problem(seed, loss, step):

@@ -11,9 +11,10 @@ from dplasso.kernels import head as head_kernels
 from dplasso.kernels import lazy as kernels
 from dplasso.kernels.problem import PATH
 from dplasso.kernels.trials import WORD
-from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+from dplasso.losses import SquaredLoss
 from dplasso.mechanisms.selection.lazy import LazyDraw
 from reference import (
+    LOSSES,
     chi_square,
     law,
     make_problem,
@@ -24,13 +25,6 @@ from reference import (
     seeded,
     solver,
 )
-
-LOSSES = {
-    "logistic": LogisticLoss(),
-    "squared": SquaredLoss(y_bound=1.0),
-    "huber": SquaredLoss(y_bound=1.0, residual_bound=0.5),
-    "softmax": SoftmaxLoss(classes=(0, 1, 2)),
-}
 
 
 def mixed_matrix(rng, rows, columns, signed=False):

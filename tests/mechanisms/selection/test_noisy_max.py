@@ -6,10 +6,10 @@ import scipy.sparse as sp
 
 from dplasso.kernels import noisy_max as kernels
 from dplasso.kernels.scores import GRAIN
-from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 from dplasso.mechanisms.selection import noisy_max as module
 from dplasso.mechanisms.selection.noisy_max import NoisyMax
 from reference import (
+    LOSSES,
     chi_square,
     dense,
     law,
@@ -19,26 +19,9 @@ from reference import (
     outcome,
     scores,
     seeded,
+    small,
     weights_by_recursion,
 )
-
-LOSSES = {
-    "logistic": LogisticLoss(),
-    "squared": SquaredLoss(y_bound=1.0),
-    "huber": SquaredLoss(y_bound=1.0, residual_bound=0.5),
-    "softmax": SoftmaxLoss(classes=(0, 1, 2)),
-}
-
-
-def small(loss, rows=200, columns=12):
-    """A dense corner, sparse columns, an empty one and two that are equal."""
-    rng = seeded(1)
-    X = rng.uniform(-1, 1, (rows, columns)) * (rng.random((rows, columns)) < 0.3)
-    X[:, 0] = rng.uniform(0.5, 1.0, rows)
-    X[:, 3] = 0.0
-    X[:, 5] = X[:, 4]
-    y = rng.integers(0, max(loss.outputs, 2), rows)
-    return sp.csc_array(X), y
 
 
 def large(rows=5000, columns=1500):
