@@ -34,9 +34,11 @@ def text_like(
 ) -> tuple[sp.csc_array, np.ndarray]:
     """0/1 data whose columns fill by Zipf's law, in random order; ``full`` of them nearly full.
 
-    Labels follow a logistic model of 200 columns of ranks 5 to 20,000.
+    Labels follow a logistic model of 200 columns of ranks 5 to 20,000: the same ranks and weights
+    for the same seed, however many columns there are.
     """
     rng = np.random.default_rng(seed)
+    truth = np.random.default_rng((seed, 1))
     lengths = _zipf_lengths(rows, columns, entries, full)
     rank = rng.permutation(columns)
     lengths = lengths[rank]
@@ -47,9 +49,9 @@ def text_like(
     place[rank] = np.arange(columns)
     margins = np.zeros(rows)
     informative = np.arange(5, min(20_000, columns))
-    for column in place[rng.choice(informative, min(200, len(informative)), replace=False)]:
-        margins[indices[indptr[column] : indptr[column + 1]]] += 3.0 * rng.normal()
-    y = rng.random(rows) < 1.0 / (1.0 + np.exp(np.median(margins) - margins))
+    for column in place[truth.choice(informative, min(200, len(informative)), replace=False)]:
+        margins[indices[indptr[column] : indptr[column + 1]]] += 3.0 * truth.normal()
+    y = truth.random(rows) < 1.0 / (1.0 + np.exp(np.median(margins) - margins))
     if indptr[-1] < 2**31:
         indptr = indptr.astype(np.int32)
     X = sp.csc_array((rows, columns), dtype=np.int8)

@@ -27,7 +27,7 @@ from dplasso.kernels.problem import (
     Walk,
 )
 from dplasso.kernels.scores import LANE, score
-from dplasso.kernels.steps import SMALLEST_SCALE, move, multiply_out, split, step_size
+from dplasso.kernels.steps import release, split, step_size
 
 GREEDY_BLOCK = 64
 
@@ -146,13 +146,7 @@ def take_step(problem: Problem, walk: Walk, vertex, found, done):  # type: ignor
         walk.steps[done] = eta
     else:
         eta = step_size(problem.step, done + 1)
-    matrix = (problem.indptr, problem.indices, problem.values)
-    margins, scalars = walk.margins, walk.scalars
-    move(matrix, problem.classes, problem.radius, margins, scalars, vertex, sign, eta)
-    if scalars[SCALE] < SMALLEST_SCALE:
-        multiply_out(walk)
-    walk.vertices[done] = vertex
-    walk.signs[done] = sign
+    release(problem, walk, vertex, sign, eta, done)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

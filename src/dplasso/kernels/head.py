@@ -27,22 +27,25 @@ from dplasso.kernels.trials import tickets_for
 
 REFERENCES = 2
 HEAD_BITS = 40
+# Fewer tickets than this a column are too coarse: rounded up, they would claim too much.
+COARSE_BITS = 10
 
 # Places in Head.whole and Head.real.
 ACTIVE, HEAD_TICKETS = 0, 1
-HEAD_UNIT, MEASURED_AT, HORIZON, REST_LENGTH, REST_PATH = 0, 1, 2, 3, 4
+HEAD_UNIT, HORIZON, REST_LENGTH, REST_PATH = 0, 1, 2, 3
 
 
 class Head(NamedTuple):
-    """One entry a head column; matrices are active column (in order of first use) by column."""
+    """One entry a head column. Matrices are column by active column, in order of first use."""
 
     vertices: Any
     limit: Any
     drift: Any
     origin: Any
     middle: Any  # estimate of the score when last measured
-    radius: Any  # and how far it can have been off
-    nearest: Any  # which reference gave them
+    radius: Any  # how far it can have been off
+    measured: Any  # the path then
+    nearest: Any  # the reference closest by
     tickets: Any
     row: Any  # place among the active columns, or -1
     weights: Any  # of the active columns, over the walk's scale
@@ -50,7 +53,7 @@ class Head(NamedTuple):
     inner_abs: Any
     reference_score: Any  # references x columns
     reference_rest: Any
-    reference_weights: Any  # references x columns x active
+    reference_weights: Any  # references x columns x active columns
     scratch: Any  # one column, spread over the rows
     whole: Any
     real: Any
@@ -60,7 +63,7 @@ class Head(NamedTuple):
 def head_interval(head, slot, path):  # type: ignore[no-untyped-def]
     """Interval that holds the score of a head column now."""
     limit = head.limit[slot]
-    reach = head.radius[slot] + head.drift[slot] * (path - head.real[MEASURED_AT])
+    reach = head.radius[slot] + head.drift[slot] * (path - head.measured[slot])
     low = max(head.middle[slot] - reach, -limit)
     return low, min(head.middle[slot] + reach, limit)
 
@@ -74,8 +77,8 @@ def _net_change(problem, head, slot, scale, reference):  # type: ignore[no-untyp
         moved = head.weights[a] * scale
         if reference >= 0:
             moved -= head.reference_weights[reference, slot, a]
-        change += moved * head.inner[a, slot]
-        spread += abs(moved) * head.inner_abs[a, slot]
+        change += moved * head.inner[slot, a]
+        spread += abs(moved) * head.inner_abs[slot, a]
     middle = 0.5 * (problem.curvature_high + problem.curvature_low)
     half = 0.5 * (problem.curvature_high - problem.curvature_low)
     # The last term is rounding: of the inner products and of the sums above.
@@ -83,41 +86,47 @@ def _net_change(problem, head, slot, scale, reference):  # type: ignore[no-untyp
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def measure(problem: Problem, walk: Walk, head: Head):  # type: ignore[no-untyped-def]
-    """Bounds of every head column from its best reference, and their tickets."""
+def _measure_one(problem: Problem, walk: Walk, head: Head, slot):  # type: ignore[no-untyped-def]
+    """Bounds of one head column from its best reference."""
     scale, length = walk.scalars[SCALE], margin_length(walk)
-    rest_length, rest_path = head.real[REST_LENGTH], head.real[REST_PATH]
-    steepest = 0.0
-    for slot in range(head.vertices.size):
-        drift, pad = head.drift[slot], 1e-10 * head.limit[slot]
-        middle, radius, nearest = head.origin[slot], drift * length + pad, -1
-        change, spread = _net_change(problem, head, slot, scale, -1)
-        if spread + drift * rest_length + pad < radius:
-            middle, radius = head.origin[slot] + change, spread + drift * rest_length + pad
-        best = math.inf
-        for reference in range(REFERENCES):
-            change, spread = _net_change(problem, head, slot, scale, reference)
-            spread += drift * (rest_path - head.reference_rest[reference, slot]) + pad
-            if spread < best:
-                best, nearest = spread, reference
-                if spread < radius:
-                    middle, radius = head.reference_score[reference, slot] + change, spread
-        head.middle[slot], head.radius[slot], head.nearest[slot] = middle, radius, nearest
-        steepest = max(steepest, drift)
-    head.real[MEASURED_AT] = walk.scalars[PATH]
-    count_head(problem, walk, head, SLACK / (problem.theta * steepest))
+    drift, pad = head.drift[slot], 1e-10 * head.limit[slot]
+    middle, radius, nearest = head.origin[slot], drift * length + pad, -1
+    change, spread = _net_change(problem, head, slot, scale, -1)
+    spread += drift * head.real[REST_LENGTH] + pad
+    if spread < radius:
+        middle, radius = head.origin[slot] + change, spread
+    best = math.inf
+    for reference in range(REFERENCES):
+        change, spread = _net_change(problem, head, slot, scale, reference)
+        spread += drift * (head.real[REST_PATH] - head.reference_rest[reference, slot]) + pad
+        if spread < best:
+            best, nearest = spread, reference
+            if spread < radius:
+                middle, radius = head.reference_score[reference, slot] + change, spread
+    head.middle[slot], head.radius[slot], head.nearest[slot] = middle, radius, nearest
+    head.measured[slot] = walk.scalars[PATH]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def count_head(problem: Problem, walk: Walk, head: Head, ahead):  # type: ignore[no-untyped-def]
-    """Tickets of the head for a path longer by ``ahead``, in a unit of its own."""
-    theta, path = problem.theta, walk.scalars[PATH] + ahead
+def measure(problem: Problem, walk: Walk, head: Head):  # type: ignore[no-untyped-def]
+    """Bounds of every head column, and their tickets."""
+    steepest = 0.0
+    for slot in range(head.vertices.size):
+        _measure_one(problem, walk, head, slot)
+        steepest = max(steepest, head.drift[slot])
+    head.real[HORIZON] = walk.scalars[PATH] + SLACK / (problem.theta * steepest)
+    count_head(problem, walk, head)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def count_head(problem: Problem, walk: Walk, head: Head):  # type: ignore[no-untyped-def]
+    """Tickets of the head up to its horizon, in a unit of its own."""
+    theta, path = problem.theta, head.real[HORIZON]
     largest = 0.0
     for slot in range(head.vertices.size):
         low, high = head_interval(head, slot, path)
         largest = max(largest, max(high, -low))
     head.real[HEAD_UNIT] = theta * largest - HEAD_BITS * LN2
-    head.real[HORIZON] = path
     head.whole[HEAD_TICKETS] = 0
     for slot in range(head.vertices.size):
         low, high = head_interval(head, slot, path)
@@ -128,30 +137,40 @@ def count_head(problem: Problem, walk: Walk, head: Head, ahead):  # type: ignore
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def refer(problem: Problem, walk: Walk, head: Head, slot, score):  # type: ignore[no-untyped-def]
-    """Remember a score just computed, in place of the reference nearest to it."""
+    """Remember a score just computed, in place of the reference nearest to it.
+
+    The score lies within the bounds that held so far, so its tickets do not outgrow the unit.
+    """
     reference = max(head.nearest[slot], 0)
     head.reference_score[reference, slot] = score
     head.reference_rest[reference, slot] = head.real[REST_PATH]
     for a in range(head.whole[ACTIVE]):
         head.reference_weights[reference, slot, a] = head.weights[a] * walk.scalars[SCALE]
-    measure(problem, walk, head)
+    _measure_one(problem, walk, head, slot)
+    low, high = head_interval(head, slot, head.real[HORIZON])
+    tickets = tickets_for(max(high, -low), problem.theta, head.real[HEAD_UNIT])
+    head.whole[HEAD_TICKETS] += tickets - head.tickets[slot]
+    head.tickets[slot] = tickets
+    if head.whole[HEAD_TICKETS] < np.int64(head.vertices.size) << COARSE_BITS:
+        count_head(problem, walk, head)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def follow(problem: Problem, walk: Walk, head: Head, slot, eta, change, added):  # type: ignore[no-untyped-def]
     """Take note of a step: on head column ``slot``, or outside the head where slot is -1.
 
-    ``change`` is the weight's and ``added`` the length it added to the margins.
+    ``change`` is the weight's and ``added`` the length it added to the margins. Once as many
+    columns are active as there is room for, further ones count as outside.
     """
     real = head.real
-    outside = added if slot < 0 else 0.0
+    if slot >= 0 and head.row[slot] < 0 and head.whole[ACTIVE] < head.weights.size:
+        _activate(problem, head, slot)
+    inside = slot >= 0 and head.row[slot] >= 0
+    outside = 0.0 if inside else added
     real[REST_PATH] = (real[REST_PATH] + (eta * real[REST_LENGTH] + outside) * PAD) * UP
     real[REST_LENGTH] = ((1.0 - eta) * real[REST_LENGTH] + outside) * UP
-    if slot < 0:
-        return
-    if head.row[slot] < 0:
-        _activate(problem, head, slot)
-    head.weights[head.row[slot]] += change / walk.scalars[SCALE]
+    if inside:
+        head.weights[head.row[slot]] += change / walk.scalars[SCALE]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -177,7 +196,7 @@ def _activate(problem: Problem, head: Head, slot):  # type: ignore[no-untyped-de
             product = scratch[np.uint64(indices[p])] * entry(values, p)
             inner += product
             inner_abs += abs(product)
-        head.inner[a, other] = inner
-        head.inner_abs[a, other] = inner_abs
+        head.inner[other, a] = inner
+        head.inner_abs[other, a] = inner_abs
     for p in range(indptr[column], indptr[column + 1]):
         scratch[np.uint64(indices[p])] = 0.0

@@ -14,9 +14,9 @@ from numba import njit
 from dplasso.kernels.arithmetic import LN2, entry
 from dplasso.kernels.gradients import row_gradients
 from dplasso.kernels.lottery import bits_for, draw_cell, exponent_for, owner
-from dplasso.kernels.problem import ENTRIES, EVALUATIONS, PROPOSALS, SCALE, Problem, Walk
+from dplasso.kernels.problem import ENTRIES, EVALUATIONS, PROPOSALS, Problem, Walk
 from dplasso.kernels.scores import grain_size
-from dplasso.kernels.steps import SMALLEST_SCALE, move, multiply_out, step_size
+from dplasso.kernels.steps import release, step_size
 from dplasso.kernels.trials import ROOM, settle, tickets_for
 
 # Most columns and entries of a block; a column with more entries is a block by itself.
@@ -275,13 +275,7 @@ def finish_round(  # type: ignore[no-untyped-def]
 ):
     """Draw and move, once the cells are counted."""
     vertex, sign = draw(problem, walk, blocks, cells, gradients, rng)
-    matrix = (problem.indptr, problem.indices, problem.values)
-    eta = step_size(problem.step, done + 1)
-    move(matrix, problem.classes, problem.radius, walk.margins, walk.scalars, vertex, sign, eta)
-    if walk.scalars[SCALE] < SMALLEST_SCALE:
-        multiply_out(walk)
-    walk.vertices[done] = vertex
-    walk.signs[done] = sign
+    release(problem, walk, vertex, sign, step_size(problem.step, done + 1), done)
     walk.counters[EVALUATIONS] += (problem.indptr.size - 1) * problem.classes
     walk.counters[ENTRIES] += np.int64(problem.indptr[-1]) * problem.classes
 

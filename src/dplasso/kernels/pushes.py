@@ -20,7 +20,7 @@ from dplasso.kernels.arithmetic import entry, nearest_integer, sigmoid
 from dplasso.kernels.gradients import clipped, softmax_weights
 from dplasso.kernels.problem import ENTRIES, LOGISTIC, PUSHES, SCALE, SOFTMAX, Problem, Walk
 from dplasso.kernels.scores import grain_size
-from dplasso.kernels.steps import SMALLEST_SCALE, move, multiply_out, split, step_size
+from dplasso.kernels.steps import release, split, step_size
 
 # Entries of a row handled at a time.
 LANE = 256
@@ -115,11 +115,5 @@ def push(problem: Problem, walk: Walk, held: Held, vertex):  # type: ignore[no-u
 @njit(cache=True, nogil=True, error_model="numpy")
 def step_and_push(problem: Problem, walk: Walk, held: Held, vertex, sign, done):  # type: ignore[no-untyped-def]
     """Release a vertex, move and push; returns how many columns are listed as touched."""
-    matrix = (problem.indptr, problem.indices, problem.values)
-    eta = step_size(problem.step, done + 1)
-    move(matrix, problem.classes, problem.radius, walk.margins, walk.scalars, vertex, sign, eta)
-    if walk.scalars[SCALE] < SMALLEST_SCALE:
-        multiply_out(walk)
-    walk.vertices[done] = vertex
-    walk.signs[done] = sign
+    release(problem, walk, vertex, sign, step_size(problem.step, done + 1), done)
     return push(problem, walk, held, vertex)

@@ -101,6 +101,17 @@ def multiply_out(walk: Walk):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def release(problem: Problem, walk: Walk, vertex, sign, eta, done):  # type: ignore[no-untyped-def]
+    """Note the vertex of round ``done + 1`` and move towards it."""
+    matrix = (problem.indptr, problem.indices, problem.values)
+    move(matrix, problem.classes, problem.radius, walk.margins, walk.scalars, vertex, sign, eta)
+    if walk.scalars[SCALE] < SMALLEST_SCALE:
+        multiply_out(walk)
+    walk.vertices[done] = vertex
+    walk.signs[done] = sign
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def replay(problem: Problem, walk: Walk, margins):  # type: ignore[no-untyped-def]
     """Nothing but the margin updates of a released sequence: the floor of any solver."""
     vertices, signs, steps = walk.vertices, walk.signs, walk.steps

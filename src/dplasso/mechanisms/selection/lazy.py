@@ -17,7 +17,9 @@ from dplasso.mechanisms.selection.base import Rule
 
 # Columns whose weight can vary by more nats than this get the bounds of the head, so many at most.
 HEAD_NATS = 25.0
-HEAD_SIZE = 256
+HEAD_SIZE = 2048
+# Of these, so many can be followed one by one once they have been released.
+HEAD_ACTIVE = 256
 # Heavy vertices are scored at w = 0 until those left over could claim no more than this part of
 # the light ones' weight by their norms alone.
 UNSCORED_SHARE = 0.1
@@ -200,6 +202,7 @@ class LazyDraw(Rule):
 
     def _make_head(self, columns: Ints, limit: Floats, drift: Floats) -> head_kernels.Head:
         size, references = len(columns), head_kernels.REFERENCES
+        active = min(size, HEAD_ACTIVE)
         rows = len(self.problem.labels) if size else 0
         origin = self._origin_scores(columns)
         return head_kernels.Head(
@@ -209,16 +212,17 @@ class LazyDraw(Rule):
             origin=origin,
             middle=origin.copy(),
             radius=np.zeros(size),
+            measured=np.zeros(size),
             nearest=np.zeros(size, np.int64),
             tickets=np.zeros(size, np.int64),
             row=np.full(size, -1),
-            weights=np.zeros(size),
-            inner=np.zeros((size, size)),
-            inner_abs=np.zeros((size, size)),
+            weights=np.zeros(active),
+            inner=np.zeros((size, active)),
+            inner_abs=np.zeros((size, active)),
             reference_score=np.tile(origin, (references, 1)),
             reference_rest=np.zeros((references, size)),
-            reference_weights=np.zeros((references, size, size)),
+            reference_weights=np.zeros((references, size, active)),
             scratch=np.zeros(rows),
             whole=np.zeros(2, np.int64),
-            real=np.zeros(5),
+            real=np.zeros(4),
         )
