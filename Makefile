@@ -3,9 +3,10 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+OLD := .venv-oldest
 SOURCES := $(shell find src -name '*.py')
 
-.PHONY: setup demo test bench clean
+.PHONY: setup demo test test-oldest bench clean
 
 setup: .venv/.dev .venv/.warm
 
@@ -18,6 +19,14 @@ test: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n 2
+	$(MAKE) test-oldest
+
+# The estimators on the oldest versions we claim, where those exist for this Python.
+test-oldest:
+	@if $(PYTHON) -c 'import sys; sys.exit(sys.version_info >= (3, 13))'; \
+	then $(MAKE) $(OLD)/.fresh && NUMBA_CACHE_DIR=$(OLD)/compiled \
+	$(OLD)/bin/python -m pytest -n 2 tests/estimators tests/data; \
+	else echo "the oldest versions we claim have no builds for this Python: not tested"; fi
 
 bench: setup
 	$(BIN)/python benchmarks/first_fit.py
@@ -26,7 +35,7 @@ bench: setup
 	$(BIN)/python benchmarks/tables.py
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	rm -rf .venv $(OLD) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # The stamps are newer than pyproject.toml as long as what it asks for is installed.
@@ -42,4 +51,15 @@ clean:
 # Compile the kernels once, so that no first call is slow.
 .venv/.warm: .venv/.runtime $(SOURCES)
 	$(BIN)/python -m dplasso.warm
+	touch $@
+
+$(OLD)/.installed: pyproject.toml tests/oldest.txt
+	test -x $(OLD)/bin/python || $(PYTHON) -m venv $(OLD)
+	$(OLD)/bin/python -m pip install --quiet --constraint tests/oldest.txt --editable . \
+	pytest pytest-xdist hypothesis pandas polars pyarrow
+	touch $@
+
+# Code compiled from older kernels would be used without notice.
+$(OLD)/.fresh: $(OLD)/.installed $(SOURCES)
+	rm -rf $(OLD)/compiled
 	touch $@

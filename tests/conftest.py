@@ -1,6 +1,10 @@
 """Set-up shared by all tests."""
 
-from dplasso.warm import drop_stale
+import os
+
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # without it scikit-learn skips some of its checks
+
+from dplasso.warm import drop_stale  # noqa: E402  (scipy reads the variable when imported)
 
 
 def pytest_configure(config):

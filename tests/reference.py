@@ -86,6 +86,16 @@ def weights_by_recursion(columns, signs, radius, size, step=None, steps=None):
     return w
 
 
+def l1_logistic(**options):
+    """scikit-learn's LASSO for logistic loss; how one asks for it has changed."""
+    from sklearn import __version__
+    from sklearn.linear_model import LogisticRegression
+
+    recent = tuple(int(part) for part in __version__.split(".")[:2]) >= (1, 8)
+    penalty = {"l1_ratio": 1.0} if recent else {"penalty": "l1"}
+    return LogisticRegression(solver="liblinear", **penalty, **options)
+
+
 def seeded(seed):
     """A fast generator for tests of laws."""
     return np.random.Generator(np.random.PCG64(seed))

@@ -75,6 +75,28 @@ class ColumnMatrix:
         norm1 = None if values is None else _norms(indptr, values, x_bound)
         return cls(indptr, indices, values, norm1, (rows, columns), x_bound)
 
+    def with_constant(self) -> "ColumnMatrix":
+        """The same matrix with one more column, all entries the bound: an intercept's."""
+        rows, columns = self.shape
+        indptr = np.append(self.indptr.astype(np.int64), self.entries + rows)
+        if indptr[-1] <= np.iinfo(np.int32).max:
+            indptr = indptr.astype(np.int32)
+        indices = np.concatenate((self.indices[: self.entries], np.arange(rows, dtype=np.int32)))
+        values = self.values
+        if values is None and self.x_bound != 1.0:
+            values = np.ones(self.entries, np.float32)
+        if values is not None:
+            constant = _bound_as(values.dtype, self.x_bound)
+            filled = np.full(rows, constant, values.dtype)
+            values = np.concatenate((values[: self.entries], filled))
+        norm1 = None if values is None else _norms(indptr, values, self.x_bound)
+        return ColumnMatrix(indptr, indices, values, norm1, (rows, columns + 1), self.x_bound)
+
+    @property
+    def constant(self) -> float:
+        """What the entries of the column added by `with_constant` are."""
+        return 1.0 if self.values is None else float(self.values[self.entries - 1])
+
     @property
     def entries(self) -> int:
         """Number of stored entries."""

@@ -26,9 +26,9 @@ Formal guarantees
 import math
 from typing import Literal, get_args
 
-from dplasso.privacy import checks
+from dplasso.privacy import checks, zcdp
 from dplasso.privacy.events import BoundedRange, Repeated
-from dplasso.privacy.zcdp import epsilon_of, rho, rho_of
+from dplasso.privacy.zcdp import epsilon_of, rho_of
 
 Neighboring = Literal["add_remove", "replace_one"]
 
@@ -52,9 +52,25 @@ def calibrate(
     See the module. Adaptive rounds under `neighboring`, with the allowance for rounded weights.
     """
     epsilon, delta = checks.target("epsilon", epsilon), checks.probability("delta", delta)
-    rounds = checks.count("rounds", rounds, least=1)
-    unit = _range_of_unit_theta(x_bound, neighboring, gradient_bound)
-    return math.sqrt(8.0 * rho_of(epsilon, delta) / rounds) / unit
+    return theta_for(rho_of(epsilon, delta), rounds, x_bound, neighboring, gradient_bound)
+
+
+def theta_for(
+    rho: float,
+    rounds: int,
+    x_bound: float = 1.0,
+    neighboring: Neighboring = "add_remove",
+    gradient_bound: float = 1.0,
+) -> float:
+    """The largest theta at which `rounds` selections cost `rho` together.
+
+    Formal guarantees
+    -----------------
+    See the module. Adaptive rounds under `neighboring`, with the allowance for rounded weights.
+    """
+    rho, rounds = checks.target("rho", rho), checks.count("rounds", rounds, least=1)
+    unit = range_of_unit_theta(x_bound, neighboring, gradient_bound)
+    return math.sqrt(8.0 * rho / rounds) / unit
 
 
 def spent(
@@ -72,7 +88,7 @@ def spent(
     See the module. `spent(calibrate(epsilon, ...), ...)` is at most `epsilon`.
     """
     event = selection_event(theta, rounds, x_bound, neighboring, gradient_bound)
-    return epsilon_of(rho(event), delta)
+    return epsilon_of(zcdp.rho(event), delta)
 
 
 def selection_event(
@@ -90,11 +106,11 @@ def selection_event(
     """
     theta = checks.budget("theta", theta)
     rounds = checks.count("rounds", rounds, least=1)
-    unit = _range_of_unit_theta(x_bound, neighboring, gradient_bound)
+    unit = range_of_unit_theta(x_bound, neighboring, gradient_bound)
     return Repeated(BoundedRange(theta * unit), rounds)
 
 
-def _range_of_unit_theta(x_bound: float, neighboring: Neighboring, gradient_bound: float) -> float:
+def range_of_unit_theta(x_bound: float, neighboring: Neighboring, gradient_bound: float) -> float:
     """The eps0 of one round at theta = 1."""
     if neighboring not in get_args(Neighboring):
         raise ValueError(

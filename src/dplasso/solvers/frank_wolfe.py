@@ -115,7 +115,7 @@ def frank_wolfe(
     radius, theta = _positive("radius", radius), _positive("theta", theta, infinite=True)
     rounds = _whole("rounds", rounds)
     constant = _step(step, theta)
-    rule = _rule(selection, theta)
+    rule = rule_for(selection, theta)
     if not isinstance(loss, Loss):
         raise ValueError(f"loss must be a Loss such as LogisticLoss(), got {type(loss).__name__}")
     bits = random_bits(generator, name="generator")
@@ -218,7 +218,8 @@ def _solution(problem: kernel.Problem, walk: kernel.Walk, columns: int, count: b
     )
 
 
-def _rule(selection: str, theta: float) -> type[Rule]:
+def rule_for(selection: str, theta: float) -> type[Rule]:
+    """The selection rule of a name; which there are depends on whether theta is finite."""
     rules, kind = (GREEDY, "infinite") if math.isinf(theta) else (PRIVATE, "finite")
     if not isinstance(selection, str) or selection not in rules:
         known = ", ".join(repr(name) for name in rules)

@@ -1,0 +1,102 @@
+"""Public bounds on the entries of columns: one for all, or one each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ColumnBounds:
+    """The largest bound, and how much each column is stretched to have that same bound.
+
+    A column of a smaller bound is multiplied by ``largest / bound``: all columns then share one
+    bound, and a weight found on the stretched column is multiplied by the same factor. In the
+    ball, a weight counts by its bound: ``sum_j bound_j |w_j| <= radius * largest``.
+    """
+
+    largest: float
+    stretch: Floats | None  # None where all bounds are equal
+
+    @classmethod
+    def of(cls, x_bound: Any, columns: int, names: NDArray[Any] | None = None) -> "ColumnBounds":
+        """Read ``x_bound``: a number, one number a column, or a mapping from feature names.
+
+        >>> ColumnBounds.of([1.0, 4.0], 2).stretch.tolist()
+        [4.0, 1.0]
+        """
+        if isinstance(x_bound, Real) and not isinstance(x_bound, bool | np.bool_):
+            return cls(float(_positive(np.array([float(x_bound)]))[0]), None)
+        if isinstance(x_bound, Mapping):
+            x_bound = _by_name(x_bound, names)
+        bounds = _positive(_vector(x_bound))
+        if len(bounds) != columns:
+            raise ValueError(
+                f"x_bound must have one bound a column, got {len(bounds)} for {columns} columns; "
+                "give as many as X has columns, or one number for all"
+            )
+        largest = float(bounds.max())
+        if largest == bounds.min():
+            return cls(largest, None)
+        if largest / bounds.min() > 1e30:
+            raise ValueError("x_bound spans more than 30 orders of magnitude; rescale X first")
+        return cls(largest, largest / bounds)
+
+    def apply(self, X: Any) -> Any:
+        """``X`` with its columns stretched, column-compressed; ``X`` itself where none need be."""
+        if self.stretch is None:
+            return X
+        compressed = sp.csc_array(X)
+        lengths = np.diff(compressed.indptr)
+        values = compressed.data * np.repeat(self.stretch, lengths)
+        return sp.csc_array((values, compressed.indices, compressed.indptr), shape=X.shape)
+
+    def unstretched(self, weights: sp.csr_array) -> sp.csr_array:
+        """Weights (outputs x columns) for the columns as they were given."""
+        if self.stretch is None:
+            return weights
+        values = weights.data * self.stretch[weights.indices]
+        return sp.csr_array((values, weights.indices, weights.indptr), shape=weights.shape)
+
+
+def _by_name(x_bound: Mapping[Any, Any], names: NDArray[Any] | None) -> list[Any]:
+    if names is None:
+        raise ValueError(
+            "x_bound maps feature names, but X has none; pass a data frame, or bounds by position"
+        )
+    missing = [name for name in names if name not in x_bound]
+    unknown = set(x_bound).difference(names)
+    if missing or unknown:
+        what, name = ("misses", missing[0]) if missing else ("names", sorted(map(str, unknown))[0])
+        raise ValueError(
+            f"x_bound must map every feature name of X and no other, but it {what} {name!r}; "
+            "give one bound per feature"
+        )
+    return [x_bound[name] for name in names]
+
+
+def _vector(x_bound: Any) -> Floats:
+    try:
+        bounds = np.asarray(x_bound, dtype=np.float64)
+    except (TypeError, ValueError):
+        bounds = np.empty(0)
+    if bounds.ndim != 1 or len(bounds) == 0 or isinstance(x_bound, str | bytes):
+        raise ValueError(
+            f"x_bound must be a positive number, one per column, or a mapping from feature names, "
+            f"got {type(x_bound).__name__}"
+        )
+    return bounds
+
+
+def _positive(bounds: Floats) -> Floats:
+    if not np.all((bounds > 0) & (bounds < np.inf)):
+        raise ValueError(
+            "x_bound must be positive and finite; give the public bounds entries are clipped to"
+        )
+    return bounds

@@ -1,0 +1,395 @@
+"""The walk of a fit, which classifier and regressor share."""
+
+import math
+from abc import ABC, abstractmethod
+from inspect import Parameter, signature
+from numbers import Integral, Real
+from os import PathLike
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dplasso.data import ColumnBounds, ColumnMatrix
+from dplasso.estimators.settings import Settings, settings_of
+from dplasso.estimators.sparsifier import Sparsifier, keep_largest
+from dplasso.losses import Loss
+from dplasso.mechanisms.random_bits import RandomBits, random_bits
+from dplasso.privacy import checks, leaks
+from dplasso.privacy.accountant import Accountant
+from dplasso.privacy.calibration import Neighboring
+from dplasso.privacy.plan import Plan, make_plan
+from dplasso.privacy.statement import PrivacyStatement, fact, jsonable
+from dplasso.progress import rounds_bar
+from dplasso.solvers import frank_wolfe, rule_for
+from dplasso.solvers.lasso import lasso
+
+CONVERGED = 1e-5  # duality gap, of the mean loss, at which the solver without privacy stops
+SPARSE = ("csr", "csc", "coo")  # other formats are converted to the first
+_REFUSED = {
+    "sample_weight": "a weight multiplies a row's influence, and with it what the row is promised",
+    "class_weight": "a weight multiplies a row's influence, and with it what the row is promised",
+}
+
+
+class Task(NamedTuple):
+    """One fit, ready to run: all that is public has been fixed, nothing has been drawn."""
+
+    matrix: ColumnMatrix  # an intercept's column last
+    columns: int  # without it
+    y: NDArray[Any]
+    labels: NDArray[np.float64]
+    loss: Loss
+    bounds: ColumnBounds
+    settings: Settings
+    plan: Plan
+    bits: RandomBits
+
+
+class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped
+    """What the private L1 estimators have in common. See the classifier and the regressor."""
+
+    epsilon: float
+    delta: float
+    radius: float | str
+    max_iter: int | str
+    x_bound: Any
+    fit_intercept: bool
+    n_rows: int | None
+    selection: str
+    neighboring: Neighboring
+    accountant: Accountant | None
+    random_state: Any
+    n_jobs: int | None
+    verbose: int
+    _weights: sp.csr_array  # outputs x columns
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Show the options there are, not the catch-all by which others are refused."""
+        super().__init_subclass__(**kwargs)
+        shown = signature(cls)
+        options = [p for p in shown.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+        cls.__signature__ = shown.replace(parameters=options)
+
+    @abstractmethod
+    def _checked_labels(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Labels of the right kind, without gaps."""
+
+    @abstractmethod
+    def _make_loss(self, y: Any) -> Loss:
+        """The loss of this fit; may set attributes that describe the labels."""
+
+    @abstractmethod
+    def _more_bounds(self) -> dict[str, dict[str, Any]]:
+        """Bounds of the statement that this estimator has besides the common ones."""
+
+    @abstractmethod
+    def _more_public(self) -> dict[str, dict[str, Any]]:
+        """Public facts of the statement besides the common ones."""
+
+    def fit(self, X: Any, y: Any, **refused: Any) -> Self:
+        """Fit to rows ``X`` and labels ``y``.
+
+        Formal guarantees
+        -----------------
+        What is fitted, every attribute included, is (``epsilon``, ``delta``)-differentially private
+        in the sense, and up to the public facts, that ``privacy_`` states. Budget is charged to
+        ``accountant`` before the first draw.
+        """
+        refuse(refused, "fit")
+        self._check_parameters()
+        task = self._prepare(X, y)
+        if task.plan.private and self.accountant is not None:
+            self.accountant.charge(
+                task.plan.event,
+                delta=task.plan.delta,
+                neighboring=task.plan.neighboring,
+                label=type(self).__name__,
+            )
+        keep = self._count_to_keep(task)
+        if task.settings.rounds is None:
+            self._converge(task)
+        else:
+            self._walk(task, task.settings.rounds)
+        if keep is not None:
+            self._weights = keep_largest(self._weights, keep)
+        self._weights = sp.csr_array(task.bounds.unstretched(self._weights))
+        self._dense: NDArray[np.float64] | None = None
+        self._kept_sparse = False
+        self.privacy_ = self._statement(task)
+        return self
+
+    def _prepare(self, X: Any, y: Any) -> Task:
+        """Check everything, and fix what the fit will cost, before anything is charged."""
+        X, y = self._checked(X, y)
+        loss = self._make_loss(y)
+        labels = loss.encode(y)
+        rows, columns = X.shape
+        if len(labels) != rows:
+            raise ValueError("X and y differ in their number of rows; give one label per row")
+        bounds = ColumnBounds.of(self.x_bound, columns, getattr(self, "feature_names_in_", None))
+        settings = settings_of(self, rows, columns, loss.outputs, bounds.largest)
+        share = 0.0
+        if isinstance(self._sparsify, Sparsifier):
+            self._sparsify.bounds(columns * loss.outputs)
+            share = self._sparsify.budget_share
+        plan = make_plan(
+            self.epsilon,
+            self.delta,
+            self.neighboring,
+            settings.rounds or 1,
+            bounds.largest,
+            loss.gradient_bound(settings.radius, bounds.largest),
+            share,
+        )
+        matrix = X
+        if not isinstance(X, ColumnMatrix):
+            matrix = ColumnMatrix.of(bounds.apply(X), bounds.largest)
+        if self.fit_intercept:
+            matrix = matrix.with_constant()
+        bits = self._random_bits()
+        return Task(matrix, columns, y, labels, loss, bounds, settings, plan, bits)
+
+    def _check_parameters(self) -> None:
+        """Refuse what can be refused before the data are looked at."""
+        checks.target("epsilon", self.epsilon)
+        checks.probability("delta", self.delta)
+        if self.radius != "auto":
+            checks.bound("radius", self.radius)
+        if self.max_iter != "auto":
+            checks.count("max_iter", self.max_iter, least=1)
+        if self.n_rows is not None:
+            checks.count("n_rows", self.n_rows, least=1)
+        _threads(self.n_jobs)
+        rule_for(self.selection, math.inf if math.isinf(self.epsilon) else 1.0)
+        keep = self._sparsify
+        if isinstance(keep, bool) or not (
+            keep is None
+            or isinstance(keep, Sparsifier)
+            or (isinstance(keep, Integral) and keep >= 1)
+        ):
+            raise ValueError(
+                "sparsify must be None, a whole number of coefficients to keep, or a Sparsifier, "
+                f"got {keep!r}"
+            )
+        if self.accountant is not None and not isinstance(self.accountant, Accountant):
+            raise ValueError(
+                f"accountant must have a charge method, got {type(self.accountant).__name__}; "
+                "leave it out, or pass a budget"
+            )
+
+    def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        """Rows and labels as arrays, checked for shape and gaps; feature names are noted."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        y = self._checked_labels(column_or_1d(y, warn=True))
+        if isinstance(X, ColumnMatrix):
+            if not isinstance(self.x_bound, Real):
+                raise ValueError("x_bound must be one number where X is a ColumnMatrix")
+            self.n_features_in_ = X.shape[1]
+            return ColumnMatrix.of(X, float(self.x_bound)), y
+        return validate_data(self, X, accept_sparse=SPARSE, dtype="numeric"), y
+
+    def _random_bits(self) -> RandomBits:
+        seed = self.random_state
+        if isinstance(seed, np.random.RandomState):
+            seed = int(seed.randint(0, np.iinfo(np.int32).max))
+        bits = random_bits(seed, name="random_state")
+        if not bits.secure and not math.isinf(self.epsilon):
+            leaks.report_once(
+                "random_state makes the fit repeatable, and its noise with it: whoever knows the "
+                "seed can undo the protection; leave it None for anything you release"
+            )
+        return bits
+
+    def _count_to_keep(self, task: Task) -> int | None:
+        """How many coefficients to keep: a public number, or a private count."""
+        if isinstance(self._sparsify, Sparsifier):
+            return self._sparsify.keep(
+                task.matrix,
+                task.labels,
+                task.loss,
+                task.settings.radius,
+                size=task.columns * task.loss.outputs,
+                epsilon=task.plan.count_epsilon,
+                generator=task.bits.generator,
+            )
+        return None if self._sparsify is None else int(self._sparsify)
+
+    def _walk(self, task: Task, rounds: int) -> None:
+        """Private Frank-Wolfe, or greedy without privacy. Sets what the vertices add up to."""
+        with rounds_bar(rounds, shown=self.verbose > 0) as progress:
+            solution = frank_wolfe(
+                task.matrix,
+                task.y,
+                loss=task.loss,
+                radius=task.settings.radius,
+                rounds=rounds,
+                theta=task.plan.theta,
+                selection=self.selection,
+                step="decreasing" if task.plan.private else "search",
+                x_bound=task.matrix.x_bound,
+                generator=task.bits,
+                n_threads=_threads(self.n_jobs),
+                progress=progress,
+            )
+        self._split(task, solution.weights)
+        moves = [solution.columns, -solution.signs.astype(np.int64)]
+        if task.loss.outputs > 1:
+            moves.append(solution.classes)
+        self.vertices_ = np.stack(moves, axis=1)
+        self.n_iter_ = rounds
+
+    def _converge(self, task: Task) -> None:
+        """The optimum without privacy, which has no vertices to release."""
+        matrix, radius = task.matrix, task.settings.radius
+        solution = lasso(matrix, task.labels, task.loss, radius, gap=CONVERGED)
+        self._split(task, sp.csr_array(solution.weights.T))
+        self.vertices_ = np.empty((0, 3 if task.loss.outputs > 1 else 2), np.int64)
+        self.n_iter_ = solution.steps
+
+    def _split(self, task: Task, weights: sp.csr_array) -> None:
+        """Weights of the columns, and the intercept in units of the labels."""
+        self._weights, self.intercept_ = weights, np.zeros(task.loss.outputs)
+        if self.fit_intercept:
+            intercept = weights[:, [task.columns]].toarray()[:, 0]
+            self.intercept_ = intercept * task.matrix.constant
+            self._weights = weights[:, : task.columns]
+
+    def _statement(self, task: Task) -> PrivacyStatement:
+        from dplasso import __version__
+
+        plan, settings, bounds = task.plan, task.settings, task.bounds
+        x_bound: Any = bounds.largest
+        if bounds.stretch is not None:
+            x_bound = f"one per column, at most {bounds.largest:g}"
+        names = {}
+        if "feature_names_in_" in vars(self):
+            names["feature_names"] = fact("those of X", "declared by X")
+        return PrivacyStatement(
+            model=type(self).__name__,
+            epsilon=jsonable(plan.epsilon),
+            delta=plan.delta,
+            rho=jsonable(plan.rho),
+            neighboring=plan.neighboring,
+            mechanism="private Frank-Wolfe over the L1 ball",
+            rounds=self.n_iter_,
+            releases=self._releases(plan),
+            bounds={
+                "x_bound": fact(x_bound, "declared"),
+                "radius": fact(settings.radius, settings.radius_source),
+                **self._more_bounds(),
+            },
+            public={
+                "n_features": fact(task.columns, "declared by the shape of X"),
+                **names,
+                "n_rows": fact(settings.rows, settings.rows_source),
+                "max_iter": fact(settings.rounds, settings.rounds_source),
+                **self._more_public(),
+            },
+            secure_rng=task.bits.secure,
+            version=__version__,
+        )
+
+    def _releases(self, plan: Plan) -> list[dict[str, Any]]:
+        selections = {
+            "what": f"{self.n_iter_} signed coordinates, one a round",
+            "mechanism": "exponential mechanism over all signed coordinates",
+            "selection": self.selection,
+            "theta": jsonable(plan.theta),
+            "bounded_range": jsonable(plan.round_epsilon),
+        }
+        if not plan.private:
+            return []
+        if not plan.count_epsilon:
+            return [selections]
+        count = {
+            "what": "a count of nonzero coefficients",
+            "mechanism": "double-geometric noise",
+            "epsilon": jsonable(plan.count_epsilon),
+        }
+        return [count, selections]
+
+    @property
+    def coef_(self) -> Any:
+        """Coefficients: outputs x columns, dense, or sparse after `sparsify`."""
+        check_is_fitted(self, "_weights")
+        if self._kept_sparse:
+            return self._weights
+        if self._dense is None:
+            self._dense = self._weights.toarray()
+        return self._dense
+
+    @property
+    def sparsify(self) -> Any:
+        """Method: make ``coef_`` sparse, as in scikit-learn. The parameter of the same name, how
+        many coefficients a fit keeps, is read with ``get_params()``."""
+        return self._make_sparse
+
+    @sparsify.setter
+    def sparsify(self, value: int | Sparsifier | None) -> None:
+        self._sparsify = value
+
+    def _make_sparse(self) -> Self:
+        check_is_fitted(self, "_weights")
+        self._kept_sparse, self._dense = True, None
+        return self
+
+    def densify(self) -> Self:
+        """Make ``coef_`` dense again, as in scikit-learn."""
+        check_is_fitted(self, "_weights")
+        self._kept_sparse = False
+        return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name."""
+        params: dict[str, Any] = super().get_params(deep)
+        params["sparsify"] = self._sparsify
+        return params
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to a file, atomically. `dplasso.load` reads it back.
+
+        The format has no pickle in it: docs/model_format.md.
+        """
+        from dplasso.estimators.saving import save
+
+        save(self, path)
+
+    def _margins(self, X: Any) -> NDArray[np.float64]:
+        """Margins of new rows, rows x outputs."""
+        check_is_fitted(self, "_weights")
+        X = validate_data(self, X, accept_sparse=SPARSE, dtype="numeric", reset=False)
+        margins = X @ self._weights.T
+        dense = margins.toarray() if sp.issparse(margins) else np.asarray(margins)
+        return np.asarray(dense, dtype=np.float64) + self.intercept_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_weights")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def refuse(options: dict[str, Any], where: str) -> None:
+    """Say why an option is not there; never ignore one."""
+    for name in options:
+        reason = _REFUSED.get(name)
+        if reason is None:
+            raise TypeError(f"{where} got an unexpected option {name!r}")
+        raise TypeError(f"{where} does not take {name}: {reason}; leave it out")
+
+
+def _threads(n_jobs: int | None) -> int | None:
+    """As in joblib, except that None is all cores: results do not depend on their number."""
+    if n_jobs is None or n_jobs == -1:
+        return None
+    return checks.count("n_jobs", n_jobs, least=1)

@@ -1,0 +1,186 @@
+"""The private sparse classifier."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit, log_softmax, softmax
+from sklearn.base import ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+
+from dplasso.estimators.base import PrivateLasso, refuse
+from dplasso.estimators.handing_over import hand_over
+from dplasso.estimators.sparsifier import Sparsifier
+from dplasso.losses import LogisticLoss, Loss, SoftmaxLoss
+from dplasso.privacy import leaks
+from dplasso.privacy.accountant import Accountant
+from dplasso.privacy.calibration import Neighboring
+from dplasso.privacy.statement import fact
+
+
+class PrivateLassoClassifier(ClassifierMixin, PrivateLasso):  # type: ignore[misc]
+    """Sparse logistic regression (softmax for more than two classes) with differential privacy.
+
+    Private Frank-Wolfe over ``||coef||_1 <= radius``: a round releases one signed coordinate, so
+    that a fit of T rounds has at most T nonzero coefficients.
+
+    Parameters
+    ----------
+    epsilon, delta : the budget of one fit. ``epsilon=math.inf`` is the same solver without privacy.
+    radius : bound on the 1-norm of the coefficients (intercept included, in units of ``x_bound``),
+        or "auto": a rule that uses ``epsilon``, ``delta`` and the number of rows only.
+    max_iter : number of rounds, or "auto": a rule of the same kind.
+    x_bound : public bound on the size of entries: one number, one per column, or a mapping from
+        feature names. Larger entries are clipped; what is never that large wastes budget.
+    fit_intercept : whether to fit an intercept; it is one more coordinate.
+    classes : the labels there can be. Left out, they are read from ``y``, which is not private and
+        warns.
+    n_rows : the number of rows as a public fact, for the rules. Left out, the real number is
+        used and the statement says so; strict mode refuses.
+    sparsify : keep only so many largest coefficients, a public number; or a `Sparsifier`, which
+        spends part of the budget on a private count.
+    selection : "lazy", or another rule of the engine.
+    neighboring : "add_remove" (one row more or less) or "replace_one".
+    accountant : who is charged before the first draw.
+    random_state : None for secure randomness. A seed is for tests, and warns once.
+    n_jobs : threads; None or -1 for all cores. The result does not depend on it.
+    verbose : above 0, a progress bar where standard error is a terminal.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_iter_, n_features_in_, feature_names_in_ : as in scikit-learn.
+    vertices_ : what was released, one row a round: column (``n_features_in_`` is the intercept),
+        +1 where the coefficient moves up or -1, and the class where there are more than two.
+    privacy_ : what is promised, a dict; ``print(model.privacy_)`` for a paragraph.
+
+    Formal guarantees
+    -----------------
+    See ``privacy_`` of a fit: (``epsilon``, ``delta``)-DP for neighbours that differ as
+    ``neighboring`` says, given the public facts listed there. One fit is ``max_iter`` adaptive
+    selections (`dplasso.frank_wolfe`) and, with a `Sparsifier`, one count; costs add in zCDP.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from dplasso import PrivateLassoClassifier
+    >>> X = sp.random_array((2000, 100_000), density=1e-3, rng=np.random.default_rng(0))
+    >>> y = np.arange(2000) % 2
+    >>> model = PrivateLassoClassifier(epsilon=1.0, classes=[0, 1], n_rows=2000).fit(X, y)
+    >>> model.coef_.shape, model.privacy_["epsilon"]
+    ((1, 100000), 1.0)
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        *,
+        radius: float | str = "auto",
+        max_iter: int | str = "auto",
+        x_bound: Any = 1.0,
+        fit_intercept: bool = True,
+        classes: Sequence[Any] | None = None,
+        n_rows: int | None = None,
+        sparsify: int | Sparsifier | None = None,
+        selection: str = "lazy",
+        neighboring: Neighboring = "add_remove",
+        accountant: Accountant | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        **refused: Any,
+    ) -> None:
+        refuse(refused, type(self).__name__)
+        self.epsilon = epsilon
+        self.delta = delta
+        self.radius = radius
+        self.max_iter = max_iter
+        self.x_bound = x_bound
+        self.fit_intercept = fit_intercept
+        self.classes = classes
+        self.n_rows = n_rows
+        self.sparsify = sparsify
+        self.selection = selection
+        self.neighboring = neighboring
+        self.accountant = accountant
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Margins of rows: one per row for two classes, else one per row and class."""
+        margins = self._margins(X)
+        return margins[:, 0] if len(self.classes_) == 2 else margins
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most likely class of every row."""
+        margins = self.decision_function(X)
+        places = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
+        chosen: NDArray[Any] = self.classes_[places]
+        return chosen
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of the classes, in the order of ``classes_``."""
+        margins = self.decision_function(X)
+        if margins.ndim == 1:
+            return np.stack([expit(-margins), expit(margins)], axis=1)
+        probabilities: NDArray[np.float64] = softmax(margins, axis=1)
+        return probabilities
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Logarithms of the probabilities, finite where those underflow."""
+        margins = self.decision_function(X)
+        if margins.ndim == 1:
+            return np.stack([log_expit(-margins), log_expit(margins)], axis=1)
+        logarithms: NDArray[np.float64] = log_softmax(margins, axis=1)
+        return logarithms
+
+    def to_sklearn(self) -> LogisticRegression:
+        """A plain fitted scikit-learn estimator with the same predictions."""
+        plain = hand_over(self, LogisticRegression())
+        plain.classes_ = self.classes_
+        plain.n_iter_ = np.array([self.n_iter_], dtype=np.int32)
+        return plain
+
+    def _checked_labels(self, y: NDArray[Any]) -> NDArray[Any]:
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+        return y
+
+    def _make_loss(self, y: NDArray[Any]) -> Loss:
+        if self.classes is None:
+            leaks.report(
+                "classes were read from y, which reveals which labels occur; declare them with "
+                "classes="
+            )
+        self.classes_ = np.unique(np.asarray(y if self.classes is None else self.classes))
+        if len(self.classes_) < 2:
+            raise ValueError(
+                "y holds one class only; a classifier needs two, declare them with classes="
+                if self.classes is None
+                else "classes must list at least two distinct labels, got 1 class"
+            )
+        classes = self.classes_.tolist()
+        return LogisticLoss(classes) if len(classes) == 2 else SoftmaxLoss(classes)
+
+    def _more_bounds(self) -> dict[str, dict[str, Any]]:
+        return {}
+
+    def _more_public(self) -> dict[str, dict[str, Any]]:
+        source = "declared" if self.classes is not None else "READ FROM THE DATA"
+        return {"classes": fact(self.classes_.tolist(), source)}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # With a few dozen rows and a modest epsilon there is more noise than signal.
+        tags.classifier_tags.poor_score = not (
+            isinstance(self.epsilon, float | int) and self.epsilon >= ENOUGH_FOR_TOYS
+        )
+        return tags
+
+
+# At this epsilon even scikit-learn's test sets of a few dozen rows can be learned.
+ENOUGH_FOR_TOYS = 1000.0

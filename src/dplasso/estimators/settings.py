@@ -1,0 +1,57 @@
+"""Radius and rounds of a fit, fixed from public facts."""
+
+import math
+from typing import Any, NamedTuple
+
+from dplasso.estimators import defaults
+from dplasso.privacy import leaks
+
+
+class Settings(NamedTuple):
+    """Radius and rounds, what they rest on, and where each came from."""
+
+    radius: float
+    radius_source: str
+    rounds: int | None  # None: until it has converged, without privacy
+    rounds_source: str
+    rows: int | None  # where it was used
+    rows_source: str
+
+
+def settings_of(model: Any, rows: int, columns: int, outputs: int, x_bound: float) -> Settings:
+    """As the model's parameters say, or by the public rules.
+
+    Formal guarantees
+    -----------------
+    ``rows`` is used only where a rule needs it and it was not declared; the settings say so, and
+    strict mode refuses.
+    """
+    used: int | None = None
+    source = "not used"
+    if model.n_rows is not None:
+        used, source = int(model.n_rows), "declared"
+    elif "auto" in (model.radius, model.max_iter):
+        used, source = rows, _source_of_rows(model)
+    facts = (float(model.epsilon), float(model.delta), used or 0, columns, outputs)
+    radius, radius_source = model.radius, "given"
+    if radius == "auto":
+        radius, radius_source = defaults.auto_reach(*facts) / x_bound, "public rule"
+    rounds, rounds_source = model.max_iter, "given"
+    if rounds == "auto" and math.isinf(model.epsilon):
+        rounds, rounds_source = None, "until converged"
+    elif rounds == "auto":
+        rounds, rounds_source = defaults.auto_rounds(*facts), "public rule"
+    return Settings(float(radius), radius_source, rounds, rounds_source, used, source)
+
+
+def _source_of_rows(model: Any) -> str:
+    """Where the number of rows comes from when it is used and was not declared."""
+    if model.neighboring == "replace_one":
+        return "public by the neighbouring relation"
+    if not math.isinf(model.epsilon):
+        leaks.report(
+            "radius='auto' and max_iter='auto' use the number of rows, which is not declared; "
+            "pass n_rows, or give both as numbers",
+            warn=False,
+        )
+    return "READ FROM THE DATA and treated as public"

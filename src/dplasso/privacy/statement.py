@@ -1,0 +1,85 @@
+"""What a fit promises, in a form that machines read and auditors file."""
+
+from typing import Any
+
+_RELATIONS = {
+    "add_remove": "adding or removing one row",
+    "replace_one": "replacing one row, the number of rows being public",
+}
+
+
+class PrivacyStatement(dict[str, Any]):
+    """A plain dict, ready for JSON, whose ``str`` is a paragraph.
+
+    Infinite numbers are the string ``"inf"``: JSON has none.
+
+    >>> statement = PrivacyStatement(
+    ...     model="Model", epsilon="inf", delta=1e-6, bounds={}, public={}, secure_rng=True
+    ... )
+    >>> print(statement)
+    This Model is NOT PRIVATE: it was fitted with epsilon = infinity, and may reveal any row.
+    """
+
+    def __str__(self) -> str:
+        if self["epsilon"] == "inf":
+            return (
+                f"This {self['model']} is NOT PRIVATE: it was fitted with epsilon = infinity, "
+                "and may reveal any row."
+            )
+        sentences = (self._promise(), self._releases(), self._bounds(), self._public())
+        return " ".join((*sentences, self._randomness()))
+
+    def _promise(self) -> str:
+        return (
+            f"This {self['model']} is ({self['epsilon']:g}, {self['delta']:g})-differentially "
+            f"private with respect to {_RELATIONS[self['neighboring']]}: what is released is "
+            "almost as likely whatever any one row says."
+        )
+
+    def _releases(self) -> str:
+        parts = [_release(part) for part in self["releases"]]
+        return (
+            f"Released: {'; '.join(parts)}. All else is computed from these. Their costs add up "
+            f"in zero-concentrated differential privacy to rho = {self['rho']:.6g}, converted once."
+        )
+
+    def _bounds(self) -> str:
+        bounds = [f"{name} = {_told(bound)}" for name, bound in self["bounds"].items()]
+        return f"Bounds: {', '.join(bounds)}; entries and labels beyond theirs were clipped."
+
+    def _public(self) -> str:
+        facts = [f"{name} = {_told(known)}" for name, known in self["public"].items()]
+        return f"Taken as public, and not protected: {', '.join(facts)}."
+
+    def _randomness(self) -> str:
+        if self["secure_rng"]:
+            return "Random bits: ChaCha20, keyed by the operating system."
+        return (
+            "Random bits came from a seed or generator given by the caller: whoever knows it can "
+            "undo the protection, so this fit is for tests only."
+        )
+
+
+def fact(value: Any, source: str) -> dict[str, Any]:
+    """Something a guarantee rests on, and where it came from."""
+    return {"value": value, "source": source}
+
+
+def jsonable(value: float) -> float | str:
+    """A number as JSON can hold it."""
+    return "inf" if value == float("inf") else float(value)
+
+
+def _told(known: dict[str, Any]) -> str:
+    value = known["value"]
+    shown = f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{shown} ({known['source']})"
+
+
+def _release(part: dict[str, Any]) -> str:
+    if "epsilon" in part:
+        return f"{part['what']} ({part['mechanism']}, {part['epsilon']:.6g}-DP)"
+    return (
+        f"{part['what']} ({part['mechanism']}, each {part['bounded_range']:.6g}-bounded-range, "
+        f"drawn by the rule {part['selection']})"
+    )

@@ -1,0 +1,96 @@
+"""Python values as strict JSON, such that they come back as they were: type, order and repr.
+
+What JSON has no form for is an object with a tag under the key ``$``, as in ``{"$": "inf"}``. Keys
+of ordinary dicts that start with ``$`` get one more. Arrays are kept next to the JSON, by name.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_TAG = "$"
+_NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+_NUMBERS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64"
+_SCALARS = {name: np.dtype(name).type for name in ("bool", "str", *_NUMBERS.split())}
+
+
+def to_json(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
+    """The JSON form of a value; if it is an array, it is put into ``arrays`` under ``name``.
+
+    >>> to_json([1, math.inf], "x_bound", {})
+    [1, {'$': 'inf'}]
+    """
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        arrays[name] = value
+        return {_TAG: "array", "name": name}
+    return _plain(value)
+
+
+def from_json(form: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+    """The value of a JSON form.
+
+    >>> from_json([1, {"$": "inf"}], {})
+    [1, inf]
+    """
+    if isinstance(form, list):
+        return [from_json(item, arrays) for item in form]
+    if not isinstance(form, dict):
+        return form
+    if _TAG in form:
+        return _tagged(form, arrays)
+    return {key.removeprefix(_TAG): from_json(item, arrays) for key, item in form.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return {_TAG: "scalar", "type": _scalar_type(value), "value": _plain(value.item())}
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {_TAG: repr(value)}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {_TAG * key.startswith(_TAG) + key: _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return {_TAG: "tuple", "items": [_plain(item) for item in value]}
+    if isinstance(value, range):
+        return {_TAG: "range", "items": [value.start, value.stop, value.step]}
+    if isinstance(value, np.ndarray) and value.dtype == object and value.ndim == 1:
+        return {_TAG: "objects", "items": [_plain(item) for item in value]}
+    raise ValueError(f"is of type {type(value).__name__}, which a model file has no form for")
+
+
+def _tagged(form: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
+    tag = form[_TAG]
+    if tag in _NOT_FINITE:
+        return _NOT_FINITE[tag]
+    if tag == "array":
+        return arrays[form["name"]]
+    if tag == "scalar":
+        return _SCALARS[form["type"]](from_json(form["value"], arrays))
+    items = [from_json(item, arrays) for item in form["items"]]
+    if tag == "tuple":
+        return tuple(items)
+    if tag == "range":
+        return range(*items)
+    if tag == "objects":
+        return _object_array(items)
+    raise ValueError(f"a value is of unknown kind {tag!r}")
+
+
+def _scalar_type(value: Any) -> str:
+    name = "str" if isinstance(value, np.str_) else str(value.dtype.name)
+    if name not in _SCALARS:
+        raise ValueError(f"is of type {name}, which a model file has no form for")
+    return name
+
+
+def _object_array(items: list[Any]) -> NDArray[Any]:
+    if not all(isinstance(item, str | bool | int | float) for item in items):
+        raise ValueError("an array of objects has other things than text and numbers")
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array

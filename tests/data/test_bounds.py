@@ -1,0 +1,81 @@
+"""Bounds per column: what they mean, and what is refused."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dplasso.data import ColumnBounds, ColumnMatrix
+
+BOUNDS = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=6)
+
+
+@given(BOUNDS, st.integers(0, 2**32))
+def test_stretching_is_clipping_every_column_to_its_own_bound(bounds, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(7, len(bounds))) * np.array(bounds) * 2
+    found = ColumnBounds.of(bounds, len(bounds))
+    held = ColumnMatrix.of(found.apply(X), found.largest)
+    values = sp.csc_array((held.values, held.indices, held.indptr), shape=held.shape).toarray()
+    stretch = 1.0 if found.stretch is None else found.stretch
+    clipped = np.clip(X, -np.array(bounds), bounds)
+    np.testing.assert_allclose(values / stretch, clipped, rtol=1e-12, atol=1e-300)
+    assert np.abs(values).max() <= max(bounds)
+
+
+@given(BOUNDS, st.integers(0, 2**32))
+def test_margins_are_the_same_on_stretched_columns_and_unstretched_weights(bounds, seed):
+    rng = np.random.default_rng(seed)
+    X, w = rng.normal(size=(5, len(bounds))), sp.csr_array(rng.normal(size=(2, len(bounds))))
+    found = ColumnBounds.of(bounds, len(bounds))
+    np.testing.assert_allclose(
+        X @ found.unstretched(w).T,
+        sp.csc_array(found.apply(X)).toarray() @ w.T,
+        rtol=1e-9,
+        atol=1e-9,
+    )
+
+
+def test_equal_bounds_are_one_bound():
+    assert ColumnBounds.of([2.0, 2.0], 2) == ColumnBounds.of(2.0, 2) == ColumnBounds(2.0, None)
+
+
+def test_by_name():
+    names = np.array(["age", "dose"], dtype=object)
+    found = ColumnBounds.of({"dose": 5, "age": 120}, 2, names)
+    assert found.largest == 120 and found.stretch.tolist() == [1.0, 24.0]
+
+
+@pytest.mark.parametrize(
+    "x_bound",
+    [0, -1.0, np.inf, np.nan, True, "a", None, [], [[1.0]], [1.0], [1.0, -1.0, 1.0], [1, 1e40, 1]],
+)
+def test_what_is_no_bound_is_refused(x_bound):
+    with pytest.raises(ValueError, match="x_bound"):
+        ColumnBounds.of(x_bound, 3)
+
+
+@pytest.mark.parametrize("x_bound", [{"a": 1.0}, {"a": 1.0, "b": 1.0, "c": 1.0}])
+def test_names_must_match(x_bound):
+    with pytest.raises(ValueError, match="x_bound must map every feature name"):
+        ColumnBounds.of(x_bound, 2, np.array(["a", "b"], dtype=object))
+
+
+def test_names_need_a_frame():
+    with pytest.raises(ValueError, match="x_bound maps feature names, but X has none"):
+        ColumnBounds.of({"a": 1.0}, 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, bool])
+@pytest.mark.parametrize("x_bound", [0.3, 1.0, 5.0])
+def test_the_constant_column(dtype, x_bound):
+    X = sp.csc_array(np.array([[1, 0], [0, 1], [1, 0]], dtype=dtype))
+    held = ColumnMatrix.of(X, x_bound).with_constant()
+    values = np.ones(held.entries) if held.values is None else held.values
+    full = sp.csc_array((values, held.indices, held.indptr), shape=held.shape).toarray()
+    assert full.shape == (3, 3) and np.all(full[:, 2] == held.constant)
+    assert held.constant <= x_bound and held.constant == pytest.approx(x_bound)
+    np.testing.assert_array_equal(full[:, :2], np.minimum(X.toarray(), full[0, 2]))
+    if held.norm1 is not None:
+        assert np.all(held.norm1 * x_bound >= np.abs(full).sum(axis=0))
