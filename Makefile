@@ -11,7 +11,7 @@ SOURCES := $(shell find src -name '*.py')
 setup: .venv/.dev .venv/.warm
 
 demo: .venv/.warm
-	$(BIN)/python examples/demo.py
+	$(BIN)/dplasso demo
 
 test: setup
 	$(BIN)/ruff check .
@@ -32,6 +32,10 @@ bench: setup
 	$(BIN)/python benchmarks/first_fit.py
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/utility.py
+	$(BIN)/python benchmarks/sparsifier_tables.py
+	$(BIN)/python benchmarks/newsgroups.py
+	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/tables.py
 
 clean:
@@ -56,7 +60,7 @@ clean:
 $(OLD)/.installed: pyproject.toml tests/oldest.txt
 	test -x $(OLD)/bin/python || $(PYTHON) -m venv $(OLD)
 	$(OLD)/bin/python -m pip install --quiet --constraint tests/oldest.txt --editable . \
-	pytest pytest-xdist hypothesis pandas polars pyarrow
+	pytest pytest-xdist hypothesis pandas polars
 	touch $@
 
 # Code compiled from older kernels would be used without notice.

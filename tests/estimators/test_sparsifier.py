@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dplasso import PrivateLassoClassifier
 from dplasso.data import ColumnMatrix
 from dplasso.estimators.sparsifier import Sparsifier, keep_largest
 from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
@@ -248,3 +249,35 @@ def test_keep_largest_of_a_matrix_out_of_order():
 def test_a_number_to_keep_that_is_none_is_refused(k):
     with pytest.raises(ValueError, match=r"^k must be an integer of at least 0"):
         keep_largest(sp.csr_array(np.eye(2)), k)
+
+
+def listing(X, y, rounds, radius, noise, rng, pick):
+    """Private LASSO as the paper's appendix lists it; ``pick`` is what its line 43 does."""
+    w = np.zeros(X.shape[1])
+    for t in range(1, rounds):
+        gradient = X.T @ (1.0 / (1.0 + np.exp(-X @ w)) - y) / len(y)
+        scores = np.concatenate([radius * gradient, -radius * gradient])
+        chosen = pick(scores + rng.laplace(scale=noise, size=len(scores)))
+        vertex = np.zeros(X.shape[1])
+        vertex[chosen % X.shape[1]] = radius if chosen < X.shape[1] else -radius
+        w += 2.0 / (t + 2.0) * (vertex - w)
+    return w
+
+
+def lowers_the_loss(w, X, y):
+    """Whether weights are better than none."""
+    loss = LogisticLoss()
+    return loss.value((X @ w)[:, None], y) < 0.9 * loss.value(np.zeros((len(y), 1)), y)
+
+
+def test_a_fit_that_climbs_is_noticed():
+    """Line 43 of the listing takes the largest score where the smallest is meant."""
+    rng = seeded(4)
+    X = rng.uniform(-1, 1, (500, 10))
+    y = (X[:, 0] > 0).astype(float)
+    ours = PrivateLassoClassifier(
+        100.0, classes=[0, 1], radius=3.0, max_iter=30, fit_intercept=False, sparsify=Sparsifier()
+    ).fit(X, y)
+    assert lowers_the_loss(ours.coef_[0], X, y)
+    assert lowers_the_loss(listing(X, y, 30, 3.0, 1e-3, rng, np.argmin), X, y)
+    assert not lowers_the_loss(listing(X, y, 30, 3.0, 1e-3, rng, np.argmax), X, y)

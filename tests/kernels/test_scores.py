@@ -8,9 +8,11 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplasso.kernels.scores import GRAIN, LANE, grain_size, partial_score, score, scores_of
+from dplasso.kernels.gradients import row_gradients
+from dplasso.kernels.problem import SCALE
+from dplasso.kernels.scores import GRAIN, LANE, grain_size, partial_score, score, scores_from
 from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
-from reference import dense, make_problem, seeded
+from reference import dense, make_problem, make_walk, seeded
 
 LOSSES = {
     "logistic": LogisticLoss(),
@@ -68,7 +70,11 @@ def test_score_is_the_gradient(name, ones):
     bound = problem.x_bound * problem.gradient_bound
     assert grain_size(problem) == GRAIN * bound
     out = np.empty(len(exact))
-    scores_of(problem, kept, 0.25, np.arange(len(exact)), out)
+    walk = make_walk(problem, 1)
+    walk.margins[:], walk.scalars[SCALE] = kept, 0.25
+    gradients = np.empty(len(walk.margins))
+    row_gradients(problem, walk, gradients, 0, len(problem.labels))
+    scores_from(problem, gradients, np.arange(len(exact)), out)
     terms = np.repeat(np.count_nonzero(X, axis=0), problem.classes)
     # Each term is rounded to the nearest grain, and to no less.
     assert np.all(np.abs(out - exact) <= (0.5 + 1e-3) * terms * GRAIN * bound)

@@ -277,11 +277,11 @@ def test_logistic_loss_takes_no_third_class():
 
 @pytest.mark.parametrize("y_bound", [0.0, -1.0, math.nan, math.inf])
 def test_y_bound_must_be_positive_and_finite(y_bound):
-    with pytest.raises(ValueError, match="^y_bound must be positive and finite, got"):
+    with pytest.raises(ValueError, match="^y_bound must be a finite number above 0, got"):
         SquaredLoss(y_bound)
 
 
 @pytest.mark.parametrize("residual_bound", [0.0, -1.0, math.nan])
 def test_residual_bound_must_be_positive(residual_bound):
-    with pytest.raises(ValueError, match="^residual_bound must be positive, got"):
+    with pytest.raises(ValueError, match="^residual_bound must be a number above 0, got"):
         SquaredLoss(1.0, residual_bound)

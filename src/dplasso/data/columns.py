@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
@@ -37,11 +37,12 @@ class ColumnMatrix:
     norm1: NDArray[np.float32] | None
     shape: tuple[int, int]
     x_bound: float
+    extended: "ColumnMatrix | None" = field(default=None, repr=False)  # by the constant, if at hand
 
     @classmethod
     def of(cls, X: Any, x_bound: float = 1.0) -> "ColumnMatrix":
         """Check ``X`` (sparse in any format, or dense), clip it to ``x_bound`` and hold it."""
-        x_bound = _positive_bound(x_bound)
+        x_bound = positive_bound(x_bound)
         if isinstance(X, ColumnMatrix):
             if X.x_bound > x_bound:
                 raise ValueError(
@@ -65,18 +66,20 @@ class ColumnMatrix:
         if not found & kernels.NOT_ONE and x_bound >= 1:
             values = None
         elif values is None:
-            values = np.full(compressed.nnz, _bound_as(np.float32, x_bound))
+            values = np.full(compressed.nnz, bound_as(np.float32, x_bound))
         elif found & kernels.OUT_OF_BOUND:
-            limit = _bound_as(values.dtype, x_bound)
+            limit = bound_as(values.dtype, x_bound)
             values = np.clip(values, -limit, limit, out=values if ours else None)
         indices = compressed.indices.astype(np.int32, copy=False)
         small = compressed.indptr[-1] <= np.iinfo(np.int32).max
         indptr = compressed.indptr.astype(np.int32 if small else np.int64, copy=False)
-        norm1 = None if values is None else _norms(indptr, values, x_bound)
+        norm1 = None if values is None else norms_of(indptr, values, x_bound)
         return cls(indptr, indices, values, norm1, (rows, columns), x_bound)
 
     def with_constant(self) -> "ColumnMatrix":
         """The same matrix with one more column, all entries the bound: an intercept's."""
+        if self.extended is not None:
+            return self.extended
         rows, columns = self.shape
         indptr = np.append(self.indptr.astype(np.int64), self.entries + rows)
         if indptr[-1] <= np.iinfo(np.int32).max:
@@ -86,10 +89,10 @@ class ColumnMatrix:
         if values is None and self.x_bound != 1.0:
             values = np.ones(self.entries, np.float32)
         if values is not None:
-            constant = _bound_as(values.dtype, self.x_bound)
+            constant = bound_as(values.dtype, self.x_bound)
             filled = np.full(rows, constant, values.dtype)
             values = np.concatenate((values[: self.entries], filled))
-        norm1 = None if values is None else _norms(indptr, values, self.x_bound)
+        norm1 = None if values is None else norms_of(indptr, values, self.x_bound)
         return ColumnMatrix(indptr, indices, values, norm1, (rows, columns + 1), self.x_bound)
 
     @property
@@ -110,7 +113,8 @@ class ColumnMatrix:
         return product
 
 
-def _positive_bound(x_bound: Any) -> float:
+def positive_bound(x_bound: Any) -> float:
+    """The bound as a float, if it is one."""
     kind = isinstance(x_bound, Real) and not isinstance(x_bound, bool | np.bool_)
     with contextlib.suppress(OverflowError):
         if kind and 0 < float(x_bound) < math.inf:
@@ -121,7 +125,7 @@ def _positive_bound(x_bound: Any) -> float:
     )
 
 
-def _bound_as(kind: Any, x_bound: float) -> Any:
+def bound_as(kind: Any, x_bound: float) -> Any:
     """The largest number of a precision that is not above the bound."""
     near = np.dtype(kind).type(x_bound)
     return np.nextafter(near, near.dtype.type(0)) if float(near) > x_bound else near
@@ -190,7 +194,8 @@ def _merged(compressed: Any) -> Any:
     return merged
 
 
-def _norms(indptr: NDArray[Any], values: NDArray[Any], x_bound: float) -> NDArray[np.float32]:
+def norms_of(indptr: NDArray[Any], values: NDArray[Any], x_bound: float) -> NDArray[np.float32]:
+    """The 1-norm of every column over the bound, rounded up."""
     norms = np.empty(len(indptr) - 1, np.float32)
     runs = threads.balanced_runs(indptr, threads.available())
     threads.run(kernels.norms1, [(indptr, values, x_bound, *run, norms) for run in runs])

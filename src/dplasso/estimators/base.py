@@ -83,6 +83,10 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
     def _make_loss(self, y: Any) -> Loss:
         """The loss of this fit; may set attributes that describe the labels."""
 
+    def _margin_unit(self) -> float:
+        """What a margin of 1 for logistic loss is for this estimator's."""
+        return 1.0
+
     @abstractmethod
     def _more_bounds(self) -> dict[str, dict[str, Any]]:
         """Bounds of the statement that this estimator has besides the common ones."""
@@ -132,7 +136,8 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         if len(labels) != rows:
             raise ValueError("X and y differ in their number of rows; give one label per row")
         bounds = ColumnBounds.of(self.x_bound, columns, getattr(self, "feature_names_in_", None))
-        settings = settings_of(self, rows, columns, loss.outputs, bounds.largest)
+        unit = self._margin_unit()
+        settings = settings_of(self, rows, columns, loss.outputs, bounds.largest, unit)
         share = 0.0
         if isinstance(self._sparsify, Sparsifier):
             self._sparsify.bounds(columns * loss.outputs)

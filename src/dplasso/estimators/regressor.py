@@ -120,6 +120,10 @@ class PrivateLassoRegressor(RegressorMixin, PrivateLasso):  # type: ignore[misc]
     def _make_loss(self, y: NDArray[Any]) -> Loss:
         return SquaredLoss(self.y_bound, self._residual_bound())
 
+    def _margin_unit(self) -> float:
+        # Labels have a scale of their own, and squared loss four times the curvature.
+        return float(self.y_bound) / 4.0
+
     def _residual_bound(self) -> float:
         if self.residual_bound == "auto":
             return math.inf if math.isinf(self.epsilon) else float(self.y_bound)

@@ -27,6 +27,7 @@ _ENTRIES = {  # types in JSON
     "n_iter": (int,),
     "sparse_coef": (bool,),
     "privacy": (dict,),
+    "table_plan": (dict, type(None)),
 }
 _ARRAYS = {  # dtype and dimensions
     "weights_data": (np.float64, 1),
@@ -102,6 +103,7 @@ def _content(model: Any) -> tuple[dict[str, Any], _Arrays]:
         "n_iter": int(model.n_iter_),
         "sparse_coef": model._kept_sparse,
         "privacy": to_json(model.privacy_, "privacy", arrays),
+        "table_plan": to_json(getattr(model, "table_plan_", None), "table_plan", arrays),
     }
     return header, arrays
 
@@ -143,6 +145,8 @@ def _model(header: dict[str, Any], arrays: _Arrays) -> Any:
     model.vertices_ = _vertices(arrays["vertices"], (outputs, columns))
     model.n_iter_ = header["n_iter"]
     model.privacy_ = PrivacyStatement(from_json(header["privacy"], arrays))
+    if header["table_plan"] is not None:
+        model.table_plan_ = from_json(header["table_plan"], arrays)
     return model
 
 

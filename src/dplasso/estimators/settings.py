@@ -18,8 +18,10 @@ class Settings(NamedTuple):
     rows_source: str
 
 
-def settings_of(model: Any, rows: int, columns: int, outputs: int, x_bound: float) -> Settings:
-    """As the model's parameters say, or by the public rules.
+def settings_of(
+    model: Any, rows: int, columns: int, outputs: int, x_bound: float, margin_unit: float
+) -> Settings:
+    """As the model's parameters say, or by the public rules, whose margins are in a loss's units.
 
     Formal guarantees
     -----------------
@@ -35,7 +37,8 @@ def settings_of(model: Any, rows: int, columns: int, outputs: int, x_bound: floa
     facts = (float(model.epsilon), float(model.delta), used or 0, columns, outputs)
     radius, radius_source = model.radius, "given"
     if radius == "auto":
-        radius, radius_source = defaults.auto_reach(*facts) / x_bound, "public rule"
+        reach = defaults.auto_reach(*facts) * margin_unit
+        radius, radius_source = reach / x_bound, "public rule"
     rounds, rounds_source = model.max_iter, "given"
     if rounds == "auto" and math.isinf(model.epsilon):
         rounds, rounds_source = None, "until converged"

@@ -22,7 +22,7 @@ _ROUND_BITS = 0x4338000000000000
 
 
 @intrinsic
-def _double_of_bits(typing_context, bits):  # type: ignore[no-untyped-def]
+def double_of_bits(typing_context, bits):  # type: ignore[no-untyped-def]
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
         return builder.bitcast(args[0], ir.DoubleType())
 
@@ -86,7 +86,7 @@ def exponential(x: float) -> float:
         1.0
         + r * (0.5 + r * (1 / 6.0 + r * (1 / 24.0 + r * (1 / 120.0 + r * (1 / 720.0 + r * tail)))))
     )
-    return p * _double_of_bits((_bits_of_double(shifted) + 1023) << 52)
+    return p * double_of_bits((_bits_of_double(shifted) + 1023) << 52)
 
 
 @njit(inline="always")

@@ -23,6 +23,7 @@ from dplasso.kernels.envelope import (
     LIGHT_TICKETS,
     LOG_UNIT,
     LONG_COLUMN,
+    MOST_WORK,
     NEXT_HORIZON,
     PENDING_SCORE,
     PENDING_SLOT,
@@ -30,6 +31,7 @@ from dplasso.kernels.envelope import (
     PENDING_TIER,
     RING_AT,
     WORD_SHIFT,
+    WORK,
     Envelope,
     Heavy,
     aim_words,
@@ -65,6 +67,8 @@ from dplasso.kernels.steps import SMALLEST_SCALE, move, multiply_out, split, ste
 from dplasso.kernels.trials import bernoulli, settle, settle_by_bounds
 
 LIGHT, HEAVY, HEAD = 0, 1, 2
+# Returned by `advance` in place of a vertex.
+FINISHED, TAKE_STOCK = -1, -2
 RING = 64  # words drawn ahead
 FAR, NEAR = 32, 16  # how far ahead a column's place, then its entries, are fetched
 FETCHED, CACHE_LINE = 128, 16  # entries fetched ahead at most, and how many come at a time
@@ -195,7 +199,10 @@ def _listed_trial(  # type: ignore[no-untyped-def]
     if sign != 0:
         return vertex, sign
     whole[PENDING_TIER], whole[PENDING_SLOT], whole[PENDING_TICKET] = tier, slot, ticket
-    if _count_evaluation(problem, walk, vertex) > whole[LONG_COLUMN]:
+    entries = _count_evaluation(problem, walk, vertex)
+    if tier == HEAVY:
+        whole[WORK] += entries
+    if entries > whole[LONG_COLUMN]:
         return vertex, 0
     found = score(problem, walk.margins, walk.scalars[SCALE], vertex, np.empty(LANE))
     return _settle_scored(problem, walk, envelope, heavy, head, rng, found)
@@ -205,8 +212,10 @@ def _listed_trial(  # type: ignore[no-untyped-def]
 def advance(  # type: ignore[no-untyped-def]
     problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy, head: Head, rng, done, until
 ):
-    """Rounds ``done + 1`` to ``until``; returns how many are done and the vertex whose score is
-    wanted before the next can go on, -1 if none.
+    """Rounds ``done + 1`` to ``until``; returns how many are done and what is wanted to go on: the
+    score of a vertex, or that of all heavy ones (``TAKE_STOCK``), or nothing (``FINISHED``).
+
+    Stock is taken between two trials, once single scores have cost as much as all together would.
 
     The arrays that light rounds touch are taken out of their tuples here, once: taking them out
     in the loop would count references, which costs more than a round.
@@ -223,6 +232,8 @@ def advance(  # type: ignore[no-untyped-def]
         if whole[PENDING_TIER] >= 0:
             found = real[PENDING_SCORE]
             vertex, sign = _settle_scored(problem, walk, envelope, heavy, head, rng, found)
+        elif whole[WORK] > whole[MOST_WORK]:
+            return done, np.int64(TAKE_STOCK)
         else:
             if scalars[PATH] > real[NEXT_HORIZON]:
                 keep_up(problem, walk, envelope, heavy)
@@ -249,6 +260,8 @@ def advance(  # type: ignore[no-untyped-def]
                 vertex, sign = _listed_trial(problem, walk, envelope, heavy, head, rng, ticket)
                 if whole[PENDING_TIER] >= 0:
                     return done, vertex
+                if sign == 0 and whole[WORK] > whole[MOST_WORK]:
+                    return done, np.int64(TAKE_STOCK)
         eta = step_size(step, done + 1)
         added = move(matrix, classes, radius, margins, scalars, vertex, sign, eta)
         if with_head:
@@ -259,4 +272,4 @@ def advance(  # type: ignore[no-untyped-def]
         vertices[done] = vertex
         signs[done] = sign
         done += 1
-    return done, np.int64(-1)
+    return done, np.int64(FINISHED)

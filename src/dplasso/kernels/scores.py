@@ -93,11 +93,17 @@ def score(problem: Problem, margins, scale, vertex, buffer):  # type: ignore[no-
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def scores_of(problem: Problem, margins, scale, vertices, out):  # type: ignore[no-untyped-def]
-    """Scores of the listed vertices."""
-    buffer = np.empty(LANE)
+def scores_from(problem: Problem, gradients, vertices, out):  # type: ignore[no-untyped-def]
+    """Scores of the listed vertices, given the gradients of all rows (see ``gradients.py``)."""
+    indptr, indices, values = problem.indptr, problem.indices, problem.values
+    rows, classes, grain = problem.labels.size, problem.classes, grain_size(problem)
     for k in range(vertices.size):
-        out[k] = score(problem, margins, scale, vertices[k], buffer)
+        column, label = vertices[k] // classes, vertices[k] % classes
+        mine = gradients[label * rows : (label + 1) * rows]
+        total = np.int64(0)
+        for p in range(np.uint64(indptr[column]), np.uint64(indptr[column + 1])):
+            total += nearest_integer(mine[np.uint64(indices[p])] * entry(values, p))
+        out[k] = total * grain
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from dplasso.kernels.problem import SQUARED
 from dplasso.losses.base import Floats, Loss, one_dimensional
+from dplasso.privacy import checks
 
 
 class SquaredLoss(Loss):
@@ -23,12 +24,8 @@ class SquaredLoss(Loss):
     lipschitz = 1.0
 
     def __init__(self, y_bound: float, residual_bound: float = math.inf) -> None:
-        if not 0 < y_bound < math.inf:
-            raise ValueError(f"y_bound must be positive and finite, got {y_bound!r}")
-        if not residual_bound > 0:
-            raise ValueError(f"residual_bound must be positive, got {residual_bound!r}")
-        self.y_bound = float(y_bound)
-        self.clip = float(residual_bound)
+        self.y_bound = checks.bound("y_bound", y_bound)
+        self.clip = checks.target("residual_bound", residual_bound)
         self.curvature = (1.0, 1.0) if math.isinf(self.clip) else (0.0, 1.0)
 
     def encode(self, y: ArrayLike) -> Floats:

@@ -92,17 +92,20 @@ def lasso(
 def project(point: Floats, radius: float) -> Floats:
     """The nearest point of the ball ``||W||_1 <= radius``: all sizes less one threshold.
 
-    Leaving the k largest takes the threshold at which they sum to the radius. The one wanted is
-    the largest over k (Duchi et al., 2008).
+    The threshold that the largest k sizes would need, to sum to the radius, never exceeds the one
+    wanted: what lies below it drops out, until nothing does (Michelot, 1986).
     """
     sizes = np.abs(point)
     if sizes.sum() <= radius:
         return point
     # Below the largest: what cancels then is the large part that sizes have in common.
     sizes -= sizes.max()
-    falling = np.sort(sizes, axis=None)[::-1]
-    thresholds = (np.cumsum(falling) - radius) / np.arange(1, falling.size + 1)
-    projected: Floats = np.copysign(np.maximum(sizes - thresholds.max(), 0.0), point)
+    left, count = sizes.ravel(), 0
+    while len(left) != count:
+        count = len(left)
+        threshold = (left.sum() - radius) / count
+        left = left[left > threshold]
+    projected: Floats = np.copysign(np.maximum(sizes - threshold, 0.0), point)
     return projected
 
 

@@ -1,5 +1,6 @@
-"""How fitted models are kept in files: a header and arrays, checked, and nothing that can run."""
+"""What is kept on disk: fitted models, and data by columns. Checked, and nothing that can run."""
 
 from dplasso.storage.archive import ModelFileError, read, write
+from dplasso.storage.column_store import ColumnStore, build_store, open_store
 
-__all__ = ["ModelFileError", "read", "write"]
+__all__ = ["ColumnStore", "ModelFileError", "build_store", "open_store", "read", "write"]

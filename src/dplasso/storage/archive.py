@@ -5,15 +5,12 @@ digest finds damage; it does not say who wrote the file, so nothing behind it is
 The format is described in docs/model_format.md.
 """
 
-import contextlib
-import errno
 import hashlib
 import io
 import json
 import math
 import os
 import re
-import secrets
 import stat
 import zipfile
 from typing import Any, NoReturn
@@ -22,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplasso.storage import npy
+from dplasso.storage.atomic import NotAFileError, replace_file
 
 KIND, VERSION = "dplasso-model", 1
 
@@ -52,7 +50,10 @@ def write(path: _Path, header: dict[str, Any], arrays: _Arrays) -> None:
         raise ModelFileError(f"{name} was not written: {error}") from error
     content = _zip_bytes(members)
     line = f"{KIND} {VERSION} sha256={hashlib.sha256(content).hexdigest()}\n"
-    _replace(name, line.encode("ascii"), content)
+    try:
+        replace_file(name, line.encode("ascii"), content)
+    except NotAFileError as error:
+        raise ModelFileError(str(error)) from error
 
 
 def read(path: _Path) -> tuple[dict[str, Any], _Arrays]:
@@ -70,43 +71,6 @@ def read(path: _Path) -> tuple[dict[str, Any], _Arrays]:
             f"{name} is not a sound model file ({reason}); do not use it, and save the model again"
         ) from error
     return header, arrays
-
-
-def _replace(name: str, *parts: bytes) -> None:
-    """Write a new file next to the old one, and give it the name once it is safe on the disk."""
-    target = os.path.realpath(name)  # as for open(), a link stays a link
-    if os.path.exists(target) and not os.path.isfile(target):
-        raise ModelFileError(f"{name} is not a regular file; choose another name")
-    directory = os.path.dirname(target)
-    temporary = os.path.join(directory, f".{KIND}-{secrets.token_hex(16)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            for part in parts:
-                file.write(part)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
-    _sync_directory(directory)
-
-
-def _sync_directory(directory: str) -> None:
-    """Make the new name survive a power cut, where the system has a way to."""
-    if os.name == "nt":
-        return
-    try:
-        descriptor = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        # Directories that may not be read, or file systems that do not sync them.
-        if error.errno not in (errno.EACCES, errno.EINVAL, errno.ENOTSUP):
-            raise
 
 
 def _verified_content(name: str) -> bytes:

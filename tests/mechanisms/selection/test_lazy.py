@@ -111,6 +111,36 @@ def test_law_where_long_columns_are_scored_by_all_cores():
         assert chi_square(counts, exact) > 1e-5
 
 
+@pytest.mark.parametrize("theta", [0.03, 0.2])
+@pytest.mark.parametrize("name", ["logistic", "softmax"])
+@pytest.mark.parametrize("most_work", [0, 500])
+def test_law_where_stock_is_taken_and_the_standard_rule_helps_out(name, theta, most_work):
+    loss = LOSSES[name]
+    rule = started(loss, theta)
+    rule.envelope.whole[tiers.MOST_WORK] = most_work
+    taken = []
+    rule._take_stock = lambda: (taken.append(rule.done), LazyDraw._take_stock(rule))
+    for rounds in (0, 1, 50):
+        rule.advance(rounds)
+        counts = draws_from(rule, 4_000, seed=rounds)
+        exact = law(scores(rule.problem, rule.walk, loss), theta)
+        assert chi_square(counts, exact) > 1e-5, rounds
+    assert len(taken) > 3
+    assert (rule.plain is None) == (len(rule.head.vertices) > 0)
+    assert len(rule.head.vertices) > 0 or rule.plain.done > 0
+
+
+def test_stock_taking_scores_all_heavy_vertices():
+    for name, loss in LOSSES.items():
+        rule = started(loss, 0.05)
+        rule.advance(30)
+        rule._take_stock()
+        exact = scores(rule.problem, rule.walk, loss)[rule.heavy.vertices]
+        np.testing.assert_allclose(rule.heavy.score, exact, atol=1e-7, err_msg=name)
+        assert np.all(rule.heavy.score_path == rule.walk.scalars[PATH])
+        assert_envelope_dominates(rule, loss)
+
+
 def test_law_of_whole_transcripts():
     """Two columns, three rounds: all 64 transcripts against their exact probabilities."""
     rng = seeded(3)

@@ -10,10 +10,12 @@ from dplasso.kernels import columns as column_kernels
 from dplasso.kernels import envelope as tiers
 from dplasso.kernels import head as head_kernels
 from dplasso.kernels import lazy as kernels
-from dplasso.kernels.problem import SCALE, Problem, Walk
-from dplasso.kernels.scores import grain_size, partial_score, scores_of
+from dplasso.kernels.gradients import row_gradients
+from dplasso.kernels.problem import PATH, SCALE, Problem, Walk
+from dplasso.kernels.scores import grain_size, partial_score, scores_from
 from dplasso.kernels.trials import WORD
 from dplasso.mechanisms.selection.base import Rule
+from dplasso.mechanisms.selection.noisy_max import NoisyMax
 
 # Columns whose weight can vary by more nats than this get the bounds of the head, so many at most.
 HEAD_NATS = 25.0
@@ -25,6 +27,10 @@ HEAD_ACTIVE = 256
 UNSCORED_SHARE = 0.1
 # More entries than this are handed to all cores, which costs some 50 us.
 LONG_COLUMN = 1 << 18
+# What an entry costs when all heavy columns are scored together, over what it costs in a score of
+# its own: row gradients are then computed once, and all cores share the work.
+STOCK_COST = 0.3
+LONGEST_SPELL = 256  # rounds by the standard rule before bounds are tried again
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -52,6 +58,9 @@ class LazyDraw(Rule):
         self, problem: Problem, walk: Walk, generator: np.random.Generator, threads: int
     ) -> None:
         super().__init__(problem, walk, generator, threads)
+        self.gradients: Floats | None = None
+        self.plain: NoisyMax | None = None
+        self.spell = 1
         columns, norm1, norm2 = self._heavy_columns()
         bits = np.zeros((len(problem.indptr) + 6) // 8 + 1, np.uint8)
         column_kernels.mark(bits, columns)
@@ -63,7 +72,7 @@ class LazyDraw(Rule):
         self.head = self._make_head(columns[dense], limit[dense], drift[dense])
         sparse = ~dense
         self.heavy = self._make_heavy(columns[sparse], limit[sparse], drift[sparse])
-        self.envelope = self._make_envelope(bits)
+        self.envelope = self._make_envelope(bits, columns[sparse])
         tiers.choose_unit(problem, walk, self.envelope, self.heavy)
         tiers.aim_words(self.envelope)
         if len(self.head.vertices):
@@ -81,9 +90,37 @@ class LazyDraw(Rule):
                 self.done,
                 until,
             )
-            if wanted < 0:
+            if wanted == kernels.FINISHED:
                 return
-            self.envelope.real[tiers.PENDING_SCORE] = self._score(int(wanted))
+            if wanted == kernels.TAKE_STOCK:
+                if not len(self.head.vertices):
+                    self._walk_plainly(until)
+                self._take_stock()
+            else:
+                self.envelope.real[tiers.PENDING_SCORE] = self._score(int(wanted))
+
+    def _walk_plainly(self, until: int) -> None:
+        """Some rounds by the standard rule, which has the same law, where bounds tell nothing.
+
+        Twice as many as the last time if bounds were of no use for long since, else one.
+        (The head's bounds follow single steps, so where there is one this rule goes on by itself.)
+        """
+        if self.plain is None:
+            self.plain = NoisyMax(self.problem, self.walk, self.generator, self.threads)
+        useful = self.done - self.plain.done > 2 * self.spell
+        self.spell = 1 if useful else min(2 * self.spell, LONGEST_SPELL)
+        self.plain.done, self.plain.generator = self.done, self.generator
+        self.plain.advance(min(self.done + self.spell, until))
+        self.done = self.plain.done
+
+    def _take_stock(self) -> None:
+        """Score every heavy vertex anew, and count all tickets by that."""
+        heavy, walk = self.heavy, self.walk
+        heavy.score[:] = self._scores(heavy.vertices)
+        heavy.score_path[:] = walk.scalars[PATH]
+        tiers.choose_unit(self.problem, walk, self.envelope, heavy)
+        tiers.aim_words(self.envelope)
+        self.envelope.whole[tiers.WORK] = 0
 
     def _heavy_columns(self) -> tuple[Ints, Floats, Floats]:
         """Columns that are not light, with their norms."""
@@ -129,13 +166,23 @@ class LazyDraw(Rule):
             dense &= limit >= np.partition(limit, -HEAD_SIZE)[-HEAD_SIZE]
         return dense
 
-    def _origin_scores(self, vertices: Ints) -> Floats:
-        """Scores at w = 0, on all cores."""
-        problem, out = self.problem, np.empty(len(vertices))
+    def _scores(self, vertices: Ints) -> Floats:
+        """Scores at the present margins, from the gradients of all rows, on all cores."""
+        problem, walk, out = self.problem, self.walk, np.empty(len(vertices))
+        if not len(vertices):
+            return out
+        rows = len(problem.labels)
+        if self.gradients is None:
+            self.gradients = np.empty(rows * problem.classes)
+        threads = self.threads if rows * problem.classes > LONG_COLUMN else 1
         pool.run(
-            scores_of,
+            row_gradients,
+            [(problem, walk, self.gradients, a, b) for a, b in pool.even_runs(rows, threads)],
+        )
+        pool.run(
+            scores_from,
             [
-                (problem, self.walk.margins, 1.0, vertices[a:b], out[a:b])
+                (problem, self.gradients, vertices[a:b], out[a:b])
                 for a, b in self._shares(vertices // problem.classes)
             ],
         )
@@ -155,12 +202,14 @@ class LazyDraw(Rule):
         )
         return float(sum(parts) * grain_size(problem))
 
-    def _make_envelope(self, heavy_bits: NDArray[np.uint8]) -> tiers.Envelope:
+    def _make_envelope(self, heavy_bits: NDArray[np.uint8], columns: Ints) -> tiers.Envelope:
         problem = self.problem
+        entries = int(np.sum(problem.indptr[columns + 1] - problem.indptr[columns], dtype=np.int64))
         ring = (self.generator.random(kernels.RING) * WORD).astype(np.int64)
-        whole, real = np.zeros(12, np.int64), np.zeros(4)
+        whole, real = np.zeros(14, np.int64), np.zeros(4)
         whole[tiers.PENDING_TIER] = -1
         whole[tiers.LONG_COLUMN] = LONG_COLUMN
+        whole[tiers.MOST_WORK] = STOCK_COST * (entries + len(problem.labels))
         real[tiers.LIGHT_RATE] = problem.theta * problem.gradient_bound * problem.x_bound
         return tiers.Envelope(heavy_bits, ring, whole, real)
 
@@ -175,7 +224,7 @@ class LazyDraw(Rule):
         spread = limit * (self.problem.start_bound / self.problem.gradient_bound)
         known = self._worth_scoring(limit)
         spread[known] = 0.0
-        score[known] = origin[known] = self._origin_scores(columns[known])
+        score[known] = origin[known] = self._scores(columns[known])
         return tiers.Heavy(
             vertices=columns,
             limit=limit,
@@ -204,7 +253,7 @@ class LazyDraw(Rule):
         size, references = len(columns), head_kernels.REFERENCES
         active = min(size, HEAD_ACTIVE)
         rows = len(self.problem.labels) if size else 0
-        origin = self._origin_scores(columns)
+        origin = self._scores(columns)
         return head_kernels.Head(
             vertices=columns,
             limit=limit,

@@ -1,0 +1,155 @@
+"""Mutated lines of svmlight text, against scikit-learn.
+
+    python benchmarks/fuzz_reader.py [--lines 1000000] [--seed 0]
+
+Every line must either be read as scikit-learn reads it, to the last bit, or be refused with its
+number. Each line is parsed alone. Of a batch, the accepted lines make one file, read whole by both;
+all lines make another, which must be refused at the first line that was refused alone. Of the
+refused lines a sample is shown to scikit-learn, one by one, to tell how many it would accept.
+"""
+
+import argparse
+import collections
+import io
+import re
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_svmlight_file
+
+from dplasso.kernels import svmlight as kernels
+from dplasso.reading import byte_source, read_svmlight
+from dplasso.reading.svmlight import _LARGEST_INDEX, _parse
+
+BATCH, SAMPLE = 2000, 20
+BYTES = b"0123456789" * 3 + b":::+-..eE##  \t\r\v\f,_qidnafxINF\x00\x7f\x80\xff"
+REASONS = {
+    value: name
+    for name, value in vars(kernels).items()
+    if name.isupper() and not name.startswith("_") and isinstance(value, int) and value < 20
+}
+
+
+def random_number(rng: np.random.Generator) -> str:
+    kind = rng.integers(6)
+    if kind == 0:
+        return str(rng.integers(-1000, 1000))
+    if kind == 1:  # any double
+        value = float(np.frombuffer(rng.bytes(8), np.float64)[0])
+        return repr(value)
+    if kind == 2:
+        return f"{rng.integers(10**18)}{rng.integers(10**18)}.{rng.integers(10**9)}"
+    if kind == 3:
+        return f"{rng.integers(10**6)}e{rng.integers(-340, 340)}"
+    return f"{rng.normal():.{rng.integers(1, 20)}g}"
+
+
+def random_line(rng: np.random.Generator) -> bytes:
+    words = [random_number(rng)]
+    if rng.random() < 0.1:
+        words.append(f"qid:{rng.integers(100)}")
+    indices = np.unique(rng.integers(0, 10 ** rng.integers(1, 10), rng.integers(0, 6)))
+    words += [f"{index}:{random_number(rng)}" for index in indices]
+    if rng.random() < 0.1:
+        words.append("# 1:2")
+    return rng.choice([" ", "  ", "\t"], p=[0.8, 0.1, 0.1]).join(words).encode()
+
+
+def mutated(rng: np.random.Generator, line: bytes) -> bytes:
+    """A few bytes replaced, inserted, deleted or repeated; one line in eight is left as it is."""
+    bent = bytearray(line)
+    for _ in range(rng.choice([0, 1, 1, 1, 2, 2, 3, 8])):
+        place, size = int(rng.integers(len(bent) + 1)), int(rng.integers(3))
+        new = BYTES[rng.integers(len(BYTES))]
+        bent[place : place + size] = [b"", bytes([new]), bent[place : place + 6]][rng.integers(3)]
+    return bytes(bent)
+
+
+def reason_alone(line: bytes) -> int:
+    return _parse(np.frombuffer(bytearray(line + b"\n"), np.uint8), 0, _LARGEST_INDEX)[1]
+
+
+def read_by_scikit_learn(text: bytes):
+    try:
+        return load_svmlight_file(io.BytesIO(text), zero_based=True)
+    except (ValueError, OverflowError):
+        return None
+
+
+def same(ours, theirs) -> bool:
+    (X, y), (A, b) = ours, theirs
+    return (
+        X.shape == A.shape
+        and np.array_equal(X.indptr, A.indptr)
+        and np.array_equal(X.indices, A.indices)
+        and X.data.tobytes() == A.data.tobytes()
+        and y.tobytes() == b.tobytes()
+    )
+
+
+def odd_ones(path: Path, accepted: list[bytes]) -> list[bytes]:
+    """The accepted lines that scikit-learn reads in another way, or not at all."""
+    odd = []
+    for line in accepted:
+        path.write_bytes(line + b"\n")
+        theirs = read_by_scikit_learn(line + b"\n")
+        if theirs is None or not same(read_svmlight(path, zero_based=True), theirs):
+            odd.append(line)
+    return odd
+
+
+def check(path: Path, lines: list[bytes], reasons: list[int]) -> list[bytes]:
+    """The lines of a batch that are not dealt with as they should be."""
+    accepted = [line for line, reason in zip(lines, reasons, strict=True) if reason == 0]
+    text = b"\n".join(accepted)
+    path.write_bytes(text)
+    theirs = read_by_scikit_learn(text)
+    if theirs is None or not same(read_svmlight(path, zero_based=True), theirs):
+        return odd_ones(path, accepted)
+    path.write_bytes(b"\n".join(lines))
+    first = next((k for k, reason in enumerate(reasons) if reason), None)
+    try:
+        read_svmlight(path, zero_based=True)
+        found = None
+    except ValueError as error:
+        found = int(re.search(r", line (\d+): ", str(error))[1]) - 1
+    return [] if found == first else lines[: (first or 0) + 1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--lines", type=int, default=1_000_000)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    rng = np.random.default_rng(options.seed)
+    found: collections.Counter[int] = collections.Counter()
+    failures: list[bytes] = []
+    sampled = strict = 0
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(-(-options.lines // BATCH)):
+            lines = [mutated(rng, random_line(rng)) for _ in range(BATCH)]
+            reasons = [reason_alone(line) for line in lines]
+            byte_source.BLOCK = int(rng.choice([64, 1000, 30_000, 1 << 22]))
+            failures += check(Path(folder) / "lines", lines, reasons)
+            found.update(reasons)
+            refused = [line for line, reason in zip(lines, reasons, strict=True) if reason]
+            sampled += len(refused[:SAMPLE])
+            strict += sum(read_by_scikit_learn(line) is not None for line in refused[:SAMPLE])
+    total = sum(found.values())
+    print(f"{total:,} lines in {time.perf_counter() - start:.0f} s, seed {options.seed}")
+    print(f"{'read as scikit-learn reads them':<40}{found.pop(0) - len(failures):>10,}")
+    for reason, count in found.most_common():
+        print(f"{'refused: ' + REASONS[reason]:<40}{count:>10,}")
+    print(f"{'dealt with wrongly':<40}{len(failures):>10,}")
+    print(f"of {sampled:,} refused lines, scikit-learn would read {strict:,}")
+    for line in failures[:10]:
+        print(repr(line))
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()

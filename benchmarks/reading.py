@@ -1,0 +1,159 @@
+"""Reading an svmlight file, plain and gzipped, against scikit-learn.
+
+    python benchmarks/reading.py [--runs 3]
+
+The file is news20_rebuilt as scikit-learn's dump_svmlight_file writes it, kept under the system's
+temporary folder. Times are wall-clock, medians of runs that take turns, from a file in the page
+cache to matrix and labels in memory. Peak memory is that of a fresh process each, over what it held
+before reading (libraries loaded and loops compiled), and over the size of its own result:
+scikit-learn's has wider indices.
+"""
+
+import argparse
+import functools
+import gzip
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import datasets
+import numpy as np
+from run import RESULTS, machine, memory_mib, peak_reset
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+from dplasso.reading import read_svmlight
+
+SET = "news20_rebuilt"
+FOLDER = Path(tempfile.gettempdir()) / "dplasso-reading"
+READERS: dict[str, Callable] = {"dplasso": read_svmlight, "scikit-learn": load_svmlight_file}
+MIB = 1 << 20
+
+
+def cached(path: Path, make: Callable[[Path], None]) -> Path:
+    """The file, made if it is not there; never half of it."""
+    if not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        unfinished = path.with_name("unfinished-" + path.name)
+        make(unfinished)
+        unfinished.rename(path)
+    return path
+
+
+def dump(path: Path) -> None:
+    X, y = datasets.real(SET)
+    dump_svmlight_file(X.tocsr(), y, str(path), zero_based=False)
+
+
+def compress(plain: Path, path: Path) -> None:
+    with open(plain, "rb") as source, gzip.open(path, "wb", compresslevel=6) as target:
+        shutil.copyfileobj(source, target, MIB)
+
+
+def size_mib(X, y) -> float:
+    return sum(part.nbytes for part in (X.data, X.indices, X.indptr, y)) / MIB
+
+
+def same(ours, theirs) -> bool:
+    """Equal to the last bit; scikit-learn may use wider indices."""
+    (X, y), (A, b) = ours, theirs
+    return (
+        X.shape == A.shape
+        and np.array_equal(X.indptr, A.indptr)
+        and np.array_equal(X.indices, A.indices)
+        and X.data.tobytes() == A.data.tobytes()
+        and y.tobytes() == b.tobytes()
+    )
+
+
+def peak(reader: str, path: Path) -> None:
+    """Print peak memory over that before reading, and the size of the result, in MiB."""
+    read = READERS[reader]
+    with tempfile.TemporaryDirectory() as folder:
+        small = Path(folder) / ("small" + path.suffix)
+        text = b"1 1:0.5\n" * 1000
+        small.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+        read(str(small))
+    peak_reset()
+    before = memory_mib("VmRSS")
+    X, y = read(str(path))
+    print(json.dumps({"peak_mib": memory_mib("VmHWM") - before, "result_mib": size_mib(X, y)}))
+
+
+def peak_of(reader: str, path: Path) -> dict:
+    command = [sys.executable, __file__, "--peak", reader, str(path)]
+    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+
+
+def compare(path: Path, runs: int) -> list[dict]:
+    times: dict[str, list[float]] = {reader: [] for reader in READERS}
+    read_svmlight(path)  # compiles, and brings the file into the page cache
+    for _ in range(runs):
+        results = {}
+        for reader, read in READERS.items():
+            start = time.perf_counter()
+            results[reader] = read(str(path))
+            times[reader].append(time.perf_counter() - start)
+        if not same(*results.values()):
+            raise SystemExit(f"{path.name}: the readers disagree")
+        del results
+    seconds = {reader: statistics.median(times[reader]) for reader in READERS}
+    return [
+        {
+            "file": path.name,
+            "file_mib": path.stat().st_size / MIB,
+            "reader": reader,
+            "seconds": seconds[reader],
+            "times_faster": seconds["scikit-learn"] / seconds[reader],
+            **peak_of(reader, path),
+        }
+        for reader in READERS
+    ]
+
+
+HEADER = (
+    f"{'file':<24}{'MiB':>7}  {'reader':<14}{'seconds':>9}{'faster':>9}"
+    f"{'peak MiB':>10}{'result MiB':>12}{'peak/result':>13}"
+)
+
+
+def line(row: dict) -> str:
+    return (
+        f"{row['file']:<24}{row['file_mib']:>7.0f}  {row['reader']:<14}{row['seconds']:>9.2f}"
+        f"{row['times_faster']:>8.1f}x{row['peak_mib']:>10.0f}{row['result_mib']:>12.0f}"
+        f"{row['peak_mib'] / row['result_mib']:>13.2f}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--peak", nargs=2, metavar=("READER", "FILE"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.peak:
+        peak(options.peak[0], Path(options.peak[1]))
+        return
+    if not (datasets.folder() / SET / "X.npz").exists():
+        print(f"{SET}: not at hand, left out")
+        return
+    plain = cached(FOLDER / f"{SET}.svm", dump)
+    packed = cached(FOLDER / f"{SET}.svm.gz", functools.partial(compress, plain))
+    print(machine())
+    print(HEADER)
+    rows = []
+    for path in (plain, packed):
+        for row in compare(path, options.runs):
+            rows.append(row)
+            print(line(row), flush=True)
+    RESULTS.mkdir(exist_ok=True)
+    saved = {"machine": machine(), "set": SET, "runs": options.runs, "rows": rows}
+    (RESULTS / "reading.json").write_text(json.dumps(saved, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""The command itself: its subcommands, and what becomes of errors."""
+
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from dplasso import __version__
+from dplasso.cli.convert import convert
+from dplasso.cli.demo import demo
+from dplasso.cli.evaluate import evaluate
+from dplasso.cli.inspect import inspect
+from dplasso.cli.output import complain, say, warn
+from dplasso.cli.predict import predict
+from dplasso.cli.report import report
+from dplasso.cli.train import train
+
+COMMANDS: tuple[Callable[..., None], ...] = (
+    train,
+    predict,
+    evaluate,
+    inspect,
+    convert,
+    report,
+    demo,
+)
+FAILED, INTERRUPTED = 1, 130
+
+# What the library calls its parameters, and the command line its options.
+_OPTIONS = {
+    "zero_based=True": "--zero-based",
+    "raise columns": "raise --features",
+    "classes=": "--classes",
+    "pass n_rows": "pass --rows",
+    "random_state": "--seed",
+    "leave it None": "leave it out",
+}
+
+app = typer.Typer(
+    name="dplasso",
+    help="Differentially private sparse linear models for data with millions of features.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+for command in COMMANDS:
+    app.command()(command)
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        say(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _global(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show it.", callback=_tell_version, is_eager=True),
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command. Exit 0: done; 1: refused or failed; 2: misused; 130: interrupted.
+
+    An error names the file and the remedy; what an unforeseen one says could show values of the
+    data, so that only its place is told.
+    """
+    warnings.showwarning = lambda message, *_, **__: warn(_in_options(str(message)))
+    try:
+        app()
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            complain("interrupted; nothing half-written was left")
+        raise
+    except OSError as error:
+        known = error.filename is not None and error.strerror is not None
+        complain(f"{error.filename}: {error.strerror}" if known else str(error))
+    except ValueError as error:
+        complain(_in_options(str(error)))
+    except MemoryError:
+        complain("not enough memory; convert the data to a column store and train from that")
+    except Exception as error:
+        places = "".join(traceback.format_tb(error.__traceback__))
+        complain(f"{type(error).__name__}, a defect of dplasso; please report its place:\n{places}")
+    sys.exit(FAILED)
+
+
+def _in_options(text: str) -> str:
+    for name, option in _OPTIONS.items():
+        text = text.replace(name, option)
+    return text
+
+
+if __name__ == "__main__":
+    main()

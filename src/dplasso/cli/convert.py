@@ -1,0 +1,72 @@
+"""``dplasso convert``: a column store from a file of any size, in bounded memory."""
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dplasso.cli import options as o
+from dplasso.cli.inputs import chunks_of
+from dplasso.cli.output import emit, reading_bar, show
+from dplasso.privacy import leaks
+from dplasso.storage import build_store, open_store
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def convert(
+    data: o.Data,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The store: a new folder.")],
+    memory: Annotated[str, typer.Option(help="Most memory to use: 500M, 2G.")] = "2G",
+    features: o.Features = None,
+    zero_based: o.ZeroBased = None,
+    classes: o.Classes = None,
+    target: o.Target = None,
+    bounds: o.Bounds = None,
+    hashed: o.Hashed = None,
+    text: o.Text = None,
+    ignore: o.Ignore = None,
+    buckets: o.Buckets = o.DEFAULT_BUCKETS,
+    names: o.Names = None,
+    overwrite: Annotated[bool, typer.Option(help="Replace a store of this name.")] = False,
+    strict: o.Strict = False,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Convert data once into a column store; training from it does not load it."""
+    if strict:
+        leaks.set_strict(True)
+    o.check_output(output, folder=True)
+    plan = o.plan_of(target, bounds, hashed, text, ignore, buckets, o.classes_of(classes))
+    form = o.form_of(features, zero_based, None, names, plan)
+    with reading_bar("converting", quiet=quiet or json) as progress:
+        chunks, columns, known, found = chunks_of(data, form, progress)
+        built = build_store(
+            output,
+            chunks,
+            columns,
+            memory=bytes_of(memory),
+            feature_names=known,
+            classes=found,
+            overwrite=overwrite,
+        )
+    store = open_store(built)
+    facts = {
+        "store": str(output),
+        "rows": store.shape[0],
+        "columns": store.shape[1],
+        "entries": store.entries,
+    }
+    if json:
+        emit(facts)
+    elif not quiet:
+        show("Converted (as private as the data)", facts)
+
+
+def bytes_of(text: str) -> int:
+    """A size such as 500M or 2G."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", text.strip(), re.IGNORECASE)
+    if found is None:
+        raise ValueError(f"--memory must be a size such as 500M or 2G, got {text!r}")
+    return int(float(found[1]) * _UNITS[found[2].upper()])

@@ -1,0 +1,64 @@
+"""``dplasso demo``: private and not, side by side, on made-up notes; and a report."""
+
+import math
+import time
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import scipy.sparse as sp
+import typer
+
+from dplasso.cli.options import check_output
+from dplasso.cli.output import say, show_rows
+from dplasso.data import ColumnMatrix
+from dplasso.estimators import PrivateLassoClassifier
+from dplasso.report import evaluate, write_report
+
+ROWS, TEST_ROWS, WORDS = 50_000, 10_000, 1_000_000
+EPSILONS = (0.1, 0.3, 1.0, 3.0, math.inf)
+
+
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path(
+        "demo_report.html"
+    ),
+) -> None:
+    """Train on made-up notes of a million words with and without privacy; write a report."""
+    check_output(output)
+    X, y = make_notes(ROWS + TEST_ROWS, np.random.default_rng(7))
+    held = ColumnMatrix.of(X[:ROWS])
+    say(f"{ROWS:,} notes x {WORDS:,} words, {held.entries:,} entries; epsilon for one note")
+    rows, curve, chosen = [], [], None
+    for epsilon in EPSILONS:
+        model = PrivateLassoClassifier(epsilon, classes=[0, 1], n_rows=ROWS)
+        start = time.perf_counter()
+        model.fit(held, y[:ROWS])
+        seconds = time.perf_counter() - start
+        score = float(model.score(X[ROWS:], y[ROWS:]))
+        name = "none" if math.isinf(epsilon) else f"{epsilon:g}"
+        rows.append([name, round(100 * score, 1), int(model._weights.nnz), round(seconds, 3)])
+        if not math.isinf(epsilon):
+            curve.append((epsilon, score, score, score))
+        chosen = model if epsilon == 1.0 else chosen
+    show_rows("", ["epsilon", "test accuracy, %", "nonzeros", "seconds"], rows)
+    say()
+    say(str(chosen.privacy_) if chosen is not None else "")
+    evaluation = evaluate(chosen, X[ROWS:], y[ROWS:], curve=curve)
+    write_report(output, chosen, evaluation=evaluation, title="Notes of a million words")
+    say(f"\nwrote {output}: open it in a browser")
+
+
+def make_notes(rows: int, rng: np.random.Generator) -> tuple[sp.csr_array, np.ndarray]:
+    """Notes of about 40 words each, drawn by Zipf's law; 25 words tell of the label."""
+    lengths = rng.poisson(40, rows) + 1
+    # The k-th commonest word has probability about 1 / (k ln WORDS).
+    words = np.floor(np.exp(rng.random(lengths.sum()) * math.log(WORDS))).astype(np.int64) - 1
+    starts = np.concatenate(([0], np.cumsum(lengths)))
+    notes = sp.csr_array((np.ones(len(words)), words, starts), shape=(rows, WORDS))
+    notes.sum_duplicates()
+    notes.data[:] = 1.0
+    telling = np.arange(5, 30)
+    effect = np.where(telling % 2 == 0, 2.0, -2.0)
+    margin = notes[:, telling] @ effect
+    return notes, (rng.random(rows) < 1.0 / (1.0 + np.exp(-margin))).astype(int)

@@ -1,0 +1,179 @@
+"""Rows from any file the command line takes."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dplasso.cli.output import reading_bar
+from dplasso.data import ColumnMatrix
+from dplasso.privacy import leaks
+from dplasso.reading import assemble, read_svmlight, svmlight_chunks
+from dplasso.reading.tables import TablePlan, table_chunks
+from dplasso.storage import open_store
+
+_PACKINGS = ("", ".gz", ".bz2", ".zst")
+TABLES = (
+    *(f"{kind}{packing}" for kind in (".csv", ".tsv") for packing in _PACKINGS),
+    ".parquet",
+    ".pq",
+)
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a file is to be read; what a model needs again to read new rows."""
+
+    columns: int | None = None
+    zero_based: bool = False
+    labels: Path | None = None  # beside an .npz file
+    plan: TablePlan | None = None
+    names: Path | None = None  # of features, one a line
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows, their labels, and what is publicly known of their columns."""
+
+    X: Any  # sparse, or a ColumnMatrix
+    y: NDArray[Any] | None
+    bounds: NDArray[np.float64] | None = None  # of every column, where a plan has them
+    names: NDArray[Any] | None = None
+    plan: TablePlan | None = None
+    classes: list[Any] | None = None
+    undeclared: frozenset[str] = frozenset()  # public facts that were read from the data
+
+
+def read_rows(
+    path: Path,
+    form: Form,
+    *,
+    x_bound: float | None = 1.0,
+    labelled: bool = True,
+    quiet: bool = False,
+) -> Rows:
+    """Read a column store, a scipy ``.npz``, a table, or else svmlight text.
+
+    Entries of a store are clipped to ``x_bound``, unless it is None; estimators clip the others.
+    """
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist; check the path")
+    if path.is_dir():
+        return _from_store(path, x_bound)
+    name = path.name.lower()
+    if name.endswith(".npz"):
+        return _from_npz(path, form, labelled)
+    if name.endswith(TABLES):
+        return _from_table(path, form, labelled)
+    return _from_svmlight(path, form, quiet)
+
+
+def _from_store(path: Path, x_bound: float | None) -> Rows:
+    store = open_store(path)
+    if x_bound is None:
+        x_bound = max(1.0, store.header["largest"])
+    y: NDArray[Any] = store.labels
+    if store.classes is not None:
+        y = np.array(store.classes, dtype=object)[store.labels.astype(np.intp)]
+    names = _objects(store.feature_names)
+    undeclared = frozenset({"classes"} if store.classes is not None else ())
+    return Rows(store.matrix(x_bound), y, names=names, classes=store.classes, undeclared=undeclared)
+
+
+def _from_npz(path: Path, form: Form, labelled: bool) -> Rows:
+    try:
+        X = sp.csr_array(sp.load_npz(path))
+        y = None if form.labels is None else np.load(form.labels, allow_pickle=False)
+    # What stands in the file decides what its readers raise.
+    except Exception as error:
+        raise ValueError(
+            f"{path} or its labels could not be read ({type(error).__name__}); write them with "
+            "scipy.sparse.save_npz and numpy.save"
+        ) from None
+    if labelled and y is None:
+        raise ValueError(f"{path} has no labels; give them with --labels y.npy")
+    if y is not None and not (isinstance(y, np.ndarray) and y.shape == X.shape[:1]):
+        raise ValueError(f"{form.labels} does not have one label for each row of {path}")
+    return Rows(X, y, names=_named(form, X.shape[1]))
+
+
+def _from_table(path: Path, form: Form, labelled: bool) -> Rows:
+    if form.plan is None:
+        raise ValueError(f"{path} is a table; name the column to predict with --target")
+    space, chunks, classes = table_chunks(path, form.plan, labelled=labelled)
+    X, y = assemble(chunks, space.size)
+    if classes is not None and labelled:
+        y = np.array(classes, dtype=object)[y.astype(np.intp)]
+    names = _objects(space.names)
+    undeclared = frozenset({"classes"} if form.plan.classes is None else ())
+    return Rows(X, y if labelled else None, space.bounds, names, space.plan, classes, undeclared)
+
+
+def _from_svmlight(path: Path, form: Form, quiet: bool) -> Rows:
+    if form.columns is None:
+        leaks.report(
+            f"the number of columns was read from {path.name}; declare it with --features",
+            warn=True,
+        )
+    with reading_bar("reading", quiet=quiet) as progress:
+        X, y = read_svmlight(
+            path, columns=form.columns, zero_based=form.zero_based, progress=progress
+        )
+    undeclared = frozenset({"n_features"} if form.columns is None else ())
+    return Rows(X, y, names=_named(form, X.shape[1]), undeclared=undeclared)
+
+
+def chunks_of(path: Path, form: Form, progress: Any) -> tuple[Any, int, list[str] | None, Any]:
+    """Row chunks for a column store: chunks, columns, feature names, classes."""
+    name = path.name.lower()
+    if name.endswith(TABLES):
+        if form.plan is None:
+            raise ValueError(f"{path} is a table; name the column to predict with --target")
+        space, chunks, classes = table_chunks(path, form.plan, progress=progress)
+        if space.bounds.max() > 1.0:
+            raise ValueError(
+                f"a column store has one bound for all columns; scale the numbers of {path} to "
+                "[-1, 1] by their public bounds first, or train from the table itself"
+            )
+        return chunks, space.size, list(space.names), classes
+    if name.endswith(".npz"):
+        raise ValueError(f"{path} is in memory as a whole once it is read; train from it as it is")
+    if form.columns is None:
+        raise ValueError(
+            f"to convert {path} piece by piece, declare its number of columns with --features"
+        )
+    chunks = svmlight_chunks(
+        path, columns=form.columns, zero_based=form.zero_based, progress=progress
+    )
+    names = _named(form, form.columns)
+    return chunks, form.columns, None if names is None else names.tolist(), None
+
+
+def _named(form: Form, columns: int) -> NDArray[Any] | None:
+    if form.names is None:
+        return None
+    names = form.names.read_text("utf-8").splitlines()
+    if len(names) != columns:
+        raise ValueError(f"{form.names} has {len(names):,} names for {columns:,} columns")
+    return _objects(names)
+
+
+def _objects(names: Any) -> NDArray[Any] | None:
+    return None if names is None else np.array(list(names), dtype=object)
+
+
+def as_sparse(X: Any) -> Any:
+    """Rows to predict from."""
+    if not isinstance(X, ColumnMatrix):
+        return X
+    values = np.ones(X.entries, np.int8) if X.values is None else X.values[: X.entries]
+    parts = (values, X.indices[: X.entries], X.indptr)
+    return sp.csr_array(sp.csc_array(parts, shape=X.shape))
+
+
+def same_file(first: Path, second: Path) -> bool:
+    return first.exists() and second.exists() and os.path.samefile(first, second)

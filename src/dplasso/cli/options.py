@@ -1,0 +1,141 @@
+"""Options that several subcommands share, and how their text is read."""
+
+import math
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dplasso.cli.inputs import Form
+from dplasso.reading.tables import BUCKETS, TablePlan
+
+Data = Annotated[
+    Path,
+    typer.Argument(
+        help="svmlight text (plain, gzip, bzip2, xz, zstd), .npz, .csv, .tsv, .parquet, or a "
+        "column store.",
+        show_default=False,
+    ),
+]
+Model = Annotated[Path, typer.Argument(help="A model file written by train.", show_default=False)]
+Features = Annotated[
+    int | None, typer.Option("--features", help="Number of columns of svmlight data, declared.")
+]
+ZeroBased = Annotated[
+    bool | None,
+    typer.Option(
+        "--zero-based/--one-based",
+        help="Where svmlight indices start; at 1, or as in training, unless told.",
+        show_default=False,
+    ),
+]
+Labels = Annotated[Path | None, typer.Option(help="Labels (.npy) of an .npz matrix.")]
+Names = Annotated[Path | None, typer.Option("--feature-names", help="A name of a feature a line.")]
+Target = Annotated[str | None, typer.Option(help="Column of a table to predict.")]
+Bounds = Annotated[
+    list[str] | None,
+    typer.Option("--bounds", help="Public bounds of a numeric column: age=0:120. Repeat."),
+]
+Hashed = Annotated[
+    list[str] | None,
+    typer.Option("--hash", help="Buckets of a column of categories: town=1000. Repeat."),
+]
+Text = Annotated[list[str] | None, typer.Option("--text", help="A column of words. Repeat.")]
+Ignore = Annotated[list[str] | None, typer.Option(help="A column to leave out. Repeat.")]
+Buckets = Annotated[int, typer.Option(help="Buckets of columns not named by --hash.")]
+Classes = Annotated[str | None, typer.Option(help="Labels there can be: 0,1 or ham,spam.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Refuse whatever the guarantee does not cover.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
+DEFAULT_BUCKETS = BUCKETS
+
+
+def form_of(
+    features: int | None,
+    zero_based: bool | None,
+    labels: Path | None,
+    names: Path | None,
+    plan: TablePlan | None,
+) -> Form:
+    return Form(features, bool(zero_based), labels, plan, names)
+
+
+def plan_of(
+    target: str | None,
+    bounds: list[str] | None,
+    hashed: list[str] | None,
+    text: list[str] | None,
+    ignore: list[str] | None,
+    buckets: int,
+    classes: list[str] | None,
+) -> TablePlan | None:
+    """How to read a table, where a target names one."""
+    if target is None:
+        return None
+    return TablePlan(
+        target=target,
+        bounds={name: _range(name, value) for name, value in _pairs("--bounds", bounds)},
+        hashed={name: int(_number("--hash", value)) for name, value in _pairs("--hash", hashed)},
+        buckets=buckets,
+        text=tuple(text or ()),
+        ignore=tuple(ignore or ()),
+        classes=classes,
+    )
+
+
+def classes_of(text: str | None) -> list[str] | None:
+    """Declared labels, as they are written."""
+    return None if text is None else [part.strip() for part in text.split(",")]
+
+
+def numbers_of(classes: list[str]) -> list[float]:
+    """Declared labels, where those of the data are numbers."""
+    return [_number("--classes", label) for label in classes]
+
+
+def check_output(path: Path, *, folder: bool = False) -> None:
+    """Refuse a name that cannot be written to, before there is something to lose."""
+    above = path.absolute().parent
+    if (path.is_dir() and not folder) or not above.is_dir() or not os.access(above, os.W_OK):
+        raise ValueError(f"{path} cannot be written; give a name in a folder that you can write to")
+
+
+def auto_or_number(name: str, text: str) -> float | str:
+    return text if text == "auto" else _number(name, text)
+
+
+def auto_or_count(name: str, text: str) -> int | str:
+    number = auto_or_number(name, text)
+    if isinstance(number, str):
+        return number
+    if not number.is_integer():
+        raise ValueError(f"{name} must be a whole number or auto, got {text!r}")
+    return int(number)
+
+
+def _pairs(name: str, values: list[str] | None) -> list[tuple[str, str]]:
+    pairs = [value.rpartition("=") for value in values or ()]
+    for column, equals, _ in pairs:
+        if not column or not equals:
+            raise ValueError(f"{name} must have the form column=value; see --help")
+    return [(column, value) for column, _, value in pairs]
+
+
+def _range(name: str, text: str) -> tuple[float, float]:
+    low, colon, high = text.partition(":")
+    if not colon:
+        raise ValueError(f"--bounds of {name!r} must have the form low:high, got {text!r}")
+    return _number("--bounds", low), _number("--bounds", high)
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if math.isnan(number):
+        raise ValueError(f"{name} must be a number, got {text!r}")
+    return number

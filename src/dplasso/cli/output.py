@@ -1,0 +1,70 @@
+"""What people and machines get to see: tables and warnings, or one JSON document."""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+# Names of features and files may look like markup; they are shown as they are.
+_PLAIN: dict[str, Any] = {"soft_wrap": True, "markup": False, "highlight": False, "emoji": False}
+_out, _err = Console(**_PLAIN), Console(stderr=True, **_PLAIN)
+
+
+def say(text: str = "") -> None:
+    _out.print(text)
+
+
+def warn(text: str) -> None:
+    _err.print(f"warning: {text}", style="yellow")
+
+
+def complain(text: str) -> None:
+    _err.print(f"error: {text}", style="bold red")
+
+
+def show(title: str, facts: Mapping[str, Any]) -> None:
+    """Names and values, lined up."""
+    table = Table(title=title, title_justify="left", show_header=False, box=None, pad_edge=False)
+    for name, value in facts.items():
+        table.add_row(name, shown(value))
+    _out.print(table)
+
+
+def show_rows(title: str, heads: list[str], rows: list[list[Any]]) -> None:
+    """A table with numbers to the right."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for k, head in enumerate(heads):
+        numeric = bool(rows) and all(isinstance(row[k], int | float) for row in rows)
+        table.add_column(head, justify="right" if numeric else "left")
+    for row in rows:
+        table.add_row(*(shown(value) for value in row))
+    _out.print(table)
+
+
+def shown(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
+
+
+def emit(document: Mapping[str, Any]) -> None:
+    """One JSON document on standard output."""
+    json.dump(document, sys.stdout, allow_nan=False)
+    sys.stdout.write("\n")
+
+
+@contextmanager
+def reading_bar(what: str, *, quiet: bool) -> Iterator[Any]:
+    """A callback (done, total) for the reading of a file; None where nobody watches."""
+    if quiet or not _err.is_terminal:
+        yield None
+        return
+    columns = (TextColumn(what), BarColumn(), DownloadColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=_err, transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,0 +1,37 @@
+"""``dplasso report``: one page about a model."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dplasso.cli import options as o
+from dplasso.cli.output import say
+from dplasso.cli.scoring import nameless, rows_for
+from dplasso.estimators import load
+from dplasso.report import evaluate, write_report
+
+
+def report(
+    model: o.Model,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("report.html"),
+    public_data: Annotated[
+        Path | None, typer.Option(help="Rows that are public, to score the model on.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
+    zero_based: o.ZeroBased = None,
+    labels: o.Labels = None,
+    quiet: o.Quiet = False,
+) -> None:
+    """Write a self-contained HTML page: the guarantee, the coefficients, how the model grew."""
+    o.check_output(output)
+    fitted = load(model)
+    evaluation = None
+    if public_data is not None:
+        X, y = rows_for(
+            fitted, public_data, zero_based=zero_based, labels=labels, labelled=True, quiet=quiet
+        )
+        evaluation = evaluate(nameless(fitted), X, y)
+    write_report(output, fitted, model_file=model, evaluation=evaluation, title=title)
+    if not quiet:
+        say(f"wrote {output}")

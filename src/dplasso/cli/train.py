@@ -1,0 +1,175 @@
+"""``dplasso train``: from a file to a model with a guarantee."""
+
+import math
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from dplasso.cli import options as o
+from dplasso.cli.evaluate import NOT_COVERED, figures
+from dplasso.cli.inputs import Form, Rows, read_rows, same_file
+from dplasso.cli.output import emit, say, show, warn
+from dplasso.cli.scoring import nameless, rows_for
+from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
+from dplasso.privacy import leaks
+
+LITTLE_PROTECTION = 10.0  # an epsilon above it
+READ = "READ FROM THE DATA"
+
+
+def train(
+    data: o.Data,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes.")],
+    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="inf: no privacy.")] = 1.0,
+    delta: Annotated[float, typer.Option(help="Chance that epsilon fails.")] = 1e-6,
+    classes: o.Classes = None,
+    rows: Annotated[int | None, typer.Option("--rows", help="Number of rows, declared.")] = None,
+    features: o.Features = None,
+    x_bound: Annotated[float, typer.Option(help="Public bound; entries are clipped to it.")] = 1.0,
+    radius: Annotated[str, typer.Option(help="Bound on the 1-norm, or auto.")] = "auto",
+    rounds: Annotated[
+        str, typer.Option("--rounds", "--max-iter", "-T", help="Rounds, or auto.")
+    ] = "auto",
+    keep: Annotated[int | None, typer.Option("--keep", "-k", help="Most coefficients.")] = None,
+    regression: Annotated[
+        bool, typer.Option("--regression", help="Predict a number, not a class.")
+    ] = False,
+    y_bound: Annotated[float, typer.Option(help="Public bound on labels (regression).")] = 1.0,
+    intercept: Annotated[bool, typer.Option(help="Fit an intercept.")] = True,
+    neighboring: Annotated[str, typer.Option(help="add_remove or replace_one.")] = "add_remove",
+    selection: Annotated[str, typer.Option(help="Rule of the engine.")] = "lazy",
+    target: o.Target = None,
+    bounds: o.Bounds = None,
+    hashed: o.Hashed = None,
+    text: o.Text = None,
+    ignore: o.Ignore = None,
+    buckets: o.Buckets = o.DEFAULT_BUCKETS,
+    zero_based: o.ZeroBased = None,
+    labels: o.Labels = None,
+    names: o.Names = None,
+    test: Annotated[
+        Path | None, typer.Option(help="Rows to score the model on; not private.")
+    ] = None,
+    test_labels: Annotated[Path | None, typer.Option(help="Labels of an .npz --test.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Cores to use; all by default.")] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", "--random-state", help="For tests only: makes noise known."),
+    ] = None,
+    strict: o.Strict = False,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Train a private sparse model and save it."""
+    if strict:
+        leaks.set_strict(True)
+    o.check_output(output)
+    declared = o.classes_of(classes)
+    plan = o.plan_of(target, bounds, hashed, text, ignore, buckets, declared)
+    form = o.form_of(features, zero_based, labels, names, plan)
+    common: dict[str, Any] = {
+        "delta": delta,
+        "radius": o.auto_or_number("--radius", radius),
+        "max_iter": o.auto_or_count("--rounds", rounds),
+        "x_bound": x_bound,
+        "fit_intercept": intercept,
+        "n_rows": rows,
+        "sparsify": keep,
+        "selection": selection,
+        "neighboring": neighboring,
+        "random_state": seed,
+        "n_jobs": threads,
+        "verbose": 0 if quiet or json else 1,
+    }
+    model: Any
+    if regression:
+        model = PrivateLassoRegressor(epsilon, y_bound=y_bound, **common)
+    else:
+        model = PrivateLassoClassifier(epsilon, **common)
+    model._check_parameters()  # before a long file is read
+    _warn_of(epsilon, data, test)
+    start = time.perf_counter()
+    found = read_rows(data, form, x_bound=x_bound, quiet=quiet or json)
+    read = time.perf_counter()
+    if found.bounds is not None:
+        model.x_bound = found.bounds
+    if not regression:
+        model.classes = _classes(declared, found, data)
+    model.fit(found.X, _labels(found, regression))
+    _describe(model, found, form, declared)
+    fitted = time.perf_counter()
+    model.save(output)
+    done = time.perf_counter()
+    facts: dict[str, Any] = {
+        "model": str(output),
+        "nonzeros": int(model._weights.nnz),
+        "columns": int(model.n_features_in_),
+        "rounds": int(model.n_iter_),
+    }
+    times = {"reading": read - start, "fitting": fitted - read, "saving": done - fitted}
+    scores = None
+    if test is not None:
+        plain = nameless(model)
+        X, y = rows_for(
+            plain, test, zero_based=None, labels=test_labels, labelled=True, quiet=quiet or json
+        )
+        scores = figures(plain, X, y)
+    if json:
+        tested = {} if scores is None else {"test": scores}
+        emit({**facts, "seconds": times, **tested, "privacy": model.privacy_})
+    elif not quiet:
+        show("Trained", {**facts, **{f"{name}, s": round(s, 3) for name, s in times.items()}})
+        say()
+        if scores is not None:
+            show(f"On {test}", scores)
+            say()
+        say(str(model.privacy_))
+
+
+def _warn_of(epsilon: float, data: Path, test: Path | None) -> None:
+    """What should be known, or refused, before budget is spent."""
+    if math.isinf(epsilon):
+        warn("epsilon = inf: the model is not private")
+    elif epsilon > LITTLE_PROTECTION:
+        warn(f"epsilon above {LITTLE_PROTECTION:g} protects little; choose 1 or less if you can")
+    if test is None:
+        return
+    if not test.exists():
+        raise FileNotFoundError(f"{test} does not exist; check the path")
+    leaks.report(NOT_COVERED.format(data=test.name))
+    if same_file(data, test):
+        leaks.report(f"{test.name} is the training data: the figures say nothing of new rows")
+
+
+def _classes(declared: list[str] | None, found: Rows, data: Path) -> list[Any] | None:
+    """The classes, as labels of the data are: text or numbers."""
+    if declared is not None:
+        text = found.y is not None and found.y.dtype.kind in "OU"
+        return declared if text else o.numbers_of(declared)
+    if found.classes is not None and data.is_dir():
+        leaks.report(f"classes are those of {data.name}; declare them with --classes")
+    return found.classes
+
+
+def _labels(found: Rows, regression: bool) -> Any:
+    y = found.y
+    if y is not None and not regression and y.dtype.kind == "O":
+        return np.asarray(y, dtype=str)
+    return y
+
+
+def _describe(model: Any, found: Rows, form: Form, declared: list[str] | None) -> None:
+    """What the model needs to read new rows, its features' names, and what was not declared."""
+    if found.names is not None:
+        model.feature_names_in_ = found.names
+    if found.plan is not None:
+        model.table_plan_ = found.plan.to_dict()
+    elif form.zero_based:
+        model.table_plan_ = {"zero_based": True}
+    public = model.privacy_["public"]
+    for name in found.undeclared & public.keys():
+        if name != "classes" or declared is None:
+            public[name]["source"] = READ

@@ -1,0 +1,128 @@
+"""Turning rows into columns: checks of what comes in, and a counting sort by column."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def ascending(indptr):  # type: ignore[no-untyped-def]
+    """Whether row pointers never fall."""
+    falls = 0
+    for k in range(indptr.size - 1):
+        falls += int(indptr[k + 1] < indptr[k])
+    return falls == 0
+
+
+@njit(cache=True, nogil=True)
+def first_fault(indices, values, columns):  # type: ignore[no-untyped-def]
+    """Place of the first entry outside the columns or not finite, or -1."""
+    for p in range(indices.size):
+        if indices[p] < 0 or indices[p] >= columns or not math.isfinite(values[p]):
+            return p
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def survey(values):  # type: ignore[no-untyped-def]
+    """Whether all values are 1, whether all survive single precision, and the largest size."""
+    ones = True
+    single = True
+    largest = 0.0
+    for p in range(values.size):
+        x = values[p]
+        ones &= x == 1.0
+        single &= np.float64(np.float32(x)) == x
+        largest = max(largest, abs(x))
+    return ones, single, largest
+
+
+@njit(cache=True, nogil=True)
+def spread(indptr, first, base, out):  # type: ignore[no-untyped-def]
+    """Rows, counted from ``base``, of the entries from ``first`` on, as many as fit ``out``."""
+    row = np.searchsorted(indptr, first, side="right") - 1
+    for k in range(out.size):
+        while indptr[row + 1] <= first + k:
+            row += 1
+        out[k] = base + row
+
+
+@njit(cache=True, nogil=True)
+def tally(columns, lengths):  # type: ignore[no-untyped-def]
+    """Add the entries to the lengths of their columns."""
+    for k in range(columns.size):
+        lengths[columns[k]] += 1
+
+
+@njit(cache=True, nogil=True)
+def sort_by_column(columns, first, ends, order):  # type: ignore[no-untyped-def]
+    """List entries by column, those of one column as they came.
+
+    Columns are counted from ``first``; ``ends``, one number a column, is left with the place where
+    each column ends in ``order``.
+    """
+    ends[:] = 0
+    for k in range(columns.size):
+        ends[columns[k] - first] += 1
+    start = 0
+    for j in range(ends.size):
+        length = ends[j]
+        ends[j] = start
+        start += length
+    for k in range(columns.size):
+        j = columns[k] - first
+        order[ends[j]] = k
+        ends[j] += 1
+
+
+@njit(cache=True, nogil=True)
+def first_repeat(columns, rows, order, column, row):  # type: ignore[no-untyped-def]
+    """Row of the first entry that stands where the one before it does, or -1.
+
+    ``column`` and ``row`` are those of the entry before the first.
+    """
+    for k in range(order.size):
+        here, this = columns[order[k]], rows[order[k]]
+        if here == column and this == row:
+            return this
+        column, row = here, this
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def gather(source, order, out):  # type: ignore[no-untyped-def]
+    """``source`` in the given order."""
+    for k in range(order.size):
+        out[k] = source[order[k]]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan"})
+def add_sizes(values, order, ends, sums):  # type: ignore[no-untyped-def]
+    """Add the sizes of the entries of every column to the column's sum."""
+    start = 0
+    for j in range(ends.size):
+        total = 0.0
+        for p in range(start, ends[j]):
+            total += abs(values[order[p]])
+        sums[j] += total
+        start = ends[j]
+
+
+@njit(cache=True, nogil=True)
+def clip(values, limit):  # type: ignore[no-untyped-def]
+    """Clip to ``limit``, writing to those entries only that exceed it."""
+    for p in range(values.size):
+        if values[p] > limit:
+            values[p] = limit
+        elif values[p] < -limit:
+            values[p] = -limit
+
+
+@njit(cache=True, nogil=True)
+def accumulate(lengths):  # type: ignore[no-untyped-def]
+    """Replace lengths by their running sum; numpy would make room for a copy."""
+    total = 0
+    for j in range(lengths.size):
+        total += lengths[j]
+        lengths[j] = total

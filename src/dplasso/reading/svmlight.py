@@ -1,0 +1,150 @@
+"""Files in svmlight (libsvm) format: ``label index:value index:value ... # comment``."""
+
+import math
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dplasso import threads as pool
+from dplasso.kernels import svmlight as kernels
+from dplasso.reading import byte_source
+from dplasso.reading.byte_source import Progress, line_blocks
+from dplasso.reading.chunks import RowChunk, assemble, join, matrix_of
+
+_LARGEST_INDEX = np.iinfo(np.int32).max
+
+_REASONS = {
+    kernels.NOT_A_NUMBER: "something stands where a decimal number should; correct the line",
+    kernels.NOT_FINITE: "a number is infinite, not a number or too large; remove or replace it",
+    kernels.NO_LABEL: "there is no label before the pairs; put one in front",
+    kernels.MULTILABEL: "the row has several labels, which is not supported; keep one",
+    kernels.NOT_A_PAIR: "something stands where index:value should; correct the line",
+    kernels.UNORDERED: "indices must rise from pair to pair; sort them and merge duplicates",
+    kernels.INDEX_TOO_SMALL: "an index is negative, or 0 where they start at 1; correct it, or "
+    "pass zero_based=True if they start at 0",
+    kernels.INDEX_TOO_LARGE: "an index is beyond the number of columns, or beyond 2147483647; "
+    "correct it or raise columns",
+    kernels.BAD_QUERY: "qid: must be followed by a whole number; correct or remove it",
+}
+
+
+def svmlight_chunks(
+    path: str | os.PathLike[str],
+    *,
+    columns: int | None = None,
+    zero_based: bool,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Iterator[RowChunk]:
+    """The rows of a file, plain or compressed, chunk by chunk; indices start at 0 in every chunk.
+
+    A line either means what scikit-learn takes it to mean or is refused with its number: data must
+    be finite, and the only extra allowed is a ``qid``, which is skipped.
+    """
+    if not isinstance(zero_based, bool | np.bool_):
+        raise ValueError(
+            'zero_based must be True or False here: "auto" needs the whole file; use read_svmlight'
+        )
+    base = 0 if zero_based else 1
+    return _chunks(path, base, _last_index(columns, base), _parts(threads), progress)
+
+
+def read_svmlight(
+    path: str | os.PathLike[str],
+    *,
+    columns: int | None = None,
+    zero_based: bool | Literal["auto"] = "auto",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[sp.csr_array, NDArray[np.float64]]:
+    """The matrix and the labels of a file, plain or compressed.
+
+    Indices start at 1 in the file unless ``zero_based``; "auto" takes them to start at 0 if one is
+    0. Whether one is, and the number of columns unless it is given, are read off the data.
+    """
+    if not isinstance(zero_based, str):
+        chunks = svmlight_chunks(
+            path, columns=columns, zero_based=zero_based, threads=threads, progress=progress
+        )
+        return assemble(chunks, columns)
+    if zero_based != "auto":
+        raise ValueError('zero_based must be True, False or "auto"')
+    rows = join(_chunks(path, 0, _last_index(columns, 1), _parts(threads), progress))
+    if rows.entries and rows.indices.min() > 0:
+        np.subtract(rows.indices, 1, out=rows.indices)
+    elif rows.entries and rows.indices.max() == columns:
+        raise ValueError(
+            f"{os.fspath(path)}: indices start at 0 and reach the number of columns; raise columns"
+        )
+    return matrix_of(rows, columns), rows.labels
+
+
+def _chunks(
+    path: str | os.PathLike[str],
+    base: int,
+    last: int,
+    parts: int,
+    progress: Progress | None,
+) -> Iterator[RowChunk]:
+    lines = 0
+    with closing(line_blocks(path, size=byte_source.BLOCK, progress=progress)) as blocks:
+        for block in blocks:
+            calls = [(text, base, last) for text in _split(block, parts)]
+            for chunk, reason, line in pool.run(_parse, calls):
+                lines += line
+                if reason:
+                    raise ValueError(f"{os.fspath(path)}, line {lines + 1}: {_REASONS[reason]}")
+                if chunk.rows:
+                    yield chunk
+
+
+def _last_index(columns: int | None, base: int) -> int:
+    if columns is not None and columns < 1:
+        raise ValueError("columns must be at least 1, or None")
+    return _LARGEST_INDEX if columns is None else min(columns - 1 + base, _LARGEST_INDEX)
+
+
+def _parts(threads: int | None) -> int:
+    if threads is not None and threads < 1:
+        raise ValueError("threads must be at least 1, or None for one per core")
+    return pool.available() if threads is None else threads
+
+
+def _split(block: NDArray[np.uint8], parts: int) -> list[NDArray[np.uint8]]:
+    """The block in at most so many parts of whole lines."""
+    goals = [first for first, _ in pool.even_runs(len(block), parts)][1:]
+    edges = sorted({0, *(kernels.after_line(block, goal - 1) for goal in goals), len(block)})
+    return [block[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+
+
+def _parse(text: NDArray[np.uint8], base: int, last: int) -> tuple[RowChunk, int, int]:
+    """The rows of a text, why it is refused (0 if it is not), and the lines before that place."""
+    lines, colons = kernels.count(text)
+    labels, indptr = np.empty(lines), np.empty(lines + 1, np.int64)
+    indices, values = np.empty(colons, np.int32), np.empty(colons)
+    rows, entries, undecided, reason, line = kernels.parse(
+        text, base, last, labels, indptr, indices, values
+    )
+    chunk = RowChunk(labels[:rows], indptr[: rows + 1], indices[:entries], values[:entries])
+    if undecided:
+        for numbers in (chunk.labels, chunk.values):
+            infinite = _decide(text, numbers)
+            if infinite is not None and infinite < line:
+                reason, line = kernels.NOT_FINITE, infinite
+    return chunk, reason, line
+
+
+def _decide(text: NDArray[np.uint8], numbers: NDArray[np.float64]) -> int | None:
+    """Put `float` of their text in place of undecided numbers; the line of one that is infinite."""
+    for place in np.flatnonzero(np.isnan(numbers)):
+        position = int(numbers[place : place + 1].view(np.int64)[0]) & kernels.POSITION_BITS
+        line = text[position : kernels.after_line(text, position)].tobytes()
+        numbers[place] = float(line.partition(b"#")[0].split()[0])
+        if math.isinf(numbers[place]):
+            return int(np.count_nonzero(text[:position] == ord("\n")))
+    return None

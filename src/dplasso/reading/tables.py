@@ -1,0 +1,408 @@
+"""CSV and Parquet files as rows of features: numbers, hashed categories, hashed words.
+
+What a feature is follows from a `TablePlan` and the names of the file's columns, both public; no
+vocabulary and no range is read from the rows.
+"""
+
+import contextlib
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import blake2b
+from os import PathLike, fspath
+from typing import Any, NoReturn, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+from numpy.typing import NDArray
+
+from dplasso.privacy import leaks
+from dplasso.reading.chunks import RowChunk
+
+Progress = Callable[[int, int | None], None]  # rows so far, of how many
+
+BUCKETS = 1 << 16
+MOST_CLASSES = 1000
+_BLOCK = 4 << 20  # bytes of a CSV file parsed at a time
+_BATCH = 1 << 16  # rows of a Parquet file taken at a time
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+_WORD = re.compile(r"\b\w\w+\b")  # as scikit-learn's vectorizers
+
+_Path = str | PathLike[str]
+_Part = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]  # rows, columns, values of entries
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """What to make of the columns of a table. All of it is public.
+
+    Attributes
+    ----------
+    target : the column with the labels.
+    bounds : for every column of numbers, its public (low, high). Values are clipped to it, and else
+        taken as they are.
+    hashed : number of buckets for columns of categories or text.
+    buckets : the number for those not in ``hashed``.
+    text : columns taken as sets of words.
+    ignore : columns left out.
+    classes : labels there can be, where they are text. Undeclared, they are read from the rows,
+        which is not private and warns.
+    complete : whether columns without a role are left out; else they are taken as categories, or
+        refused where they are numbers.
+    """
+
+    target: str
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    hashed: Mapping[str, int] = field(default_factory=dict)
+    buckets: int = BUCKETS
+    text: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    classes: Sequence[str] | None = None
+    complete: bool = False
+
+    def __post_init__(self) -> None:
+        hashed = dict.fromkeys([*self.hashed, *self.text])
+        if twice := _repeated([self.target, *self.bounds, *hashed, *self.ignore]):
+            raise ValueError(f"column {twice[0]!r} has two roles in the plan; give it one")
+        for name, (low, high) in self.bounds.items():
+            if not (-np.inf < low <= high < np.inf) or low == high == 0:
+                raise ValueError(
+                    f"bounds of column {name!r} must be finite, low first, and not both 0; "
+                    f"give --bounds {name}=low:high"
+                )
+        for name, count in {**self.hashed, "": self.buckets}.items():
+            if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+                where = f"column {name!r}" if name else "the plan"
+                raise ValueError(f"buckets of {where} must be a positive whole number")
+        if self.classes is not None and (
+            len(set(self.classes)) < 2 or len(set(self.classes)) < len(self.classes)
+        ):
+            raise ValueError("classes must be two or more different strings; declare them all")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan for JSON; `from_dict` takes it back."""
+        return {
+            "target": self.target,
+            # Lists of pairs: features are numbered in this order.
+            "bounds": [
+                [name, float(low), float(high)] for name, (low, high) in self.bounds.items()
+            ],
+            "hashed": [[name, count] for name, count in self.hashed.items()],
+            "buckets": self.buckets,
+            "text": list(self.text),
+            "ignore": list(self.ignore),
+            "classes": None if self.classes is None else list(self.classes),
+            "complete": self.complete,
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        """The plan that `to_dict` gave."""
+        bounds = {name: (low, high) for name, low, high in content["bounds"]}
+        return cls(**{**content, "bounds": bounds, "hashed": dict(content["hashed"])})
+
+
+@dataclass(frozen=True)
+class FeatureSpace:
+    """The features of a plan that gives every column a role, and where they are.
+
+    First come the numbers, each followed by a feature that is 1 where the number is missing; then
+    categories and text, where every column has its own buckets, so that columns never collide. A
+    category is hashed as "column=value", a word as "column:word"; a bucket is 1 if hit. The hash is
+    BLAKE2b, 8 bytes, little-endian, modulo the number of buckets: the same everywhere.
+    """
+
+    plan: TablePlan
+
+    @cached_property
+    def starts(self) -> dict[str, int]:
+        """The first feature of every column."""
+        starts, at = {}, 0
+        for name in self.plan.bounds:
+            starts[name], at = at, at + 2
+        for name, count in self.plan.hashed.items():
+            starts[name], at = at, at + count
+        return starts
+
+    @property
+    def size(self) -> int:
+        """Number of features."""
+        return 2 * len(self.plan.bounds) + sum(self.plan.hashed.values())
+
+    @property
+    def names(self) -> Iterator[str]:
+        """Names of the features, in order."""
+        for name in self.plan.bounds:
+            yield from (name, f"{name} is missing")
+        for name, count in self.plan.hashed.items():
+            yield from (f"{name}#{bucket}" for bucket in range(count))
+
+    @property
+    def bounds(self) -> NDArray[np.float64]:
+        """Public bounds on the size of every feature's values."""
+        found = np.ones(self.size)
+        for name, (low, high) in self.plan.bounds.items():
+            found[self.starts[name]] = max(abs(low), abs(high))
+        return found
+
+    def bucket(self, name: str, text: str) -> int:
+        """The feature of a column that a text is hashed to."""
+        digest = blake2b(text.encode(), digest_size=8).digest()
+        return self.starts[name] + int.from_bytes(digest, "little") % self.plan.hashed[name]
+
+
+def table_chunks(
+    path: _Path, plan: TablePlan, *, labelled: bool = True, progress: Progress | None = None
+) -> tuple[FeatureSpace, Iterator[RowChunk], list[str] | None]:
+    """Features and rows of a table, and the classes that labels are positions in.
+
+    Classes are None where labels are numbers, taken as they are. The plan of the feature space is
+    complete: save its `to_dict`, and other files give the same features. For rows to predict,
+    ``labelled=False`` needs no target, and gives zeros as labels. Names of columns are public: the
+    file declares them. Rows are counted from 1, without the header.
+    """
+    table = _Table(fspath(path))
+    plan = _completed(table, plan, labelled)
+    if plan.classes is None and labelled and not table.is_numeric(plan.target):
+        leaks.report(
+            f"classes were read from {table.path}, which reveals which labels occur; declare them"
+        )
+        plan = replace(plan, classes=_found_classes(table, plan.target))
+    space = FeatureSpace(plan)
+    classes = None if plan.classes is None else list(plan.classes)
+    return space, _chunks(table, space, labelled, progress), classes
+
+
+class _Table:
+    """A file of either format: names of columns, and batches of some of them.
+
+    CSV columns are read as text: what pyarrow would guess of their types depends on the rows.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path, self.rows = path, None
+        ending = re.search(r"\.(csv|tsv)(\.gz|\.bz2|\.zst)?$|\.(parquet|pq)$", path.lower())
+        if ending is None:
+            raise ValueError(f"{path} is no table that is known by its name; give .csv or .parquet")
+        self.delimiter = _DELIMITERS.get(ending[1])
+        self.kinds: dict[str, Any] = {}  # types of columns, where the file declares them
+        with self._readable():
+            if self.delimiter is not None:
+                with self._csv(()) as reader:
+                    self.names: list[str] = reader.schema.names
+            else:
+                with pa.parquet.ParquetFile(path) as file:
+                    self.rows, schema = file.metadata.num_rows, file.schema_arrow
+                self.names = schema.names
+                self.kinds = dict(zip(schema.names, schema.types, strict=True))
+        if twice := _repeated(self.names):
+            raise ValueError(f"{path} has two columns named {twice[0]!r}; rename one")
+
+    def batches(self, names: Sequence[str]) -> Iterator[Any]:
+        """Record batches of the named columns, in bounded memory."""
+        with self._readable():
+            if self.delimiter is not None:
+                with self._csv(names) as reader:
+                    yield from reader
+            else:
+                with pa.parquet.ParquetFile(self.path) as file:
+                    yield from file.iter_batches(_BATCH, columns=list(names))
+
+    def is_numeric(self, name: str) -> bool:
+        """Whether a column has numbers: by its type, or else by its first rows."""
+        if self.kinds:
+            kind = self.kinds[name]
+            return bool(
+                pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+            )
+        if self._first_rows is None:
+            return False
+        first = self._first_rows.column(name)
+        return first.null_count < len(first) and _numbers(first) is not None
+
+    @cached_property
+    def _first_rows(self) -> Any:
+        return next(self.batches(self.names), None)
+
+    def refuse(self, row: int, why: str) -> NoReturn:
+        raise ValueError(f"{self.path}: row {row} {why}")
+
+    def _csv(self, names: Sequence[str]) -> Any:
+        return pa.csv.open_csv(
+            self.path,
+            pa.csv.ReadOptions(block_size=_BLOCK),
+            pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+            pa.csv.ConvertOptions(
+                column_types={name: pa.string() for name in names},
+                include_columns=list(names),
+                strings_can_be_null=True,
+            ),
+        )
+
+    @contextlib.contextmanager
+    def _readable(self) -> Iterator[None]:
+        """pyarrow's own messages quote the rows."""
+        try:
+            yield
+        except pa.ArrowInvalid:
+            raise ValueError(
+                f"{self.path} cannot be read as a table: it is empty, damaged, not in UTF-8, or "
+                "has rows of different length; mend the file"
+            ) from None
+
+
+def _completed(table: _Table, plan: TablePlan, labelled: bool) -> TablePlan:
+    """The plan with a role for every column of the file."""
+    hashed = dict(plan.hashed)
+    for name in plan.text:
+        hashed.setdefault(name, plan.buckets)
+    known = {plan.target, *plan.bounds, *hashed, *plan.ignore}
+    for name in [] if plan.complete else table.names:
+        if name in known:
+            continue
+        if table.is_numeric(name):
+            raise ValueError(
+                f"{table.path}: column {name!r} has numbers but no public bounds; give "
+                f"--bounds {name}=low:high, or ignore the column"
+            )
+        hashed[name] = plan.buckets
+    for name in [*plan.bounds, *hashed, *([plan.target] if labelled else [])]:
+        if name not in table.names:
+            raise ValueError(f"{table.path} has no column {name!r}; name one of its columns")
+        if pa.types.is_nested(table.kinds.get(name, pa.string())):
+            raise ValueError(f"{table.path}: column {name!r} has lists or records; ignore it")
+    if not plan.bounds and not hashed:
+        raise ValueError(f"{table.path} has no column to take features from; give it a role")
+    return replace(plan, hashed=hashed, complete=True)
+
+
+def _found_classes(table: _Table, target: str) -> list[str]:
+    found: set[str] = set()
+    for batch in table.batches([target]):
+        found.update(_strings(batch.column(0)).unique().drop_null().to_pylist())
+        if len(found) > MOST_CLASSES:
+            raise ValueError(
+                f"{table.path}: column {target!r} has more than {MOST_CLASSES:,} different labels; "
+                "declare the classes, or choose another target"
+            )
+    return sorted(found)
+
+
+def _chunks(
+    table: _Table, space: FeatureSpace, labelled: bool, progress: Progress | None
+) -> Iterator[RowChunk]:
+    plan, done = space.plan, 0
+    used = [*plan.bounds, *plan.hashed, *([plan.target] if labelled else [])]
+    for batch in table.batches(used):
+        labels = np.zeros(len(batch))
+        if labelled:
+            labels = _labels(table, plan, batch.column(plan.target), done)
+        parts: list[_Part] = []
+        for name in plan.bounds:
+            parts += _number_parts(table, space, name, batch.column(name), done)
+        for name in plan.hashed:
+            part = _word_part if name in plan.text else _category_part
+            parts.append(part(space, name, _strings(batch.column(name))))
+        yield _by_row(labels, parts)
+        done += len(batch)
+        if progress is not None:
+            progress(done, table.rows)
+
+
+def _labels(table: _Table, plan: TablePlan, column: Any, done: int) -> NDArray[np.float64]:
+    """Positions of classes, or numbers as they are."""
+    if plan.classes is None:
+        labels = _checked_numbers(table, plan.target, column, done)
+    else:
+        strings = _strings(column)
+        known = pc.index_in(strings, value_set=pa.array(plan.classes, pa.string()))
+        labels = known.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        unknown = np.isnan(labels) & strings.is_valid().to_numpy(zero_copy_only=False)
+        if unknown.any():
+            row = done + int(unknown.argmax()) + 1
+            table.refuse(row, "has a label that is not among the classes; declare it")
+    missing = ~np.isfinite(labels)
+    if missing.any():
+        table.refuse(done + int(missing.argmax()) + 1, "has no label; remove it or give it one")
+    return labels
+
+
+def _number_parts(
+    table: _Table, space: FeatureSpace, name: str, column: Any, done: int
+) -> list[_Part]:
+    """Numbers that are not 0, clipped; and ones where a number is missing."""
+    numbers = _checked_numbers(table, name, column, done)
+    missing = np.isnan(numbers)
+    numbers = np.clip(np.where(missing, 0.0, numbers), *space.plan.bounds[name])
+    numbers[missing] = 0.0  # bounds may leave 0 out
+    rows, gaps, first = np.flatnonzero(numbers), np.flatnonzero(missing), space.starts[name]
+    return [
+        (rows, np.full(len(rows), first), numbers[rows]),
+        (gaps, np.full(len(gaps), first + 1), np.ones(len(gaps))),
+    ]
+
+
+def _category_part(space: FeatureSpace, name: str, strings: Any) -> _Part:
+    encoded = strings.dictionary_encode()
+    values = encoded.dictionary.to_pylist()
+    buckets = np.array([space.bucket(name, f"{name}={value}") for value in values], np.int64)
+    rows = np.flatnonzero(strings.is_valid().to_numpy(zero_copy_only=False))
+    codes = encoded.indices.drop_null().to_numpy(zero_copy_only=False)
+    return rows, buckets[codes], np.ones(len(rows))
+
+
+def _word_part(space: FeatureSpace, name: str, strings: Any) -> _Part:
+    known: dict[str, int] = {}
+    rows, columns = [], []
+    for row, text in enumerate(strings.to_pylist()):
+        words = set(_WORD.findall(text.lower())) if text else ()
+        for word in words:
+            if word not in known:
+                known[word] = space.bucket(name, f"{name}:{word}")
+        hit = sorted({known[word] for word in words})
+        rows += [row] * len(hit)
+        columns += hit
+    return np.array(rows, np.int64), np.array(columns, np.int64), np.ones(len(rows))
+
+
+def _by_row(labels: NDArray[np.float64], parts: list[_Part]) -> RowChunk:
+    """Parts come in the order of columns; so do then the entries of every row."""
+    rows, columns, values = (np.concatenate(field) for field in zip(*parts, strict=True))
+    order = np.argsort(rows, kind="stable")
+    indptr = np.zeros(len(labels) + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=len(labels)), out=indptr[1:])
+    return RowChunk(labels, indptr, columns[order], values[order])
+
+
+def _checked_numbers(table: _Table, name: str, column: Any, done: int) -> NDArray[np.float64]:
+    numbers = _numbers(column)
+    if numbers is None:
+        place = next(k for k in range(len(column)) if _numbers(column.slice(k, 1)) is None)
+        table.refuse(done + place + 1, f"has no number in column {name!r}; mend or ignore it")
+    return numbers
+
+
+def _numbers(column: Any) -> NDArray[np.float64] | None:
+    """Numbers, NaN where missing; None where there is something else."""
+    try:
+        if pa.types.is_dictionary(column.type) or pa.types.is_large_string(column.type):
+            column = _strings(column)
+        if pa.types.is_string(column.type):
+            column = pc.utf8_trim_whitespace(column)
+        numbers = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    return np.asarray(numbers, np.float64)
+
+
+def _strings(column: Any) -> Any:
+    return column.cast(pa.string())
+
+
+def _repeated(names: Sequence[str]) -> list[str]:
+    return [name for name, count in Counter(names).items() if count > 1]

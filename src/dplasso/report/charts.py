@@ -1,0 +1,178 @@
+"""Charts as inline SVG. Colours and dashes are classes, which the style sheet fills."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dplasso.report.markup import Markup, join, tag
+from dplasso.report.names import number
+
+WIDTH, HEIGHT = 360, 250
+LEFT, RIGHT, TOP, BOTTOM = 48, 346, 30, 206  # the plot inside
+
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A curve; ``style`` is the n of class ``line-n``, and ``stepped`` ones change at once."""
+
+    points: Sequence[tuple[float, float]]
+    style: str = "1"
+    stepped: bool = False
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Lines over two axes, and what they show in words."""
+
+    name: str  # of the element
+    title: str
+    description: str
+    x_label: str
+    y_label: str
+    x: Range
+    y: Range
+    lines: Sequence[Line]
+    band: Sequence[tuple[float, float, float]] = ()  # x, low, high
+    log_x: bool = False
+    cursor: bool = False  # a line that the page moves
+
+    def place(self, x: float, y: float) -> str:
+        """Where a point is, in units of the drawing."""
+        span = [math.log(v) if self.log_x else v for v in (*self.x, x)]
+        right = (span[2] - span[0]) / (span[1] - span[0])
+        up = (y - self.y[0]) / (self.y[1] - self.y[0])
+        return f"{LEFT + right * (RIGHT - LEFT):.1f},{BOTTOM - up * (BOTTOM - TOP):.1f}"
+
+
+def draw(plot: Plot) -> Markup:
+    """A figure with a caption, read out by its title and description."""
+    title = tag("title", plot.title, id=f"{plot.name}-title")
+    description = tag("desc", plot.description, id=f"{plot.name}-desc")
+    drawing = tag(
+        "svg",
+        title,
+        description,
+        _axes(plot),
+        _band(plot),
+        *(_path(plot, line) for line in plot.lines),
+        _cursor(plot),
+        viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        role="img",
+        aria_labelledby=f"{plot.name}-title",
+        aria_describedby=f"{plot.name}-desc",
+        # The page turns a pointer into a value on the horizontal axis.
+        data_span=f"{LEFT} {RIGHT} {plot.x[0]:g} {plot.x[1]:g}" if plot.cursor else None,
+    )
+    caption = tag("figcaption", plot.title, aria_hidden="true")
+    return tag("figure", caption, drawing, id=plot.name, class_="chart")
+
+
+def bar(value: float, largest: float) -> Markup:
+    """A bar to the left or right of a middle line. It stretches with the cell it is in."""
+    length = 100 * abs(value) / largest
+    box = tag(
+        "rect",
+        x=f"{min(0.0, math.copysign(length, value)):.2f}",
+        y=2,
+        width=f"{length:.2f}",
+        height=12,
+        class_="down" if value < 0 else "up",
+    )
+    middle = tag("line", x1=0, x2=0, y1=0, y2=16, class_="axis")
+    return tag(
+        "svg",
+        box,
+        middle,
+        viewBox="-100 0 200 16",
+        preserveAspectRatio="none",
+        aria_hidden="true",
+    )
+
+
+def ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Round numbers from low to high, 1, 2 or 5 times a power of ten apart.
+
+    >>> ticks(0.0, 1.0)
+    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    """
+    least = (high - low) / (most - 1)
+    unit = 10.0 ** math.floor(math.log10(least))
+    step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= least * (1 - 1e-9))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
+
+
+def whole_ticks(low: float, high: float) -> list[float]:
+    """The same for a logarithmic axis: 1, 2 and 5 times powers of ten.
+
+    >>> whole_ticks(0.1, 2.0)
+    [0.1, 0.2, 0.5, 1.0, 2.0]
+    """
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    factors = (1, 2, 5) if len(powers) <= 3 else (1,)
+    found = [float(f"{factor}e{power}") for power in powers for factor in factors]
+    return [tick for tick in found if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)]
+
+
+def rounded_out(low: float, high: float) -> Range:
+    """The least range from tick to tick that holds both.
+
+    >>> rounded_out(0.13, 0.87)
+    (0.0, 1.0)
+    """
+    if not high > low:
+        low, high = low - 0.5, high + 0.5
+    found = ticks(low, high)
+    step = found[1] - found[0]
+    return math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
+
+
+def thinned(items: Sequence[tuple[float, ...]], most: int) -> list[tuple[float, ...]]:
+    """At most so many, evenly spread, with the first and the last."""
+    if len(items) <= most:
+        return list(items)
+    return [items[round(k * (len(items) - 1) / (most - 1))] for k in range(most)]
+
+
+def _axes(plot: Plot) -> Markup:
+    parts = []
+    for tick in ticks(*plot.y):
+        y = plot.place(plot.x[0], tick).split(",")[1]
+        parts.append(tag("line", x1=LEFT, x2=RIGHT, y1=y, y2=y, class_="grid"))
+        parts.append(tag("text", number(tick), x=LEFT - 6, y=y, dy=4, text_anchor="end"))
+    for tick in whole_ticks(*plot.x) if plot.log_x else ticks(*plot.x):
+        x = plot.place(tick, plot.y[0]).split(",")[0]
+        parts.append(tag("line", x1=x, x2=x, y1=BOTTOM, y2=BOTTOM + 4, class_="axis"))
+        parts.append(tag("text", number(tick), x=x, y=BOTTOM + 18, text_anchor="middle"))
+    base = plot.place(plot.x[0], min(max(0.0, plot.y[0]), plot.y[1])).split(",")[1]
+    middle = (LEFT + RIGHT) / 2
+    return join(
+        *parts,
+        tag("line", x1=LEFT, x2=RIGHT, y1=base, y2=base, class_="axis"),
+        tag("text", plot.y_label, x=4, y=14, class_="label"),
+        tag("text", plot.x_label, x=middle, y=HEIGHT - 6, text_anchor="middle", class_="label"),
+    )
+
+
+def _path(plot: Plot, line: Line) -> Markup:
+    places = [plot.place(x, y) for x, y in line.points]
+    if not line.stepped:
+        return tag("path", d="M" + "L".join(places), class_=f"line line-{line.style}")
+    moves = (f"H{x}V{y}" for x, y in (place.split(",") for place in places[1:]))
+    return tag("path", d=f"M{places[0]}{''.join(moves)}", class_=f"line line-{line.style}")
+
+
+def _band(plot: Plot) -> Markup:
+    if not plot.band:
+        return Markup()
+    there = [plot.place(x, high) for x, _, high in plot.band]
+    back = [plot.place(x, low) for x, low, _ in reversed(plot.band)]
+    return tag("path", d="M" + "L".join(there + back) + "Z", class_="band")
+
+
+def _cursor(plot: Plot) -> Markup:
+    if not plot.cursor:
+        return Markup()
+    return tag("line", x1=RIGHT, x2=RIGHT, y1=TOP, y2=BOTTOM, class_="cursor")

@@ -1,0 +1,104 @@
+"""What the guarantee rests on, where it ends, and how to check the file."""
+
+import hashlib
+import math
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dplasso.report.headline import READ, epsilon_of
+from dplasso.report.markup import Markup, join, section, table, tag
+from dplasso.report.names import number
+from dplasso.storage import read
+
+_LONGEST = 300  # characters of a value
+_NOT_PROTECTED = (
+    "The facts above that were taken as public.",
+    "What is true of people in general: a model may teach something about someone who is not in "
+    "the data at all.",
+    "A person who has several rows: with k of them, the odds can change by the factor to the "
+    "power of k.",
+    "Other releases from the same data: each fit costs its own budget, and budgets add up.",
+    "Running time and memory traffic of the fit, and anyone on the machine that did it.",
+)
+
+
+def public_facts(model: Any) -> Markup:
+    """What was public, what was clipped, and where each number came from."""
+    statement = model.privacy_
+    words = "The guarantee holds given these facts, which anyone may know."
+    if math.isinf(epsilon_of(statement)):
+        words = "There is no guarantee. These are the settings of the fit."
+    return section(
+        "public",
+        "What was taken as public",
+        tag("p", words),
+        _facts("Bounds; entries and labels beyond theirs were clipped", statement["bounds"]),
+        _facts("Other public facts", statement["public"]),
+    )
+
+
+def not_protected(model: Any) -> Markup:
+    listed = tag("ul", *(tag("li", item) for item in _NOT_PROTECTED))
+    if math.isinf(epsilon_of(model.privacy_)):
+        listed = tag("p", "Nothing is protected: any row may show in the model.")
+    return section("not-protected", "What is not protected", listed)
+
+
+def how_to_verify(model: Any, model_file: Path | None) -> Markup:
+    """Digest and commands, for the file if there is one."""
+    from dplasso import __version__
+
+    if model_file is None:
+        name, words = "model.dpl", tag("p", "No model file was given with this page.")
+    else:
+        name = model_file.name
+        digest = tag("code", _digest(model, model_file), class_="digest")
+        words = tag("p", "The SHA-256 of ", tag("code", name), " is ", digest)
+    load = "import dplasso, sys; print(dplasso.load(sys.argv[1]).privacy_)"
+    commands = f"sha256sum {shlex.quote(name)}\npython -c '{load}' {shlex.quote(name)}"
+    fitted = model.privacy_.get("version", "unknown")
+    return section(
+        "verify",
+        "How to verify the model",
+        words,
+        tag("p", "The first command must show the digest, the second the statement of this page:"),
+        tag("pre", tag("code", commands), tabindex=0, aria_label="Commands"),
+        tag("p", f"Fitted with dplasso {fitted}; page written with dplasso {__version__}."),
+    )
+
+
+def _facts(caption: str, facts: dict[str, dict[str, Any]]) -> Markup:
+    rows = [(name, _value(f["value"]), _source(f["source"])) for name, f in facts.items()]
+    return table(caption, ("Fact", "Value", "Where it came from"), rows)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        text = "–" if value is None else str(value)
+        return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return f"{value:,}" if isinstance(value, int) else number(value)
+
+
+def _source(source: str) -> Markup:
+    if READ not in source:
+        return join(source)
+    return tag("strong", f"⚠ {source}", class_="flag")
+
+
+def _digest(model: Any, path: Path) -> str:
+    """SHA-256 of the whole file, once it is known to hold this very model."""
+    _, arrays = read(path)
+    expected = {
+        "weights_data": model._weights.data,
+        "weights_indices": model._weights.indices,
+        "weights_indptr": model._weights.indptr,
+        "intercept": model.intercept_,
+        "vertices": model.vertices_,
+    }
+    if not all(np.array_equal(arrays.get(name, ()), kept) for name, kept in expected.items()):
+        raise ValueError(f"{path} holds another model; save this one and give its file")
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

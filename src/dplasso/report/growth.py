@@ -1,0 +1,219 @@
+"""How the model grew: all rounds again, from nothing but the released vertices.
+
+Round t moves by the step 2 / (t + 2) towards a vertex. After round n, what is left of the step of
+round t is 2 (t + 1) / ((n + 1) (n + 2)): sums of whole numbers, over one number a round.
+"""
+
+import json
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.data import ColumnBounds
+from dplasso.report.charts import Line, Plot, draw, rounded_out, thinned
+from dplasso.report.coefficients import largest
+from dplasso.report.headline import epsilon_of, nonzeros
+from dplasso.report.markup import Markup, section, tag
+from dplasso.report.names import column_name, number, output_name, quoted
+
+PATHS = 6  # coefficients whose path is drawn; the style sheet has as many colours
+_POINTS = 300  # of a line
+_LISTED = 1500  # rounds that can be looked at one by one
+
+
+class Growth(NamedTuple):
+    """One number a round: nonzero coefficients, and the 1-norm with the intercept, by the ball."""
+
+    nonzeros: NDArray[np.int64]
+    norms: NDArray[np.float64]
+
+
+def growth(model: Any) -> Markup:
+    """Charts over the rounds, and a slider that tells what each released."""
+    heading = "How the model grew"
+    if len(model.vertices_) == 0:
+        text = f"It was fitted until it converged, in {model.n_iter_:,} steps; no rounds to show."
+        return section("growth", heading, tag("p", text))
+    text = f"Each of {len(model.vertices_):,} rounds chose one signed coordinate."
+    if math.isinf(epsilon_of(model.privacy_)):
+        text += " Steps were searched for and not kept: only what was chosen is known."
+        chosen = _chosen(model)
+        charts = [draw(_count_plot("Coefficients chosen so far", chosen))]
+        return section("growth", heading, tag("p", text), _looker(model, chosen, None), *charts)
+    history = replay(model)
+    text += " All below is computed from those: it costs no more privacy."
+    dropped = int(history.nonzeros[-1]) - nonzeros(model)
+    if dropped > 0:
+        text += f" At the end, the {dropped:,} smallest coefficients were dropped."
+    plots = (
+        _count_plot("Nonzero coefficients", history.nonzeros),
+        _norm_plot(history.norms, _radius(model)),
+        _path_plot(model),
+    )
+    return section(
+        "growth",
+        heading,
+        tag("p", text),
+        _looker(model, history.nonzeros, history.norms),
+        tag("div", *map(draw, plots), class_="charts"),
+        _legend(model),
+    )
+
+
+def replay(model: Any) -> Growth:
+    """Nonzeros and 1-norm after every round."""
+    keys, pushes = _keys(model), _pushes(model)
+    order = np.argsort(keys, kind="stable")
+    sums = np.cumsum(pushes[order])
+    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    before_group = np.repeat(
+        sums[starts] - pushes[order][starts], np.diff(starts, append=len(keys))
+    )
+    after = np.empty_like(pushes)
+    after[order] = sums - before_group
+    before = after - pushes
+    feature = model.vertices_[:, 0] < model.n_features_in_
+    changed = feature * ((after != 0).astype(np.int64) - (before != 0))
+    norms = np.cumsum(np.abs(after) - np.abs(before)) / _denominators(len(keys))
+    return Growth(np.cumsum(changed), norms * _radius(model))
+
+
+def _chosen(model: Any) -> NDArray[np.int64]:
+    """How many coefficients have been chosen after every round, the intercept not counted."""
+    first = np.zeros(len(model.vertices_), np.int64)
+    first[np.unique(_keys(model), return_index=True)[1]] = 1
+    return np.cumsum(first * (model.vertices_[:, 0] < model.n_features_in_))
+
+
+def path(model: Any, column: int, output: int) -> NDArray[np.float64]:
+    """A coefficient after every round, before any were dropped."""
+    chosen = _keys(model) == column * len(model.intercept_) + output
+    names = getattr(model, "feature_names_in_", None)
+    stretch = ColumnBounds.of(model.x_bound, model.n_features_in_, names).stretch
+    factor = _radius(model) * (1.0 if stretch is None else float(stretch[column]))
+    sums: NDArray[np.float64] = np.cumsum(chosen * _pushes(model)) / _denominators(len(chosen))
+    return factor * sums
+
+
+def _radius(model: Any) -> float:
+    return float(model.privacy_["bounds"]["radius"]["value"])
+
+
+def _keys(model: Any) -> NDArray[np.int64]:
+    """A number for every coefficient that was chosen."""
+    vertices, outputs = model.vertices_, len(model.intercept_)
+    output = vertices[:, 2] if outputs > 1 else 0
+    keys: NDArray[np.int64] = vertices[:, 0] * outputs + output
+    return keys
+
+
+def _pushes(model: Any) -> NDArray[np.int64]:
+    rounds = np.arange(1, len(model.vertices_) + 1)
+    pushes: NDArray[np.int64] = model.vertices_[:, 1] * 2 * (rounds + 1)
+    return pushes
+
+
+def _denominators(rounds: int) -> NDArray[np.float64]:
+    n = np.arange(1.0, rounds + 1.0)
+    return (n + 1.0) * (n + 2.0)
+
+
+def _line(values: NDArray[Any], style: str = "1", first: int = 0, stepped: bool = False) -> Line:
+    points = [(0.0, 0.0), *enumerate(values.tolist(), start=1)][first:]
+    return Line([(x, y) for x, y in thinned(points, _POINTS)], style, stepped)
+
+
+def _count_plot(title: str, counts: NDArray[np.int64]) -> Plot:
+    rounds, last = len(counts), int(counts[-1])
+    return Plot(
+        name="count",
+        title=title,
+        description=f"A line over {rounds} rounds that ends at {last} coefficients.",
+        x_label="round",
+        y_label="coefficients",
+        x=(0.0, float(rounds)),
+        y=rounded_out(0.0, max(1.0, float(counts.max()))),
+        lines=[_line(counts, stepped=rounds <= _POINTS)],
+        cursor=True,
+    )
+
+
+def _norm_plot(norms: NDArray[np.float64], radius: float) -> Plot:
+    rounds, last = len(norms), float(norms[-1])
+    limit = Line([(0.0, radius), (float(rounds), radius)], "limit")
+    return Plot(
+        name="norm",
+        title="Sum of the sizes of the weights",
+        description=f"A line that ends at {number(last)}; dashed, the radius {number(radius)}, "
+        "which it cannot exceed. The intercept is counted in.",
+        x_label="round",
+        y_label="1-norm (dashed: the radius)",
+        x=(0.0, float(rounds)),
+        y=rounded_out(0.0, radius),
+        lines=[limit, _line(norms)],
+        cursor=True,
+    )
+
+
+def _path_plot(model: Any) -> Plot:
+    chosen = largest(model, PATHS)
+    paths = [path(model, found.column, found.output) for found in chosen]
+    # The first steps are so long that the paths jump by most of the radius.
+    rounds = len(model.vertices_)
+    first = rounds // 10
+    every = np.concatenate([np.zeros(1), *(found[max(0, first - 1) :] for found in paths)])
+    return Plot(
+        name="paths",
+        title="Paths of the largest coefficients",
+        description=f"A line for each of the {len(paths)} largest coefficients, from round {first} "
+        "on; the list below the charts has their names and last values.",
+        x_label="round",
+        y_label="coefficient",
+        x=(float(first), float(rounds)),
+        y=rounded_out(float(every.min()), float(every.max())),
+        lines=[_line(found, str(style), first) for style, found in enumerate(paths, start=1)],
+        cursor=True,
+    )
+
+
+def _legend(model: Any) -> Markup:
+    items = []
+    for style, found in enumerate(largest(model, PATHS), start=1):
+        sample = tag("path", d="M0,6H28", class_=f"line line-{style}")
+        drawing = tag("svg", sample, viewBox="0 0 28 12", aria_hidden="true")
+        items.append(tag("li", drawing, " ", *_called(model, found.column, found.output)))
+    heading = tag("h3", "Paths", id="paths-legend")
+    return tag("div", heading, tag("ul", *items, class_="legend", aria_labelledby="paths-legend"))
+
+
+def _called(model: Any, column: int, output: int) -> list[Any]:
+    label = output_name(model, output)
+    name = quoted(column_name(model, column))
+    return [name] if label is None else [name, " for ", quoted(label)]
+
+
+def _looker(model: Any, counts: NDArray[np.int64], norms: NDArray[np.float64] | None) -> Markup:
+    """A slider; the page has a line of text for its place."""
+    rounds = len(model.vertices_)
+    listed = [int(t) for (t,) in thinned([(t,) for t in range(1, rounds + 1)], _LISTED)]
+    names: dict[tuple[str, str | None], int] = {}
+    rows = []
+    for t in listed:
+        column, sign, *rest = model.vertices_[t - 1].tolist()
+        name = column_name(model, column), output_name(model, rest[0]) if rest else None
+        norm = None if norms is None else float(f"{norms[t - 1]:.4g}")
+        place = names.setdefault(name, len(names))
+        rows.append((t, sign, place, int(counts[t - 1]), norm))
+    data = json.dumps({"names": list(names), "rounds": rows}, separators=(",", ":"))
+    last = len(listed) - 1
+    slider = Markup(f'<input type="range" id="round" min="0" max="{last}" value="{last}">')
+    return tag(
+        "div",
+        tag("label", "Look at a round", slider),
+        tag("p", "", id="released", role="status"),
+        class_="controls",
+        id="looker",
+        data_rounds=data,
+    )

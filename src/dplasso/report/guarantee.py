@@ -1,0 +1,79 @@
+"""What epsilon and delta promise, for people who do not work with them."""
+
+import math
+from typing import Any
+
+from dplasso.privacy.statement import PrivacyStatement
+from dplasso.report.headline import epsilon_of
+from dplasso.report.markup import Markup, join, section, table, tag
+from dplasso.report.names import number
+
+_PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
+_QUESTIONS = {
+    "add_remove": "whether a certain row was among the data",
+    "replace_one": "which of two things a certain row says",
+}
+
+
+def guarantee(model: Any) -> Markup:
+    """The promise in plain words, and the statement as it is to be filed."""
+    statement = model.privacy_
+    private = math.isfinite(epsilon_of(statement))
+    words = _in_words(statement) if private else tag("p", "This model promises no privacy at all.")
+    exact = tag("p", statement, class_="statement")
+    return section(
+        "guarantee", "What is guaranteed", words, tag("h3", "The exact statement"), exact
+    )
+
+
+def posterior(prior: float, epsilon: float) -> float:
+    """A probability whose odds are e^epsilon times those of ``prior``.
+
+    >>> round(posterior(0.5, math.log(3.0)), 12)
+    0.75
+    """
+    logit = math.log(prior / (1.0 - prior)) + epsilon
+    if logit < 0.0:
+        return math.exp(logit) / (1.0 + math.exp(logit))
+    return 1.0 / (1.0 + math.exp(-logit))
+
+
+def _in_words(statement: PrivacyStatement) -> Markup:
+    epsilon, delta = epsilon_of(statement), statement["delta"]
+    question = _QUESTIONS[statement["neighboring"]]
+    return join(
+        tag(
+            "p",
+            "Epsilon bounds what anyone can learn about one row from this model. Imagine someone "
+            "who knows all the other rows and how the model was fitted, and who asks "
+            f"{question}. Seeing the model multiplies or divides the odds of either answer by at "
+            "most ",
+            tag("strong", "e", tag("sup", "epsilon"), f" ≈ {_factor(epsilon)}"),
+            ", whatever the row says, whatever else they know, and however much they compute.",
+        ),
+        tag(
+            "p",
+            f"Delta, here {number(delta)} (1 in {number(1.0 / delta)}), bounds the chance that "
+            "this fails: but for a chance of that size, the fit behaves like one for which the "
+            "bound always holds.",
+        ),
+        table(
+            f"How sure they can be of an answer, given epsilon = {number(epsilon)}",
+            ("Before they see the model", "After: at least", "After: at most"),
+            [_row(prior, epsilon) for prior in _PRIORS],
+        ),
+    )
+
+
+def _row(prior: float, epsilon: float) -> tuple[str, str, str]:
+    """Bounds, rounded to the safe side."""
+    least = math.floor(1e4 * posterior(prior, -epsilon)) / 100
+    most = math.ceil(1e4 * posterior(prior, epsilon)) / 100
+    return f"{100 * prior:g} %", f"{least:.2f} %", f"{most:.2f} %"
+
+
+def _factor(epsilon: float) -> str:
+    """e^epsilon, which need not fit into a floating-point number."""
+    if epsilon < 30.0:
+        return number(math.exp(epsilon))
+    return f"a number of {math.floor(epsilon / math.log(10.0)) + 1:,} digits"

@@ -1,0 +1,59 @@
+"""HTML out of nested calls, where text is escaped unless it is known to be markup."""
+
+from html import escape
+from typing import Any
+
+
+class Markup(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+def tag(name: str, *children: Any, **attributes: Any) -> Markup:
+    """An element. Attributes that are None or False are left out; ``_`` in their names is ``-``.
+
+    >>> tag("td", "<b>", class_="name", hidden=True)
+    '<td class="name" hidden>&lt;b&gt;</td>'
+    """
+    shown = "".join(
+        f" {key.strip('_').replace('_', '-')}" + ("" if value is True else f'="{_safe(value)}"')
+        for key, value in attributes.items()
+        if value is not None and value is not False
+    )
+    return Markup(f"<{name}{shown}>{join(*children)}</{name}>")
+
+
+def join(*children: Any) -> Markup:
+    """Markup one after the other; what is not markup is escaped."""
+    return Markup("".join(c if isinstance(c, Markup) else _safe(c) for c in children))
+
+
+def section(name: str, heading: str, *children: Any) -> Markup:
+    title = tag("h2", heading, id=f"{name}-heading")
+    return tag("section", title, *children, id=name, aria_labelledby=f"{name}-heading")
+
+
+def callout(kind: str, title: str, *children: Any) -> Markup:
+    """A box that cannot be overlooked: ``kind`` is "danger", "warning" or "note"."""
+    return tag("div", tag("strong", title), " ", *children, class_=f"callout {kind}", role="note")
+
+
+def table(caption: str, heads: tuple[str, ...], rows: list[tuple[Any, ...]]) -> Markup:
+    """A table whose first column names the rows."""
+    head = tag("tr", *(tag("th", cell, scope="col") for cell in heads))
+    body = (
+        tag("tr", tag("th", first, scope="row"), *(tag("td", cell) for cell in rest))
+        for first, *rest in rows
+    )
+    return tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body))
+
+
+def scroller(label: str, content: Markup) -> Markup:
+    """What may be wider than a phone, scrolled by itself, with the keyboard as well."""
+    return tag("div", content, class_="scroller", role="region", tabindex=0, aria_label=label)
+
+
+def _safe(value: Any) -> str:
+    # Half a surrogate pair is text to Python but cannot be written to a file.
+    return escape(str(value)).encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,107 @@
+"""The whole page: one file that needs nothing else and asks nobody for anything."""
+
+import base64
+import hashlib
+import math
+import os
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
+from dplasso.report.coefficients import coefficients
+from dplasso.report.evaluation import Evaluation
+from dplasso.report.facts import how_to_verify, not_protected, public_facts
+from dplasso.report.growth import growth
+from dplasso.report.guarantee import guarantee
+from dplasso.report.headline import epsilon_of, headline
+from dplasso.report.markup import Markup, join, tag
+from dplasso.report.quality import quality
+from dplasso.storage.atomic import replace_file
+
+
+def render(
+    model: Any,
+    *,
+    model_file: Path | None = None,
+    evaluation: Evaluation | None = None,
+    title: str | None = None,
+) -> str:
+    """A page about a fitted classifier or regressor, as HTML.
+
+    Parameters
+    ----------
+    model_file : where the model was saved; the page then has its digest.
+    evaluation : of `evaluate`, on data that are public.
+    title : the heading of the page.
+
+    Formal guarantees
+    -----------------
+    Apart from ``evaluation``, the page is computed from what the fit released and from public
+    facts: it costs no privacy.
+    """
+    if not isinstance(model, PrivateLassoClassifier | PrivateLassoRegressor):
+        raise ValueError(
+            "model must be a PrivateLassoClassifier or a PrivateLassoRegressor, "
+            f"got {type(model).__name__}; give the estimator itself"
+        )
+    check_is_fitted(model)
+    heading = title or _title(model)
+    path = None if model_file is None else Path(model_file)
+    parts = [
+        headline(model, heading),
+        guarantee(model),
+        coefficients(model),
+        growth(model),
+        public_facts(model),
+        not_protected(model),
+        how_to_verify(model, path),
+    ]
+    if evaluation is not None:
+        parts.append(quality(evaluation))
+    return _document(heading, tag("main", *parts, id="main", tabindex=-1))
+
+
+def write_report(path: str | os.PathLike[str], model: Any, **options: Any) -> None:
+    """Write the page of `render` to a file, which is replaced in one step if it exists."""
+    replace_file(path, render(model, **options).encode("utf-8"))
+
+
+def _title(model: Any) -> str:
+    task = "classifier" if isinstance(model, PrivateLassoClassifier) else "regression"
+    private = math.isfinite(epsilon_of(model.privacy_))
+    return f"Private sparse {task}" if private else f"Sparse {task} without privacy"
+
+
+def _document(title: str, main: Markup) -> str:
+    style, script = _resource("page.css"), _resource("page.js")
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    head = tag(
+        "head",
+        Markup('<meta charset="utf-8">'),
+        # Ahead of anything that it is to hold back.
+        Markup(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
+        Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+        Markup('<meta name="referrer" content="no-referrer">'),
+        tag("title", title),
+        tag("style", style),
+    )
+    skip = tag("a", "Skip to the report", href="#main", class_="skip")
+    theme = tag("button", "Dark mode", type="button", id="theme", aria_pressed="false")
+    body = tag("body", skip, theme, main, tag("script", script))
+    return f"<!doctype html>\n{tag('html', join(head, body), lang='en')}\n"
+
+
+def _resource(name: str) -> Markup:
+    return Markup(files("dplasso.report").joinpath(name).read_text("utf-8"))
+
+
+def _hash(text: str) -> str:
+    """How a content security policy names the one style or script that it allows."""
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
