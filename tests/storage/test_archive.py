@@ -350,7 +350,7 @@ def test_a_failed_call_leaves_the_old_file_alone(path, monkeypatch, call, error)
 
 def test_a_full_disk_leaves_the_old_file_alone(path, monkeypatch):
     write(path, HEADER, ARRAYS)
-    monkeypatch.setattr(archive, "open", FullDisk, raising=False)
+    monkeypatch.setattr(atomic, "open", FullDisk, raising=False)
     with pytest.raises(OSError, match="No space left"):
         write(path, {"new": 1}, {})
     monkeypatch.undo()
@@ -466,7 +466,7 @@ print("killed", kills)
 def test_whatever_kills_the_process_the_file_is_complete(path):
     assert run(KILLED_AGAIN_AND_AGAIN, path, 20) == "killed 20\n"
     others = set(os.listdir(path.parent)) - {path.name}
-    assert all(name.startswith(".dplasso-model-") and name.endswith(".tmp") for name in others)
+    assert all(name.startswith(".dplasso-") and name.endswith(".tmp") for name in others)
     write(path, HEADER, ARRAYS)
     assert_same(read(path), (HEADER, ARRAYS))
 

@@ -1,0 +1,95 @@
+"""Commands killed with SIGKILL: what is left under the final name is whole, or nothing is.
+
+Shared by the tests and by ``benchmarks/killed.py``, which kills more often.
+"""
+
+import contextlib
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from dplasso import load
+from dplasso.storage import open_store
+
+COMMAND = Path(sys.executable).with_name("dplasso")
+COLUMNS = 2000
+
+
+def write_rows(path, rows, seed=0):
+    """Made-up svmlight text."""
+    rng = np.random.default_rng(seed)
+    columns = np.sort(rng.integers(0, COLUMNS // 20, (rows, 20)) + np.arange(20) * COLUMNS // 20)
+    values, labels = rng.random((rows, 20)), rng.integers(0, 2, rows)
+    with open(path, "w") as file:
+        for label, row, entries in zip(labels, columns + 1, values, strict=True):
+            pairs = (f"{j}:{v:.6f}" for j, v in zip(row, entries, strict=True))
+            file.write(f"{label} {' '.join(pairs)}\n")
+    return path
+
+
+def train(data, target):
+    declared = ("--features", str(COLUMNS), "--classes", "0,1")
+    return [COMMAND, "train", data, "-o", target, *declared, "-T", "500", "--radius", "10", "-q"]
+
+
+def convert(data, target):
+    return [COMMAND, "convert", data, "-o", target, "--features", str(COLUMNS), "-q", "--overwrite"]
+
+
+CHECKS = {train: load, convert: lambda target: open_store(target, verify=True)}
+
+
+def seconds_of(command):
+    start = time.monotonic()
+    subprocess.run(command, check=True)
+    return time.monotonic() - start
+
+
+def kill(command, moment):
+    """Start a command and kill it after so many seconds; whether it was still at work."""
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(moment)
+    process.kill()
+    return process.wait() < 0
+
+
+def kill_while_writing(command, folder):
+    """Start a command and kill it as soon as there is something new in the folder of its target."""
+    before = set(folder.iterdir())
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    while process.poll() is None and set(folder.iterdir()) == before:
+        time.sleep(1e-4)
+    process.kill()
+    return process.wait() < 0
+
+
+def moments(lasts, count, seed):
+    """Moments in a run of so many seconds: one in each of as many equal parts."""
+    return (np.arange(count) + np.random.default_rng(seed).random(count)) * lasts / count
+
+
+def kill_often(made, data, target, count, seed):
+    """Kill a command at moments spread over its run, half of them while it writes.
+
+    Returns how many runs were killed at work. What is under the final name must be whole, and a
+    run that is not killed must succeed and clear away what those before it left.
+    """
+    command = made(data, target)
+    seconds_of(command)  # compiles what is not compiled yet
+    lasts = seconds_of(command)
+    CHECKS[made](target)
+    spread, killed = moments(lasts, count - count // 2, seed), 0
+    for k in range(count):
+        if k % 2 == 0:
+            killed += kill(command, spread[k // 2])
+        else:
+            killed += kill_while_writing(command, target.parent)
+        if target.exists():
+            CHECKS[made](target)
+    subprocess.run(command, check=True)
+    CHECKS[made](target)
+    return killed
