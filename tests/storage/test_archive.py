@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from dplasso.storage import ModelFileError, archive, read, write
+from dplasso.storage import ModelFileError, archive, atomic, read, write
 
 HEADER = {"name": "ö", "list": [1, 0.1, None, True], "empty": {}}
 ARRAYS = {"a": np.array([[1.5, -0.0], [np.nan, np.inf]]), "b": np.array(["x", "yz"])}
