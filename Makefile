@@ -36,6 +36,10 @@ bench: setup
 	$(BIN)/python benchmarks/sparsifier_tables.py
 	$(BIN)/python benchmarks/newsgroups.py
 	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python benchmarks/end_to_end.py
+	$(BIN)/python benchmarks/fuzz_reader.py
+	$(BIN)/python benchmarks/killed.py
+	$(BIN)/python benchmarks/breakdown.py
 	$(BIN)/python benchmarks/tables.py
 
 clean:

@@ -15,11 +15,13 @@ from dplasso import load
 from dplasso.storage import open_store
 
 COMMAND = Path(sys.executable).with_name("dplasso")
-COLUMNS = 2000
+COLUMNS = 100_000
 
 
 def write_rows(path, rows, seed=0):
-    """Made-up svmlight text."""
+    """Made-up svmlight text, and names of features: long ones, for a model that takes a while to
+    write."""
+    path.with_suffix(".names").write_text("".join(f"{k:0100}\n" for k in range(COLUMNS)))
     rng = np.random.default_rng(seed)
     columns = np.sort(rng.integers(0, COLUMNS // 20, (rows, 20)) + np.arange(20) * COLUMNS // 20)
     values, labels = rng.random((rows, 20)), rng.integers(0, 2, rows)
@@ -32,7 +34,8 @@ def write_rows(path, rows, seed=0):
 
 def train(data, target):
     declared = ("--features", str(COLUMNS), "--classes", "0,1")
-    return [COMMAND, "train", data, "-o", target, *declared, "-T", "500", "--radius", "10", "-q"]
+    names = ("--feature-names", data.with_suffix(".names"))
+    return [COMMAND, "train", data, "-o", target, *declared, *names, "-T", "500", "-q"]
 
 
 def convert(data, target):

@@ -1,5 +1,6 @@
 """The command itself: its subcommands, and what becomes of errors."""
 
+import gc
 import sys
 import traceback
 import warnings
@@ -89,6 +90,8 @@ def main() -> None:
     except Exception as error:
         places = "".join(traceback.format_tb(error.__traceback__))
         complain(f"{type(error).__name__}, a defect of dplasso; please report its place:\n{places}")
+    finally:
+        gc.freeze()  # or Python would look for garbage once more before it ends
     sys.exit(FAILED)
 
 

@@ -86,7 +86,8 @@ def _from_store(path: Path, x_bound: float | None) -> Rows:
 
 def _from_npz(path: Path, form: Form, labelled: bool) -> Rows:
     try:
-        X = sp.csr_array(sp.load_npz(path))
+        with open(path, "rb") as file:  # or a broken file would stay open
+            X = sp.csr_array(sp.load_npz(file))
         y = None if form.labels is None else np.load(form.labels, allow_pickle=False)
     # What stands in the file decides what its readers raise.
     except Exception as error:

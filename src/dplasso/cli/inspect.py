@@ -57,8 +57,9 @@ def _model(file: Path, top: int, json: bool) -> None:
         return
     show(f"Model {file}", facts)
     say()
-    heads = ["feature", "class", "coefficient"] if len(model.intercept_) > 1 else []
-    show_rows("Largest coefficients", heads or ["feature", "coefficient"], rows)
+    named = "feature" if hasattr(model, "feature_names_in_") else "column, from 0"
+    classes = ["class"] if len(model.intercept_) > 1 else []
+    show_rows("Largest coefficients", [named, *classes, "coefficient"], rows)
     say()
     say(str(model.privacy_))
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 # Names of features and files may look like markup; they are shown as they are.
 _PLAIN: dict[str, Any] = {"soft_wrap": True, "markup": False, "highlight": False, "emoji": False}
@@ -29,21 +28,20 @@ def complain(text: str) -> None:
 
 def show(title: str, facts: Mapping[str, Any]) -> None:
     """Names and values, lined up."""
-    table = Table(title=title, title_justify="left", show_header=False, box=None, pad_edge=False)
-    for name, value in facts.items():
-        table.add_row(name, shown(value))
-    _out.print(table)
+    width = max(map(len, facts))
+    say("\n".join([title, *(f"{name:<{width}}  {shown(facts[name])}" for name in facts)]))
 
 
 def show_rows(title: str, heads: list[str], rows: list[list[Any]]) -> None:
-    """A table with numbers to the right."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    """A table with numbers to the right; wide ones are not cut, as they may go to a file."""
+    columns = []
     for k, head in enumerate(heads):
+        cells = [head, *(shown(row[k]) for row in rows)]
         numeric = bool(rows) and all(isinstance(row[k], int | float) for row in rows)
-        table.add_column(head, justify="right" if numeric else "left")
-    for row in rows:
-        table.add_row(*(shown(value) for value in row))
-    _out.print(table)
+        width = max(map(len, cells))
+        columns.append([f"{cell:{'>' if numeric else '<'}{width}}" for cell in cells])
+    lines = ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
+    say("\n".join([title, *lines]).lstrip())
 
 
 def shown(value: Any) -> str:

@@ -9,14 +9,14 @@ from dplasso.cli import options as o
 from dplasso.cli.output import say
 from dplasso.cli.scoring import nameless, rows_for
 from dplasso.estimators import load
-from dplasso.report import evaluate, write_report
+from dplasso.report import accuracy_curve, evaluate, write_report
 
 
 def report(
     model: o.Model,
     output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("report.html"),
     public_data: Annotated[
-        Path | None, typer.Option(help="Rows that are public, to score the model on.")
+        Path | None, typer.Option(help="Public rows: adds accuracy, ROC and a curve over epsilon.")
     ] = None,
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
     zero_based: o.ZeroBased = None,
@@ -31,7 +31,7 @@ def report(
         X, y = rows_for(
             fitted, public_data, zero_based=zero_based, labels=labels, labelled=True, quiet=quiet
         )
-        evaluation = evaluate(nameless(fitted), X, y)
+        evaluation = evaluate(nameless(fitted), X, y, curve=accuracy_curve(fitted, X, y))
     write_report(output, fitted, model_file=model, evaluation=evaluation, title=title)
     if not quiet:
         say(f"wrote {output}")

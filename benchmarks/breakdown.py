@@ -1,0 +1,121 @@
+"""Where the time of the lazy rule goes: set-up by part, rounds by what they do.
+
+    python benchmarks/breakdown.py [--sets zipf,reuters21578_usa] [--epsilons 1,0.1]
+
+*moves* is the replay of the released vertices, *scores* the entries that were evaluated at what an
+entry costs in one score of the column evaluated most, on all cores where the rule would use them;
+*rest* is what remains of the rounds: draws, bounds, and columns that had to come from memory.
+Medians over seeds, milliseconds. The rivals' times stand in results/selection.txt.
+"""
+
+import argparse
+import json
+import statistics
+import time
+
+import datasets
+import numpy as np
+from numba import njit
+from run import DELTA, RADIUS, RESULTS, ROUNDS, machine, solver, time_replay
+
+import dplasso
+from dplasso.data import ColumnMatrix
+from dplasso.kernels.problem import ENTRIES, EVALUATIONS, PROPOSALS, SCALE
+from dplasso.kernels.scores import LANE, score
+from dplasso.mechanisms.random_bits import random_bits
+from dplasso.mechanisms.selection import PRIVATE
+
+PARTS = ("labels", "set-up", "moves", "scores", "rest", "weights", "total")
+
+
+def timed(action):
+    start = time.perf_counter()
+    result = action()
+    return result, 1e3 * (time.perf_counter() - start)
+
+
+def one_run(matrix: ColumnMatrix, y: np.ndarray, theta: float, seed: int) -> dict[str, float]:
+    loss, bits = dplasso.LogisticLoss(), random_bits(seed)
+    labels, encoding = timed(lambda: loss.encode(y))
+    problem = solver._problem(matrix, labels, loss, RADIUS, theta, 0.0)
+    walk = solver._walk(problem, ROUNDS)
+    rule, setup = timed(lambda: PRIVATE["lazy"](problem, walk, bits.generator, 2))
+    _, rounds = timed(lambda: rule.advance(ROUNDS))
+    _, weights = timed(lambda: solver._solution(problem, walk, matrix.shape[1], False))
+    counts = walk.counters
+    per_entry = entry_cost(rule, counts)
+    moves = 1e3 * time_replay(problem, walk)
+    scores = float(counts[ENTRIES]) * per_entry
+    return {
+        "labels": encoding,
+        "set-up": setup,
+        "moves": moves,
+        "scores": scores,
+        "rest": rounds - moves - scores,
+        "weights": weights,
+        "total": encoding + setup + rounds + weights,
+        "proposals a round": counts[PROPOSALS] / ROUNDS,
+        "scores a round": counts[EVALUATIONS] / ROUNDS,
+        "entries a round": counts[ENTRIES] / ROUNDS,
+    }
+
+
+@njit(cache=True)
+def scored(problem, margins, scale, vertex, times):  # type: ignore[no-untyped-def]
+    """The same score again and again."""
+    buffer, total = np.empty(LANE), 0.0
+    for _ in range(times):
+        total += score(problem, margins, scale, vertex, buffer)
+    return total
+
+
+def entry_cost(rule, counts) -> float:
+    """Milliseconds an entry takes in a score: of the longest column, if such ones fill the counts,
+    else of one about as long as those evaluated."""
+    lengths = np.diff(rule.problem.indptr)
+    typical = counts[ENTRIES] / max(counts[EVALUATIONS], 1)
+    if typical > 10_000:
+        column = int(np.argmax(lengths))
+        _, spent = timed(lambda: [rule._score(column) for _ in range(20)])
+        return spent / 20 / int(lengths[column])
+    column = int(np.argmin(np.abs(lengths - max(typical, 1.0))))
+    walk, times = rule.walk, 10_000
+    state = (rule.problem, walk.margins, walk.scalars[SCALE], column)
+    scored(*state, 1)
+    _, spent = timed(lambda: scored(*state, times))
+    return spent / times / int(lengths[column])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sets", default="url_subset,reuters21578_usa,zipf")
+    parser.add_argument("--epsilons", default="1,0.1")
+    parser.add_argument("--seeds", type=int, default=5)
+    options = parser.parse_args()
+    lines = [machine(), f"{'set':<18}{'eps':>5}" + "".join(f"{part:>10}" for part in PARTS)]
+    lines[-1] += f"{'proposals':>11}{'scores':>8}{'entries a round':>17}"
+    print("\n".join(lines), flush=True)
+    rows = []
+    for name in options.sets.split(","):
+        made = name == "zipf"
+        found = datasets.text_like(500_000, 5_000_000, 17_000_000) if made else datasets.real(name)
+        if found is None:
+            print(f"{name}: not at hand")
+            continue
+        matrix = ColumnMatrix.of(found[0])
+        for epsilon in (float(text) for text in options.epsilons.split(",")):
+            theta = dplasso.calibrate(epsilon, DELTA, ROUNDS)
+            one_run(matrix, found[1], theta, 0)  # compiles, and warms what can be warm
+            runs = [one_run(matrix, found[1], theta, seed) for seed in range(options.seeds)]
+            row = {part: statistics.median(run[part] for run in runs) for part in runs[0]}
+            line = f"{name:<18}{epsilon:>5g}" + "".join(f"{row[part]:>10.2f}" for part in PARTS)
+            line += f"{row['proposals a round']:>11.2f}{row['scores a round']:>8.2f}"
+            lines.append(line + f"{row['entries a round']:>17,.0f}")
+            print(lines[-1], flush=True)
+            rows.append({"set": name, "epsilon": epsilon, **{k: float(v) for k, v in row.items()}})
+    (RESULTS / "breakdown.txt").write_text("\n".join(lines) + "\n")
+    (RESULTS / "breakdown.json").write_text(json.dumps({"machine": machine(), "rows": rows}))
+
+
+if __name__ == "__main__":
+    main()
