@@ -373,3 +373,28 @@ def test_a_round_is_as_private_as_the_statement_says(make, data):
             ratio += np.logaddexp.reduce(signed.ravel())
             assert np.ptp(ratio) <= release["bounded_range"]
     assert widest > 0.45 * release["bounded_range"]  # at w = 0 a logistic gradient is 1/2
+
+
+@each_estimator
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
+@pytest.mark.filterwarnings("ignore:X has feature names:UserWarning")
+def test_errors_show_no_value_of_the_data(make, data):
+    X, y = data
+    secret = "4711.125"
+    words = X.astype(object)
+    words[3, 2] = f"{secret} Main Street"
+    frame = pd.DataFrame(words, columns=[f"c{j}" for j in range(20)])
+    model = make().fit(X, y)
+    for rows in (np.full(20, float(secret)), words, frame):
+        for act in (make().fit, lambda rows, _: model.predict(rows)):
+            with pytest.raises(ValueError, match="^X must") as refused:
+                act(rows, y)
+            assert secret not in str(refused.value)
+            # Nor does a traceback, which shows what an error came from.
+            assert refused.value.__cause__ is None and refused.value.__context__ is None
+
+
+def test_many_declared_classes_warn_of_nothing():
+    X, _ = toy()
+    y = np.arange(600) % 400
+    PrivateLassoClassifier(classes=range(400), n_rows=600, max_iter=3, radius=1.0).fit(X, y)

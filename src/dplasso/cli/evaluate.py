@@ -14,7 +14,7 @@ from dplasso.report import evaluate as score
 NOT_COVERED = (
     "these figures are computed from the rows of {data} without noise: the model's guarantee does "
     "not cover them. On rows it was trained on they reveal those rows and flatter the model. "
-    "Publish them only if the rows are public (--public)"
+    "Publish them only if the rows are public"
 )
 
 
@@ -33,7 +33,7 @@ def evaluate(
         leaks.set_strict(True)
     fitted = nameless(load(model))
     if not public:
-        leaks.report(NOT_COVERED.format(data=data.name))
+        leaks.report(f"{NOT_COVERED.format(data=data.name)}; then say so with --public")
     X, y = rows_for(
         fitted, data, zero_based=zero_based, labels=labels, labelled=True, quiet=quiet or json
     )

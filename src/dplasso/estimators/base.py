@@ -12,9 +12,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from dplasso.data import ColumnBounds, ColumnMatrix
+from dplasso.estimators.intake import checked_rows
 from dplasso.estimators.settings import Settings, settings_of
 from dplasso.estimators.sparsifier import Sparsifier, keep_largest
 from dplasso.losses import Loss
@@ -29,7 +30,6 @@ from dplasso.solvers import frank_wolfe, rule_for
 from dplasso.solvers.lasso import lasso
 
 CONVERGED = 1e-5  # duality gap, of the mean loss, at which the solver without privacy stops
-SPARSE = ("csr", "csc", "coo")  # other formats are converted to the first
 _REFUSED = {
     "sample_weight": "a weight multiplies a row's influence, and with it what the row is promised",
     "class_weight": "a weight multiplies a row's influence, and with it what the row is promised",
@@ -199,7 +199,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
                 raise ValueError("x_bound must be one number where X is a ColumnMatrix")
             self.n_features_in_ = X.shape[1]
             return ColumnMatrix.of(X, float(self.x_bound)), y
-        return validate_data(self, X, accept_sparse=SPARSE, dtype="numeric"), y
+        return checked_rows(self, X, reset=True), y
 
     def _random_bits(self) -> RandomBits:
         seed = self.random_state
@@ -370,7 +370,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
     def _margins(self, X: Any) -> NDArray[np.float64]:
         """Margins of new rows, rows x outputs."""
         check_is_fitted(self, "_weights")
-        X = validate_data(self, X, accept_sparse=SPARSE, dtype="numeric", reset=False)
+        X = checked_rows(self, X, reset=False)
         margins = X @ self._weights.T
         dense = margins.toarray() if sp.issparse(margins) else np.asarray(margins)
         return np.asarray(dense, dtype=np.float64) + self.intercept_

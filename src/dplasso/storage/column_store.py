@@ -44,7 +44,7 @@ from dplasso.data.columns import MOST_ROWS, ColumnMatrix, bound_as, norms_of, po
 from dplasso.kernels import columns as column_kernels
 from dplasso.kernels import transpose as kernels
 from dplasso.reading.chunks import RowChunk
-from dplasso.storage.atomic import sync_directory as sync_directory
+from dplasso.storage.atomic import sync_directory
 
 FORMAT, VERSION = "dplasso-columns", 1
 LARGEST_INT32 = (1 << 31) - 1
