@@ -21,8 +21,10 @@ from hypothesis import strategies as st
 
 from dplasso import ColumnMatrix, PrivacyLeakWarning, PrivateLassoClassifier
 from dplasso.reading.chunks import RowChunk
-from dplasso.storage import column_store
-from dplasso.storage.column_store import ColumnStore, ColumnStoreError, build_store, open_store
+from dplasso.storage import column_builder, column_runs
+from dplasso.storage.column_builder import build_store
+from dplasso.storage.column_format import ColumnStoreError, sealed
+from dplasso.storage.column_store import ColumnStore, open_store
 
 MEMORY = 65 << 20
 OURS = "x.dpc"
@@ -36,8 +38,8 @@ def path(tmp_path):
 @pytest.fixture
 def tiny(monkeypatch):
     """Memory for seven entries: several runs, ranges and fillings of long columns."""
-    monkeypatch.setattr(column_store, "_room", lambda memory, columns: 7)
-    monkeypatch.setattr(column_store, "BLOCK", 3)
+    monkeypatch.setattr(column_builder, "_room", lambda memory, columns: 7)
+    monkeypatch.setattr(column_runs, "BLOCK", 3)
 
 
 def chunks_of(X, y, size):
@@ -107,9 +109,9 @@ def test_any_rows_are_transposed_as_scipy_does(tmp_path_factory, rows, room, siz
         for column, value in row.items():
             dense[k, column] = value
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(column_store, "_room", lambda memory, columns: room)
-        patch.setattr(column_store, "BLOCK", 4)
-        patch.setattr(column_store, "WIDEST", 4)
+        patch.setattr(column_builder, "_room", lambda memory, columns: room)
+        patch.setattr(column_runs, "BLOCK", 4)
+        patch.setattr(column_runs, "WIDEST", 4)
         store = open_store(build_store(path, parts, 6, memory=0), verify=True)
     wanted_rows, wanted_columns = (~np.isnan(dense)).T.nonzero()[::-1]
     entries = dense[wanted_rows, wanted_columns]
@@ -189,9 +191,9 @@ def test_the_model_is_that_from_memory(path, tiny, x_bound, fit_intercept, ones)
 
 def test_many_entries_have_long_pointers(path, monkeypatch):
     X, y = problem()
-    monkeypatch.setattr(column_store, "LARGEST_INT32", X.nnz + X.shape[0] - 1)
+    monkeypatch.setattr(column_builder, "LARGEST_INT32", X.nnz + X.shape[0] - 1)
     long = open_store(build(path, X, y), verify=True).matrix(1.0)
-    monkeypatch.setattr(column_store, "LARGEST_INT32", X.nnz + X.shape[0])
+    monkeypatch.setattr(column_builder, "LARGEST_INT32", X.nnz + X.shape[0])
     short = open_store(build(path, X, y, overwrite=True), verify=True).matrix(1.0)
     assert long.indptr.dtype == np.int64 and short.indptr.dtype == np.int32
     assert_same(long, short)
@@ -255,7 +257,7 @@ def test_a_repeated_column_is_found_across_runs(path, tiny, rows):
 
 
 def test_too_many_rows_are_refused(path, monkeypatch):
-    monkeypatch.setattr(column_store, "MOST_ROWS", 59)
+    monkeypatch.setattr(column_builder, "MOST_ROWS", 59)
     with pytest.raises(ColumnStoreError, match="more than 59 rows"):
         build(path, *problem())
 
@@ -322,14 +324,15 @@ def test_errors_of_readers_are_their_own(path):
 def fail_at(monkeypatch, call, error):
     """Let one write after the other fail."""
     calls = itertools.count()
-    write_all = column_store._write_all
+    write_all = column_runs.write_all
 
     def failing(file, data):
         if next(calls) == call:
             raise error
         write_all(file, data)
 
-    monkeypatch.setattr(column_store, "_write_all", failing)
+    for room in (column_runs, column_builder):
+        monkeypatch.setattr(room, "write_all", failing)
 
 
 @pytest.mark.parametrize(
@@ -419,7 +422,7 @@ def resealed(path, **changes):
     del header["sha256"]
     for name, file in header["files"].items():
         file["sha256"] = hashlib.sha256((path / name).read_bytes()).hexdigest()
-    (path / "store.json").write_bytes(column_store._sealed(header))
+    (path / "store.json").write_bytes(sealed(header))
 
 
 @pytest.mark.parametrize(
@@ -521,11 +524,10 @@ def test_killed_builds_leave_a_whole_store_or_none(path):
         import os, random, signal, sys, time
         import numpy as np
         from dplasso.reading.chunks import RowChunk
-        from dplasso.storage import column_store
-        from dplasso.storage.column_store import build_store, open_store
+        from dplasso.storage import build_store, column_builder, open_store
 
         path = sys.argv[1]
-        column_store._room = lambda memory, columns: 1000
+        column_builder._room = lambda memory, columns: 1000
 
         def build(overwrite=True):
             rng = np.random.default_rng(0)
@@ -570,7 +572,7 @@ def test_memory_stays_within_what_was_given(path):
         import numpy as np
         from pathlib import Path
         from dplasso.reading.chunks import RowChunk
-        from dplasso.storage.column_store import build_store, open_store
+        from dplasso.storage import build_store, open_store
 
         path = Path(sys.argv[1])
         COLUMNS, MEMORY = 2_000_000, 12 * 2_000_000 + (64 << 20)

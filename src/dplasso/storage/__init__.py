@@ -1,6 +1,7 @@
 """What is kept on disk: fitted models, and data by columns. Checked, and nothing that can run."""
 
 from dplasso.storage.archive import ModelFileError, read, write
-from dplasso.storage.column_store import ColumnStore, build_store, open_store
+from dplasso.storage.column_builder import build_store
+from dplasso.storage.column_store import ColumnStore, open_store
 
 __all__ = ["ColumnStore", "ModelFileError", "build_store", "open_store", "read", "write"]

@@ -1,0 +1,268 @@
+"""Building a column store from rows of any amount, in bounded memory."""
+
+import contextlib
+import errno
+import hashlib
+import io
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.data.columns import MOST_ROWS
+from dplasso.kernels import transpose as kernels
+from dplasso.reading.chunks import RowChunk
+from dplasso.storage.atomic import sync_directory
+from dplasso.storage.column_format import (
+    FORMAT,
+    HEADER,
+    LARGEST_INT32,
+    VERSION,
+    ColumnStoreError,
+    sealed,
+)
+from dplasso.storage.column_runs import BLOCK, Runs, UnfitError, blocks, write_all
+from dplasso.storage.column_workshop import check_replaceable, clear_leftovers, install, workshop
+
+# What a build allocates: per column a pointer and a cursor; per entry in memory its column, row,
+# value and place; blocks, sums of one range of columns and small things.
+PER_COLUMN, PER_ENTRY, OVERHEAD = 12, 20, 16 << 20
+FLOOR = 64 << 20  # the least besides what columns take
+
+Progress = Callable[[str, int, int | None], None]  # stage, how much is done, of how much
+_Path = str | os.PathLike[str]
+_Files = dict[str, dict[str, Any]]
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def build_store(
+    path: _Path,
+    chunks: Iterable[RowChunk],
+    columns: int,
+    *,
+    memory: int,
+    progress: Progress | None = None,
+    feature_names: Iterable[str] | None = None,
+    classes: Sequence[str] | None = None,
+    overwrite: bool = False,
+) -> Path:
+    """Turn rows, of any amount, into a store, in bounded memory; returns its absolute path.
+
+    ``memory`` is in bytes and holds all that is allocated here, not the chunks; it must be at least
+    12 bytes per column and 64 MiB. On disk, beside the store, a build takes up to 16 bytes per
+    entry more for its time. Entries are gathered in memory, sorted by column and set aside as runs;
+    then runs are merged, a range of columns at a time. Rows are counted from 1 in errors.
+
+    Whatever interrupts it, the directory under this name is the old one, the new one, or absent.
+    """
+    target = Path(os.path.abspath(path))
+    room = _room(memory, columns)
+    clear_leftovers(target)
+    check_replaceable(target, overwrite)
+    try:
+        with workshop(target) as folder:
+            _build(folder, chunks, columns, room, progress, feature_names, classes)
+            install(folder, target, overwrite)
+    except UnfitError as reason:
+        raise ColumnStoreError(f"{target} was not built: {reason}") from None
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise ColumnStoreError(
+            f"{target} was not built: {error.strerror}; nothing was left behind, free some space "
+            "or build it elsewhere"
+        ) from error
+    return target
+
+
+def _build(
+    folder: Path,
+    chunks: Iterable[RowChunk],
+    columns: int,
+    room: int,
+    progress: Progress | None,
+    feature_names: Iterable[str] | None,
+    classes: Sequence[str] | None,
+) -> None:
+    files: _Files = {}
+    if classes is not None and not all(isinstance(name, str) for name in classes):
+        raise UnfitError("classes must be strings; leave them out where labels are numbers")
+    if feature_names is not None:
+        _write_names(folder, files, feature_names, columns)
+    with Runs(folder, columns, room) as runs:
+        with _Output(folder, "labels.bin", np.float64, files) as labels:
+            rows = _take_in(chunks, columns, runs, labels, progress)
+        runs.finish()
+        entries = int(runs.pointers[columns])
+        runs.pointers[-1] = entries + rows
+        _write_pointers(folder, files, runs.pointers)
+        _write_columns(folder, files, runs, rows, progress)
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            "shape": [rows, columns],
+            "entries": entries,
+            "largest": runs.largest,
+            "classes": None if classes is None else list(classes),
+            "files": files,
+        }
+    with _Output(folder, HEADER, np.uint8, {}) as header:
+        header.write_bytes(sealed(content))
+    sync_directory(str(folder))
+
+
+def _take_in(
+    chunks: Iterable[RowChunk],
+    columns: int,
+    runs: "Runs",
+    labels: "_Output",
+    progress: Progress | None,
+) -> int:
+    """Set all entries aside in runs; returns the number of rows."""
+    rows = entries = 0
+    for chunk in chunks:
+        if rows + chunk.rows > MOST_ROWS:
+            raise UnfitError(
+                f"there are more than {MOST_ROWS:,} rows; split them and fit the parts"
+            )
+        _check(chunk, rows, columns)
+        labels.write(np.ascontiguousarray(chunk.labels, np.float64))
+        runs.add(chunk, rows)
+        rows, entries = rows + chunk.rows, entries + chunk.entries
+        if progress is not None:
+            progress("read", entries, None)
+    if rows == 0:
+        raise UnfitError("there are no rows; give at least one")
+    return rows
+
+
+def _check(chunk: RowChunk, base: int, columns: int) -> None:
+    indptr, indices, values = chunk.indptr, chunk.indices, chunk.values
+    sound = len(indptr) == chunk.rows + 1 and indptr[0] == 0 and kernels.ascending(indptr)
+    if not sound or not len(indices) == len(values) == indptr[-1]:
+        raise UnfitError(f"row pointers after row {base} do not fit their entries; mend the reader")
+    labelled = np.isfinite(chunk.labels)
+    if not labelled.all():
+        row = base + int(labelled.argmin()) + 1
+        raise UnfitError(f"row {row} has no finite label; give it one or leave it out")
+    place = kernels.first_fault(indices, values, columns)
+    if place < 0:
+        return
+    row = base + int(np.searchsorted(indptr, place, side="right"))
+    if np.isfinite(values[place]):
+        raise UnfitError(
+            f"row {row} has a column number outside the {columns:,} columns; give more"
+        )
+    raise UnfitError(f"row {row} holds NaN or infinity; impute or remove that entry first")
+
+
+def _write_pointers(folder: Path, files: _Files, pointers: NDArray[np.int64]) -> None:
+    kind = np.int32 if pointers[-1] <= LARGEST_INT32 else np.int64
+    with _Output(folder, "indptr.bin", kind, files) as output:
+        for first, last in blocks(len(pointers)):
+            output.write(pointers[first:last].astype(kind))
+
+
+def _write_columns(
+    folder: Path, files: _Files, runs: "Runs", rows: int, progress: Progress | None
+) -> None:
+    """Merge the runs into the final files, a range of columns at a time; then the constant."""
+    kind = np.float32 if runs.single else np.float64
+    with contextlib.ExitStack() as stack:
+        indices = stack.enter_context(_Output(folder, "indices.bin", np.int32, files))
+        values = sums = None
+        if not runs.ones:
+            values = stack.enter_context(_Output(folder, "values.bin", kind, files))
+            sums = stack.enter_context(_Output(folder, "sums.bin", np.float64, files))
+        for first, last in runs.ranges():
+            sizes = np.zeros(last - first)
+            for _ in runs.fills(first, last):
+                runs.sort(first, last)
+                for block in runs.sorted(runs.rows, np.int32):
+                    indices.write(block)
+                if values is not None:
+                    runs.add_sizes(sizes)
+                    for block in runs.sorted(runs.values, kind):
+                        values.write(block)
+            if sums is not None:
+                sums.write(sizes)
+            if progress is not None:
+                progress("sort", int(runs.pointers[last]), int(runs.pointers[-2]))
+        for start, stop in blocks(rows):
+            indices.write(np.arange(start, stop, dtype=np.int32))
+            if values is not None:
+                values.write(np.ones(stop - start, kind))
+        if sums is not None:
+            sums.write(np.full(1, float(rows)))
+
+
+def _write_names(folder: Path, files: _Files, names: Iterable[str], columns: int) -> None:
+    """A JSON list, written in blocks: there may be many names."""
+    count, left = 0, iter(names)
+    with _Output(folder, "feature_names.json", np.uint8, files) as output:
+        while block := list(islice(left, BLOCK)):
+            if not all(isinstance(name, str) for name in block):
+                raise UnfitError("feature names must be strings; convert them first")
+            text = json.dumps(block, ensure_ascii=False, separators=(",", ":"))[1:-1]
+            output.write_bytes((("[" if count == 0 else ",") + text).encode())
+            count += len(block)
+        output.write_bytes(b"]")
+    if count != columns:
+        raise UnfitError("there is not one feature name per column; give as many as columns")
+
+
+class _Output:
+    """A new file of a store: hashed while it is written, listed once it is safe on the disk."""
+
+    def __init__(self, folder: Path, name: str, kind: Any, files: _Files) -> None:
+        self._name, self._kind, self._files = name, np.dtype(kind), files
+        self._digest, self._bytes = hashlib.sha256(), 0
+        self._file = io.FileIO(folder / name, "xb")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, _: object, __: TracebackType | None
+    ) -> None:
+        with self._file:
+            if kind is None:
+                os.fsync(self._file.fileno())
+                self._files[self._name] = {
+                    "dtype": self._kind.str,
+                    "bytes": self._bytes,
+                    "sha256": self._digest.hexdigest(),
+                }
+
+    def write(self, array: NDArray[Any]) -> None:
+        """Append an array of the file's type."""
+        assert array.dtype == self._kind
+        self.write_bytes(array.view(np.uint8).data)
+
+    def write_bytes(self, data: Any) -> None:
+        """Append bytes."""
+        write_all(self._file, data)
+        self._digest.update(data)
+        self._bytes += len(data)
+
+
+def _room(memory: int, columns: int) -> int:
+    """How many entries there is memory for."""
+    if not 1 <= columns <= LARGEST_INT32:
+        raise ValueError(
+            f"columns must be between 1 and {LARGEST_INT32:,}, got {columns!r}; "
+            "hash features into fewer"
+        )
+    least = PER_COLUMN * columns + FLOOR
+    if memory < least:
+        raise ValueError(
+            f"memory must be at least {least:,} bytes for {columns:,} columns, got {memory!r}; "
+            "give more, or hash features into fewer columns"
+        )
+    return min((memory - PER_COLUMN * columns - OVERHEAD) // PER_ENTRY, LARGEST_INT32)

@@ -1,0 +1,85 @@
+"""The header of a column store, and what can be wrong with one."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dplasso.data.columns import MOST_ROWS
+
+FORMAT, VERSION = "dplasso-columns", 1
+HEADER = "store.json"
+LARGEST_INT32 = (1 << 31) - 1
+
+
+class ColumnStoreError(ValueError):
+    """A directory that is no sound column store, or data that cannot be kept in one."""
+
+
+def sealed(content: dict[str, Any]) -> bytes:
+    """The header with a digest of itself."""
+    digest = hashlib.sha256(_json(content)).hexdigest()
+    return json.dumps({**content, "sha256": digest}, indent=2, ensure_ascii=False).encode()
+
+
+def _json(content: dict[str, Any]) -> bytes:
+    return json.dumps(content, sort_keys=True, ensure_ascii=False).encode()
+
+
+def read_header(folder: Path) -> dict[str, Any]:
+    if not (folder / HEADER).is_file():
+        raise FileNotFoundError(f"{folder} is no column store: it has no {HEADER}")
+    try:
+        header: dict[str, Any] = json.loads((folder / HEADER).read_bytes())
+        kind, version = header.get("format"), header.get("version")
+        digest = header.pop("sha256", None)
+    except (ValueError, AttributeError, RecursionError):
+        raise damaged(folder, f"{HEADER} is no JSON object") from None
+    if kind != FORMAT:
+        raise ColumnStoreError(f"{folder} is no column store; give a directory made by build_store")
+    if isinstance(version, int) and version > VERSION:
+        raise ColumnStoreError(f"{folder} was written by a newer dplasso; upgrade dplasso")
+    if hashlib.sha256(_json(header)).hexdigest() != digest:
+        raise damaged(folder, f"the digest of {HEADER} does not fit")
+    if not _consistent(header):
+        raise damaged(folder, f"{HEADER} contradicts itself")
+    return header
+
+
+def _consistent(header: dict[str, Any]) -> bool:
+    """Whether files have the types and sizes that the shape asks for: whoever writes a header can
+    compute its digest."""
+    try:
+        (rows, columns), entries, files = header["shape"], header["entries"], header["files"]
+        wanted = {
+            "indptr.bin": (columns + 2, ("<i4", "<i8")),
+            "indices.bin": (entries + rows, ("<i4",)),
+            "labels.bin": (rows, ("<f8",)),
+        }
+        if "values.bin" in files:
+            wanted["values.bin"] = (entries + rows, ("<f4", "<f8"))
+            wanted["sums.bin"] = (columns + 1, ("<f8",))
+        return (
+            all(type(number) is int for number in (rows, columns, entries))
+            and 1 <= rows <= MOST_ROWS
+            and 1 <= columns <= LARGEST_INT32
+            and entries >= 0
+            and isinstance(header["largest"], float)
+            and "classes" in header
+            and set(files) - {"feature_names.json"} == set(wanted)
+            and all(
+                files[name]["dtype"] in kinds
+                and files[name]["bytes"] == count * np.dtype(files[name]["dtype"]).itemsize
+                for name, (count, kinds) in wanted.items()
+            )
+        )
+    except (KeyError, TypeError, ValueError):
+        return False
+
+
+def damaged(folder: Path, why: str) -> ColumnStoreError:
+    return ColumnStoreError(
+        f"{folder} is incomplete or altered: {why}; build it again or take it from a backup"
+    )
