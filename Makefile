@@ -10,7 +10,8 @@ SOURCES := $(shell find src -name '*.py')
 
 setup: .venv/.dev .venv/.warm
 
-demo: .venv/.warm
+# What it needs of the compiled loops, it compiles itself.
+demo: .venv/.runtime
 	$(BIN)/dplasso demo
 
 test: setup

@@ -15,7 +15,8 @@ import scipy.sparse as sp
 import dplasso
 from dplasso import kernels
 from dplasso.mechanisms.random_bits import random_bits
-from dplasso.reading import read_svmlight
+from dplasso.reading import read_svmlight, svmlight_chunks
+from dplasso.storage import build_store
 
 
 def drop_stale() -> None:
@@ -53,6 +54,8 @@ def warm() -> None:
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "rows.svm"
         text.write_text("1 1:0.5 3:1e-3\n0 2:0.25\n" * 2)
+        chunks = svmlight_chunks(text, columns=3, zero_based=False)
+        build_store(Path(folder) / "rows.dpc", chunks, 3, memory=1 << 27)
         read_svmlight(text)
 
 

@@ -19,6 +19,9 @@ from dplasso.reading import tables
 from dplasso.reading.chunks import assemble
 from dplasso.reading.tables import FeatureSpace, TablePlan, table_chunks
 
+# Told, or refused: tests/cli/test_tables.py.
+pytestmark = pytest.mark.filterwarnings("ignore:columns of .* without a role")
+
 TABLE = pa.table(
     {
         "age": [30.0, None, 200.0, 0.0],
@@ -194,7 +197,7 @@ def test_types_of_parquet_columns(tmp_path, column):
 
 def test_classes_are_read_only_with_a_warning(tmp_path):
     path = written(tmp_path, TABLE)
-    plan = TablePlan("y", bounds={"age": (0, 9)}, ignore=["id"])
+    plan = TablePlan("y", {"age": (0, 9)}, {"city": 9, "note": 9}, ignore=["id"])
     with pytest.warns(PrivacyLeakWarning, match="classes were read"):
         space, _, y, classes = read(path, plan)
     assert classes == list(space.plan.classes) == ["no", "yes"] and y.tolist() == [1, 0, 0, 1]
@@ -220,7 +223,7 @@ GOOD = f"age,city,y\n30,{SECRET},yes\n"
         (GOOD + f"31,{SECRET}\n", {}, "cannot be read as a table"),
         (GOOD.encode() + b"31,\xff" + SECRET.encode() + b",no\n", {}, "cannot be read as a table"),
         ("", {}, "cannot be read as a table"),
-        (GOOD, {"bounds": {}}, "'age' has numbers but no .*--bounds age=low:high"),
+        (GOOD, {"bounds": {}}, "numbers but no public bounds: 'age'; give --bounds age=low:high"),
         (GOOD, {"bounds": {"age": (0, 1), "size": (0, 1)}}, "has no column 'size'"),
         (GOOD, {"text": ["size"]}, "has no column 'size'"),
         (GOOD, {"target": "label", "ignore": ["y"]}, "has no column 'label'"),

@@ -38,7 +38,7 @@ def path(tmp_path):
 @pytest.fixture
 def tiny(monkeypatch):
     """Memory for seven entries: several runs, ranges and fillings of long columns."""
-    monkeypatch.setattr(column_builder, "_room", lambda memory, columns: 7)
+    monkeypatch.setattr(column_builder, "_room", lambda memory, columns, per_column: 7)
     monkeypatch.setattr(column_runs, "BLOCK", 3)
 
 
@@ -109,7 +109,7 @@ def test_any_rows_are_transposed_as_scipy_does(tmp_path_factory, rows, room, siz
         for column, value in row.items():
             dense[k, column] = value
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(column_builder, "_room", lambda memory, columns: room)
+        patch.setattr(column_builder, "_room", lambda memory, columns, per_column: room)
         patch.setattr(column_runs, "BLOCK", 4)
         patch.setattr(column_runs, "WIDEST", 4)
         store = open_store(build_store(path, parts, 6, memory=0), verify=True)
@@ -527,7 +527,7 @@ def test_killed_builds_leave_a_whole_store_or_none(path):
         from dplasso.storage import build_store, column_builder, open_store
 
         path = sys.argv[1]
-        column_builder._room = lambda memory, columns: 1000
+        column_builder._room = lambda memory, columns, per_column: 1000
 
         def build(overwrite=True):
             rng = np.random.default_rng(0)

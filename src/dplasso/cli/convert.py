@@ -22,12 +22,13 @@ def convert(
     features: o.Features = None,
     zero_based: o.ZeroBased = None,
     classes: o.Classes = None,
+    rows: o.RowCount = None,
     target: o.Target = None,
     bounds: o.Bounds = None,
     hashed: o.Hashed = None,
     text: o.Text = None,
     ignore: o.Ignore = None,
-    buckets: o.Buckets = o.DEFAULT_BUCKETS,
+    buckets: o.Buckets = None,
     names: o.Names = None,
     overwrite: Annotated[bool, typer.Option(help="Replace a store of this name.")] = False,
     strict: o.Strict = False,
@@ -38,18 +39,13 @@ def convert(
     if strict:
         leaks.set_strict(True)
     o.check_output(output, folder=True)
-    plan = o.plan_of(target, bounds, hashed, text, ignore, buckets, o.classes_of(classes))
+    declared = o.classes_of(classes)
+    plan = o.plan_of(target, bounds, hashed, text, ignore, buckets, rows, declared)
     form = o.form_of(features, zero_based, None, names, plan)
-    with reading_bar("converting", quiet=quiet or json) as progress:
-        chunks, columns, known, found = chunks_of(data, form, progress)
+    with reading_bar("converting", quiet=quiet or json, rows=plan is not None) as progress:
+        chunks, columns, known = chunks_of(data, form, progress)
         built = build_store(
-            output,
-            chunks,
-            columns,
-            memory=bytes_of(memory),
-            feature_names=known,
-            classes=found,
-            overwrite=overwrite,
+            output, chunks, columns, memory=bytes_of(memory), overwrite=overwrite, **known
         )
     store = open_store(built)
     facts = {

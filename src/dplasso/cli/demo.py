@@ -26,6 +26,7 @@ def demo(
 ) -> None:
     """Train on made-up notes of a million words with and without privacy; write a report."""
     check_output(output)
+    _compile()
     X, y = make_notes(ROWS + TEST_ROWS, np.random.default_rng(7))
     held = ColumnMatrix.of(X[:ROWS])
     say(f"{ROWS:,} notes x {WORDS:,} words, {held.entries:,} entries; epsilon for one note")
@@ -47,6 +48,14 @@ def demo(
     evaluation = evaluate(chosen, X[ROWS:], y[ROWS:], curve=curve)
     write_report(output, chosen, evaluation=evaluation, title="Notes of a million words")
     say(f"\nwrote {output}: open it in a browser")
+
+
+def _compile() -> None:
+    """Fit a little, so that no time below is that of a compiler."""
+    say("compiling the engine's loops, unless that was done before ...")
+    X, y = make_notes(100, np.random.default_rng(0))
+    for epsilon in (1.0, math.inf):
+        PrivateLassoClassifier(epsilon, classes=[0, 1], n_rows=100).fit(ColumnMatrix.of(X), y)
 
 
 def make_notes(rows: int, rng: np.random.Generator) -> tuple[sp.csr_array, np.ndarray]:

@@ -46,6 +46,14 @@ class Rows:
     plan: TablePlan | None = None
     classes: list[Any] | None = None
     undeclared: frozenset[str] = frozenset()  # public facts that were read from the data
+    zero_based: bool = False
+
+    @property
+    def recipe(self) -> dict[str, Any] | None:
+        """How rows like these are read, to be kept with a model or a store."""
+        if self.plan is not None:
+            return self.plan.to_dict()
+        return {"zero_based": True} if self.zero_based else None
 
 
 def read_rows(
@@ -68,7 +76,7 @@ def read_rows(
     if name.endswith(".npz"):
         return _from_npz(path, form, labelled)
     if name.endswith(TABLES):
-        return _from_table(path, form, labelled)
+        return _from_table(path, form, labelled, quiet)
     return _from_svmlight(path, form, quiet)
 
 
@@ -76,12 +84,23 @@ def _from_store(path: Path, x_bound: float | None) -> Rows:
     store = open_store(path)
     if x_bound is None:
         x_bound = max(1.0, store.header["largest"])
+    source = store.source or {}
+    plan = TablePlan.from_dict(source) if "target" in source else None
     y: NDArray[Any] = store.labels
     if store.classes is not None:
         y = np.array(store.classes, dtype=object)[store.labels.astype(np.intp)]
     names = _objects(store.feature_names)
     undeclared = frozenset({"classes"} if store.classes is not None else ())
-    return Rows(store.matrix(x_bound), y, names=names, classes=store.classes, undeclared=undeclared)
+    return Rows(
+        store.matrix(x_bound),
+        y,
+        bounds=store.bounds,
+        names=names,
+        plan=plan,
+        classes=store.classes,
+        undeclared=undeclared,
+        zero_based=source.get("zero_based", False),
+    )
 
 
 def _from_npz(path: Path, form: Form, labelled: bool) -> Rows:
@@ -102,11 +121,12 @@ def _from_npz(path: Path, form: Form, labelled: bool) -> Rows:
     return Rows(X, y, names=_named(form, X.shape[1]))
 
 
-def _from_table(path: Path, form: Form, labelled: bool) -> Rows:
+def _from_table(path: Path, form: Form, labelled: bool, quiet: bool) -> Rows:
     if form.plan is None:
         raise ValueError(f"{path} is a table; name the column to predict with --target")
-    space, chunks, classes = table_chunks(path, form.plan, labelled=labelled)
-    X, y = assemble(chunks, space.size)
+    with reading_bar("reading", quiet=quiet, rows=True) as progress:
+        space, chunks, classes = table_chunks(path, form.plan, labelled=labelled, progress=progress)
+        X, y = assemble(chunks, space.size)
     if classes is not None and labelled:
         y = np.array(classes, dtype=object)[y.astype(np.intp)]
     names = _objects(space.names)
@@ -125,22 +145,24 @@ def _from_svmlight(path: Path, form: Form, quiet: bool) -> Rows:
             path, columns=form.columns, zero_based=form.zero_based, progress=progress
         )
     undeclared = frozenset({"n_features"} if form.columns is None else ())
-    return Rows(X, y, names=_named(form, X.shape[1]), undeclared=undeclared)
+    return Rows(
+        X,
+        y,
+        names=_named(form, X.shape[1]),
+        undeclared=undeclared,
+        zero_based=form.zero_based,
+    )
 
 
-def chunks_of(path: Path, form: Form, progress: Any) -> tuple[Any, int, list[str] | None, Any]:
-    """Row chunks for a column store: chunks, columns, feature names, classes."""
+def chunks_of(path: Path, form: Form, progress: Any) -> tuple[Any, int, dict[str, Any]]:
+    """Row chunks for a column store, their number of columns, and what else is known of them."""
     name = path.name.lower()
     if name.endswith(TABLES):
         if form.plan is None:
             raise ValueError(f"{path} is a table; name the column to predict with --target")
         space, chunks, classes = table_chunks(path, form.plan, progress=progress)
-        if space.bounds.max() > 1.0:
-            raise ValueError(
-                f"a column store has one bound for all columns; scale the numbers of {path} to "
-                "[-1, 1] by their public bounds first, or train from the table itself"
-            )
-        return chunks, space.size, list(space.names), classes
+        known = {"feature_names": space.names, "classes": classes, "bounds": space.bounds}
+        return chunks, space.size, {**known, "source": space.plan.to_dict()}
     if name.endswith(".npz"):
         raise ValueError(f"{path} is in memory as a whole once it is read; train from it as it is")
     if form.columns is None:
@@ -151,7 +173,14 @@ def chunks_of(path: Path, form: Form, progress: Any) -> tuple[Any, int, list[str
         path, columns=form.columns, zero_based=form.zero_based, progress=progress
     )
     names = _named(form, form.columns)
-    return chunks, form.columns, None if names is None else names.tolist(), None
+    return (
+        chunks,
+        form.columns,
+        {
+            "feature_names": None if names is None else names.tolist(),
+            "source": {"zero_based": True} if form.zero_based else None,
+        },
+    )
 
 
 def _named(form: Form, columns: int) -> NDArray[Any] | None:
@@ -172,6 +201,8 @@ def as_sparse(X: Any) -> Any:
     if not isinstance(X, ColumnMatrix):
         return X
     values = np.ones(X.entries, np.int8) if X.values is None else X.values[: X.entries]
+    if X.stretch is not None:
+        values = values / np.repeat(X.stretch, np.diff(X.indptr))
     parts = (values, X.indices[: X.entries], X.indptr)
     return sp.csr_array(sp.csc_array(parts, shape=X.shape))
 

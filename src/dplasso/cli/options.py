@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dplasso.cli.inputs import Form
-from dplasso.reading.tables import BUCKETS, TablePlan
+from dplasso.reading.tables import TablePlan, buckets_for
 
 Data = Annotated[
     Path,
@@ -19,6 +19,10 @@ Data = Annotated[
     ),
 ]
 Model = Annotated[Path, typer.Argument(help="A model file written by train.", show_default=False)]
+RowCount = Annotated[
+    int | None,
+    typer.Option("--rows", help="Number of rows, declared: a public round number near it will do."),
+]
 Features = Annotated[
     int | None, typer.Option("--features", help="Number of columns of svmlight data, declared.")
 ]
@@ -35,22 +39,32 @@ Names = Annotated[Path | None, typer.Option("--feature-names", help="A name of a
 Target = Annotated[str | None, typer.Option(help="Column of a table to predict.")]
 Bounds = Annotated[
     list[str] | None,
-    typer.Option("--bounds", help="Public bounds of a numeric column: age=0:120. Repeat."),
+    typer.Option(
+        "--bounds", help="Public bounds of numeric columns: age=0:120,weight=0:300. May repeat."
+    ),
 ]
 Hashed = Annotated[
     list[str] | None,
-    typer.Option("--hash", help="Buckets of a column of categories: town=1000. Repeat."),
+    typer.Option("--hash", help="Buckets of columns of categories: town=1000. May repeat."),
 ]
-Text = Annotated[list[str] | None, typer.Option("--text", help="A column of words. Repeat.")]
-Ignore = Annotated[list[str] | None, typer.Option(help="A column to leave out. Repeat.")]
-Buckets = Annotated[int, typer.Option(help="Buckets of columns not named by --hash.")]
+Text = Annotated[
+    list[str] | None,
+    typer.Option("--text", help="A column of words, or note=4096 with its buckets. May repeat."),
+]
+Ignore = Annotated[list[str] | None, typer.Option(help="A column to leave out. May repeat.")]
+Buckets = Annotated[
+    int | None,
+    typer.Option(
+        help="Buckets of columns that name none; else a sixteenth of --rows, 256 to 65,536.",
+        show_default=False,
+    ),
+]
 Classes = Annotated[str | None, typer.Option(help="Labels there can be: 0,1 or ham,spam.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Refuse whatever the guarantee does not cover.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
-DEFAULT_BUCKETS = BUCKETS
 
 
 def form_of(
@@ -69,18 +83,22 @@ def plan_of(
     hashed: list[str] | None,
     text: list[str] | None,
     ignore: list[str] | None,
-    buckets: int,
+    buckets: int | None,
+    rows: int | None,
     classes: list[str] | None,
 ) -> TablePlan | None:
     """How to read a table, where a target names one."""
     if target is None:
         return None
+    words = dict(_sized(column) for column in text or ())
+    sized = {name: _count(name, count) for name, count in _pairs("--hash", hashed)}
+    sized.update({name: count for name, count in words.items() if count is not None})
     return TablePlan(
         target=target,
         bounds={name: _range(name, value) for name, value in _pairs("--bounds", bounds)},
-        hashed={name: int(_number("--hash", value)) for name, value in _pairs("--hash", hashed)},
-        buckets=buckets,
-        text=tuple(text or ()),
+        hashed=sized,
+        buckets=buckets_for(rows) if buckets is None else buckets,
+        text=tuple(words),
         ignore=tuple(ignore or ()),
         classes=classes,
     )
@@ -117,11 +135,30 @@ def auto_or_count(name: str, text: str) -> int | str:
 
 
 def _pairs(name: str, values: list[str] | None) -> list[tuple[str, str]]:
-    pairs = [value.rpartition("=") for value in values or ()]
+    parts = [part for value in values or () for part in _parts(value)]
+    pairs = [part.rpartition("=") for part in parts]
     for column, equals, _ in pairs:
         if not column or not equals:
             raise ValueError(f"{name} must have the form column=value; see --help")
     return [(column, value) for column, _, value in pairs]
+
+
+def _parts(value: str) -> list[str]:
+    """Several settings in one, unless a comma is part of a name."""
+    parts = value.split(",")
+    return parts if all("=" in part for part in parts) else [value]
+
+
+def _sized(text: str) -> tuple[str, int | None]:
+    """A column, and its buckets if they are given."""
+    name, _, count = text.rpartition("=")
+    return (name, int(count)) if name and count.isdigit() else (text, None)
+
+
+def _count(name: str, text: str) -> int:
+    if not text.strip().isdigit():
+        raise ValueError(f"buckets of {name!r} must be a whole number, got {text!r}")
+    return int(text)
 
 
 def _range(name: str, text: str) -> tuple[float, float]:

@@ -7,7 +7,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 # Names of features and files may look like markup; they are shown as they are.
 _PLAIN: dict[str, Any] = {"soft_wrap": True, "markup": False, "highlight": False, "emoji": False}
@@ -57,12 +64,13 @@ def emit(document: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def reading_bar(what: str, *, quiet: bool) -> Iterator[Any]:
-    """A callback (done, total) for the reading of a file; None where nobody watches."""
+def reading_bar(what: str, *, quiet: bool, rows: bool = False) -> Iterator[Any]:
+    """A callback (done, total), in bytes or rows of a file; None where nobody watches."""
     if quiet or not _err.is_terminal:
         yield None
         return
-    columns = (TextColumn(what), BarColumn(), DownloadColumn(), TimeElapsedColumn())
+    amount = MofNCompleteColumn() if rows else DownloadColumn()
+    columns = (TextColumn(what), BarColumn(), amount, TimeElapsedColumn())
     with Progress(*columns, console=_err, transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -11,13 +11,16 @@ import typer
 from dplasso.cli import options as o
 from dplasso.cli.evaluate import NOT_COVERED, figures
 from dplasso.cli.inputs import Form, Rows, read_rows, same_file
-from dplasso.cli.output import emit, say, show, warn
+from dplasso.cli.output import emit, say, show, show_rows, warn
 from dplasso.cli.scoring import nameless, rows_for
 from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
+from dplasso.estimators.defaults import weakest_signal
 from dplasso.privacy import leaks
+from dplasso.reading.tables import FeatureSpace
 
 LITTLE_PROTECTION = 10.0  # an epsilon above it
 READ = "READ FROM THE DATA"
+FEW = 0.1  # share of rows a feature must mark, above which little will be found
 
 
 def train(
@@ -26,7 +29,7 @@ def train(
     epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="inf: no privacy.")] = 1.0,
     delta: Annotated[float, typer.Option(help="Chance that epsilon fails.")] = 1e-6,
     classes: o.Classes = None,
-    rows: Annotated[int | None, typer.Option("--rows", help="Number of rows, declared.")] = None,
+    rows: o.RowCount = None,
     features: o.Features = None,
     x_bound: Annotated[float, typer.Option(help="Public bound; entries are clipped to it.")] = 1.0,
     radius: Annotated[str, typer.Option(help="Bound on the 1-norm, or auto.")] = "auto",
@@ -46,7 +49,7 @@ def train(
     hashed: o.Hashed = None,
     text: o.Text = None,
     ignore: o.Ignore = None,
-    buckets: o.Buckets = o.DEFAULT_BUCKETS,
+    buckets: o.Buckets = None,
     zero_based: o.ZeroBased = None,
     labels: o.Labels = None,
     names: o.Names = None,
@@ -68,7 +71,7 @@ def train(
         leaks.set_strict(True)
     o.check_output(output)
     declared = o.classes_of(classes)
-    plan = o.plan_of(target, bounds, hashed, text, ignore, buckets, declared)
+    plan = o.plan_of(target, bounds, hashed, text, ignore, buckets, rows, declared)
     form = o.form_of(features, zero_based, labels, names, plan)
     common: dict[str, Any] = {
         "delta": delta,
@@ -91,25 +94,11 @@ def train(
         model = PrivateLassoClassifier(epsilon, **common)
     model._check_parameters()  # before a long file is read
     _warn_of(epsilon, data, test)
+    found, times = _fit(model, data, form, declared, quiet=quiet or json)
     start = time.perf_counter()
-    found = read_rows(data, form, x_bound=x_bound, quiet=quiet or json)
-    read = time.perf_counter()
-    if found.bounds is not None:
-        model.x_bound = found.bounds
-    if not regression:
-        model.classes = _classes(declared, found, data)
-    model.fit(found.X, _labels(found, regression))
-    _describe(model, found, form, declared)
-    fitted = time.perf_counter()
     model.save(output)
-    done = time.perf_counter()
-    facts: dict[str, Any] = {
-        "model": str(output),
-        "nonzeros": int(model._weights.nnz),
-        "columns": int(model.n_features_in_),
-        "rounds": int(model.n_iter_),
-    }
-    times = {"reading": read - start, "fitting": fitted - read, "saving": done - fitted}
+    times["saving"] = time.perf_counter() - start
+    _warn_of_rows(model)
     scores = None
     if test is not None:
         plain = nameless(model)
@@ -119,14 +108,73 @@ def train(
         scores = figures(plain, X, y)
     if json:
         tested = {} if scores is None else {"test": scores}
-        emit({**facts, "seconds": times, **tested, "privacy": model.privacy_})
-    elif not quiet:
-        show("Trained", {**facts, **{f"{name}, s": round(s, 3) for name, s in times.items()}})
+        emit({**_facts(model, output), "seconds": times, **tested, "privacy": model.privacy_})
+        return
+    if not quiet:
+        _show(model, output, found, times)
+    if scores is not None:
+        show(f"On {test}", scores)
+
+
+def _fit(
+    model: Any, data: Path, form: Form, declared: list[str] | None, *, quiet: bool
+) -> tuple[Rows, dict[str, float]]:
+    """Read the rows and fit; returns them and the seconds both took."""
+    start = time.perf_counter()
+    found = read_rows(data, form, x_bound=model.x_bound, quiet=quiet)
+    read = time.perf_counter()
+    if found.bounds is not None:
+        model.x_bound = found.bounds
+    if isinstance(model, PrivateLassoClassifier):
+        model.classes = _classes(declared, found, data)
+    model.fit(found.X, _labels(found, isinstance(model, PrivateLassoRegressor)))
+    _describe(model, found, declared)
+    return found, {"reading": read - start, "fitting": time.perf_counter() - read}
+
+
+def _facts(model: Any, output: Path) -> dict[str, Any]:
+    return {
+        "model": str(output),
+        "nonzeros": int(model._weights.nnz),
+        "columns": int(model.n_features_in_),
+        "rounds": int(model.n_iter_),
+    }
+
+
+def _show(model: Any, output: Path, found: Rows, times: dict[str, float]) -> None:
+    if found.plan is not None:
+        roles = [list(role) for role in FeatureSpace(found.plan).roles]
+        show_rows("", ["column", "taken as", "features"], roles)
         say()
-        if scores is not None:
-            show(f"On {test}", scores)
-            say()
-        say(str(model.privacy_))
+    seconds = {f"{name}, s": round(taken, 3) for name, taken in times.items()}
+    show("Trained", {**_facts(model, output), **seconds})
+    say()
+    say(str(model.privacy_))
+
+
+def _warn_of_rows(model: Any) -> None:
+    """Where the number of rows was read, and where there are too few of them to find much."""
+    statement = model.privacy_
+    rows = statement["public"]["n_rows"]
+    if not statement["releases"]:
+        return
+    if str(rows["source"]).startswith(READ):
+        warn(
+            "the number of rows was read from the data and is in the model; declare it with --rows"
+        )
+    if rows["value"] is None or not hasattr(model, "classes_"):
+        return
+    theta, bounds = statement["releases"][-1]["theta"], model.x_bound
+    share = weakest_signal(
+        theta, float(np.max(bounds)), rows["value"], model.n_features_in_, len(model.classes_)
+    )
+    if share > FEW:
+        warn(
+            "few rows for this epsilon and so many columns: a feature is likely to be found only "
+            f"if it marks {min(share, 1.0):.0%} of the rows (those with it in one class, less "
+            "those in others); give more rows, a larger epsilon, or fewer columns (--buckets, "
+            "--ignore)"
+        )
 
 
 def _warn_of(epsilon: float, data: Path, test: Path | None) -> None:
@@ -161,14 +209,12 @@ def _labels(found: Rows, regression: bool) -> Any:
     return y
 
 
-def _describe(model: Any, found: Rows, form: Form, declared: list[str] | None) -> None:
+def _describe(model: Any, found: Rows, declared: list[str] | None) -> None:
     """What the model needs to read new rows, its features' names, and what was not declared."""
     if found.names is not None:
         model.feature_names_in_ = found.names
-    if found.plan is not None:
-        model.table_plan_ = found.plan.to_dict()
-    elif form.zero_based:
-        model.table_plan_ = {"zero_based": True}
+    if found.recipe is not None:
+        model.table_plan_ = found.recipe
     public = model.privacy_["public"]
     for name in found.undeclared & public.keys():
         if name != "classes" or declared is None:

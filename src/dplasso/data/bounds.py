@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dplasso.data.columns import ColumnMatrix
+
 Floats = NDArray[np.float64]
 
 
@@ -50,6 +52,13 @@ class ColumnBounds:
 
     def apply(self, X: Any) -> Any:
         """``X`` with its columns stretched, column-compressed; ``X`` itself where none need be."""
+        if isinstance(X, ColumnMatrix):
+            if not np.array_equal(_or_ones(X.stretch), _or_ones(self.stretch)):
+                raise ValueError(
+                    "x_bound must be one number where X is a ColumnMatrix; one that a column store "
+                    "gives for bounds per column takes those"
+                )
+            return X
         if self.stretch is None:
             return X
         compressed = sp.csc_array(X)
@@ -63,6 +72,10 @@ class ColumnBounds:
             return weights
         values = weights.data * self.stretch[weights.indices]
         return sp.csr_array((values, weights.indices, weights.indptr), shape=weights.shape)
+
+
+def _or_ones(stretch: Floats | None) -> Floats:
+    return np.ones(1) if stretch is None else stretch
 
 
 def _by_name(x_bound: Mapping[Any, Any], names: NDArray[Any] | None) -> list[Any]:

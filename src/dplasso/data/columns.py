@@ -23,7 +23,8 @@ class ColumnMatrix:
     Rows of every column are distinct and in order, entries are finite and of size at most
     ``x_bound``; row numbers take 32 bits. ``values`` is None where every stored entry is 1, else
     ``norm1`` has the 1-norm of every column, over ``x_bound`` and rounded up. Arrays of the given
-    matrix that already have this form are used without a copy, and never written to.
+    matrix that already have this form are used without a copy, and never written to. Columns that
+    were multiplied by ``stretch`` give weights to be multiplied by it, too.
 
     >>> import scipy.sparse as sp
     >>> matrix = ColumnMatrix.of(sp.csr_array([[1.0, 0.0], [1.0, 3.0]]), x_bound=2.0)
@@ -38,6 +39,7 @@ class ColumnMatrix:
     shape: tuple[int, int]
     x_bound: float
     extended: "ColumnMatrix | None" = field(default=None, repr=False)  # by the constant, if at hand
+    stretch: NDArray[np.float64] | None = field(default=None, repr=False)  # see `ColumnBounds`
 
     @classmethod
     def of(cls, X: Any, x_bound: float = 1.0) -> "ColumnMatrix":

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from inspect import Parameter, signature
-from numbers import Integral, Real
+from numbers import Integral
 from os import PathLike
 from typing import Any, NamedTuple, Self
 
@@ -151,9 +151,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
             loss.gradient_bound(settings.radius, bounds.largest),
             share,
         )
-        matrix = X
-        if not isinstance(X, ColumnMatrix):
-            matrix = ColumnMatrix.of(bounds.apply(X), bounds.largest)
+        matrix = ColumnMatrix.of(bounds.apply(X), bounds.largest)
         if self.fit_intercept:
             matrix = matrix.with_constant()
         bits = self._random_bits()
@@ -195,10 +193,8 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
             )
         y = self._checked_labels(column_or_1d(y, warn=True))
         if isinstance(X, ColumnMatrix):
-            if not isinstance(self.x_bound, Real):
-                raise ValueError("x_bound must be one number where X is a ColumnMatrix")
             self.n_features_in_ = X.shape[1]
-            return ColumnMatrix.of(X, float(self.x_bound)), y
+            return X, y
         return checked_rows(self, X, reset=True), y
 
     def _random_bits(self) -> RandomBits:

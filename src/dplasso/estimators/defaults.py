@@ -39,3 +39,19 @@ def auto_reach(epsilon: float, delta: float, rows: int, columns: int, outputs: i
     """
     rounds = auto_rounds(epsilon, delta, rows, columns, outputs)
     return max(SMALLEST_REACH, min(LARGEST_REACH * outputs, rounds / 8.0))
+
+
+def weakest_signal(
+    theta: float, x_bound: float, rows: int, columns: int, classes: int = 2
+) -> float:
+    """What a feature must mark, as a share of the rows, to be as likely a first choice as all the
+    others together: rows with it (at the bound) in one class, less those in the others.
+
+    A first score of ``rows * share * x_bound * (1 - 1 / classes)`` then has ``theta`` times it
+    equal to the log of the number of vertices. Above 1 no feature can do that.
+
+    >>> round(weakest_signal(0.02, 1.0, 15_000, 42_000), 3)
+    0.076
+    """
+    vertices = 2 * (1 if classes == 2 else classes) * (columns + 1)
+    return math.log(vertices) / (theta * rows * x_bound * (1.0 - 1.0 / classes))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from dplasso.privacy.statement import PrivacyStatement
+from dplasso.reading.tables import FeatureSpace, TablePlan
 from dplasso.storage import ModelFileError, read, write
 from dplasso.storage.values import from_json, to_json
 
@@ -98,7 +99,7 @@ def _content(model: Any) -> tuple[dict[str, Any], _Arrays]:
         "written_by": __version__,
         "parameters": _parameters(model, arrays),
         "classes": to_json(getattr(model, "classes_", None), "classes", arrays),
-        "feature_names": to_json(getattr(model, "feature_names_in_", None), "features", arrays),
+        "feature_names": to_json(_names_to_keep(model), "features", arrays),
         "n_features": int(model.n_features_in_),
         "n_iter": int(model.n_iter_),
         "sparse_coef": model._kept_sparse,
@@ -108,11 +109,34 @@ def _content(model: Any) -> tuple[dict[str, Any], _Arrays]:
     return header, arrays
 
 
+def _names_to_keep(model: Any) -> NDArray[Any] | None:
+    """Names of the features, unless the model's plan of a table says them in fewer words."""
+    names = getattr(model, "feature_names_in_", None)
+    space = _planned(getattr(model, "table_plan_", None), model.n_features_in_)
+    said = space is not None and names is not None and list(space.names) == list(names)
+    return None if said else names
+
+
+def _is_planned(model: Any, x_bound: Any) -> bool:
+    space = _planned(getattr(model, "table_plan_", None), model.n_features_in_)
+    return space is not None and np.array_equal(space.bounds, x_bound)
+
+
+def _planned(plan: dict[str, Any] | None, columns: int) -> FeatureSpace | None:
+    """The features that a plan of a table makes, if they are those of the model."""
+    if plan is None or "target" not in plan:
+        return None
+    space = FeatureSpace(TablePlan.from_dict(plan))
+    return space if space.size == columns else None
+
+
 def _parameters(model: Any, arrays: _Arrays) -> dict[str, Any]:
     forms = {}
     for name, value in model.get_params(deep=False).items():
         seeded = isinstance(value, Integral) and not isinstance(value, bool)
         if name == "accountant" or (name == "random_state" and not seeded):
+            value = None
+        if name == "x_bound" and _is_planned(model, value):
             value = None
         if name == "sparsify" and dataclasses.is_dataclass(value):
             value = dataclasses.asdict(value)  # type: ignore[arg-type]
@@ -147,6 +171,11 @@ def _model(header: dict[str, Any], arrays: _Arrays) -> Any:
     model.privacy_ = PrivacyStatement(from_json(header["privacy"], arrays))
     if header["table_plan"] is not None:
         model.table_plan_ = from_json(header["table_plan"], arrays)
+        space = _planned(model.table_plan_, columns)
+        if space is not None and header["feature_names"] is None:
+            model.feature_names_in_ = np.array(list(space.names), dtype=object)
+        if space is not None and model.x_bound is None:
+            model.x_bound = space.bounds
     return model
 
 

@@ -5,6 +5,7 @@ vocabulary and no range is read from the rows.
 """
 
 import contextlib
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,10 +27,11 @@ from dplasso.reading.chunks import RowChunk
 
 Progress = Callable[[int, int | None], None]  # rows so far, of how many
 
-BUCKETS = 1 << 16
+FEWEST_BUCKETS, BUCKETS, MOST_BUCKETS = 1 << 8, 1 << 12, 1 << 16
 MOST_CLASSES = 1000
 _BLOCK = 4 << 20  # bytes of a CSV file parsed at a time
 _BATCH = 1 << 16  # rows of a Parquet file taken at a time
+_LISTED = 8  # names of columns in a message
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 _WORD = re.compile(r"\b\w\w+\b")  # as scikit-learn's vectorizers
 
@@ -52,8 +54,8 @@ class TablePlan:
     ignore : columns left out.
     classes : labels there can be, where they are text. Undeclared, they are read from the rows,
         which is not private and warns.
-    complete : whether columns without a role are left out; else they are taken as categories, or
-        refused where they are numbers.
+    complete : whether columns without a role are left out; else they are taken as categories, which
+        is told, or refused where they are numbers.
     """
 
     target: str
@@ -143,6 +145,19 @@ class FeatureSpace:
             yield from (f"{name}#{bucket}" for bucket in range(count))
 
     @property
+    def roles(self) -> Iterator[tuple[str, str, int]]:
+        """Every column of the file, what it was taken as, and how many features it gave."""
+        plan = self.plan
+        yield plan.target, "the label", 0
+        for name, (low, high) in plan.bounds.items():
+            yield name, f"number, clipped to {low:g}:{high:g}; and whether it is missing", 2
+        for name, count in plan.hashed.items():
+            kind = "words" if name in plan.text else "category"
+            yield name, f"{kind}, hashed into {count:,} buckets", count
+        for name in plan.ignore:
+            yield name, "ignored", 0
+
+    @property
     def bounds(self) -> NDArray[np.float64]:
         """Public bounds on the size of every feature's values."""
         found = np.ones(self.size)
@@ -154,6 +169,19 @@ class FeatureSpace:
         """The feature of a column that a text is hashed to."""
         digest = blake2b(text.encode(), digest_size=8).digest()
         return self.starts[name] + int.from_bytes(digest, "little") % self.plan.hashed[name]
+
+
+def buckets_for(rows: int | None) -> int:
+    """Buckets of a column for so many declared rows: a power of two near a sixteenth of them.
+
+    More buckets keep more words apart; fewer leave less noise to find one among them.
+
+    >>> buckets_for(2_000), buckets_for(100_000), buckets_for(None)
+    (256, 8192, 4096)
+    """
+    if rows is None:
+        return BUCKETS
+    return min(MOST_BUCKETS, max(FEWEST_BUCKETS, 1 << math.ceil(math.log2(max(rows, 1) / 16))))
 
 
 def table_chunks(
@@ -176,6 +204,15 @@ def table_chunks(
     space = FeatureSpace(plan)
     classes = None if plan.classes is None else list(plan.classes)
     return space, _chunks(table, space, labelled, progress), classes
+
+
+def column_texts(path: _Path, name: str) -> Iterator[str]:
+    """The cells of one column of a table as they are written; empty where they are missing."""
+    table = _Table(fspath(path))
+    if name not in table.names:
+        raise ValueError(f"{table.path} has no column {name!r}; it has {_listed(table.names)}")
+    for batch in table.batches([name]):
+        yield from (text or "" for text in _strings(batch.column(0)).to_pylist())
 
 
 class _Table:
@@ -261,24 +298,46 @@ def _completed(table: _Table, plan: TablePlan, labelled: bool) -> TablePlan:
     hashed = dict(plan.hashed)
     for name in plan.text:
         hashed.setdefault(name, plan.buckets)
-    known = {plan.target, *plan.bounds, *hashed, *plan.ignore}
-    for name in [] if plan.complete else table.names:
-        if name in known:
-            continue
-        if table.is_numeric(name):
-            raise ValueError(
-                f"{table.path}: column {name!r} has numbers but no public bounds; give "
-                f"--bounds {name}=low:high, or ignore the column"
+    if not plan.complete:
+        known = {plan.target, *plan.bounds, *hashed, *plan.ignore}
+        left = [name for name in table.names if name not in known]
+        _refuse_unbounded(table, [name for name in left if table.is_numeric(name)])
+        if left:
+            leaks.report(
+                f"columns of {table.path} without a role are taken as categories, as their kind "
+                f"suggests: {_listed(left)}, in {plan.buckets:,} buckets each; give them --hash or "
+                "--text, or --ignore them"
             )
-        hashed[name] = plan.buckets
+        hashed.update(dict.fromkeys(left, plan.buckets))
     for name in [*plan.bounds, *hashed, *([plan.target] if labelled else [])]:
         if name not in table.names:
-            raise ValueError(f"{table.path} has no column {name!r}; name one of its columns")
+            raise ValueError(_absent(table, plan, name))
         if pa.types.is_nested(table.kinds.get(name, pa.string())):
             raise ValueError(f"{table.path}: column {name!r} has lists or records; ignore it")
     if not plan.bounds and not hashed:
         raise ValueError(f"{table.path} has no column to take features from; give it a role")
     return replace(plan, hashed=hashed, complete=True)
+
+
+def _refuse_unbounded(table: _Table, numeric: list[str]) -> None:
+    if numeric:
+        options = " ".join(f"--bounds {name}=low:high" for name in numeric[:_LISTED])
+        raise ValueError(
+            f"{table.path}: columns have numbers but no public bounds: {_listed(numeric)}; give "
+            f"{options}, or leave them out with --ignore"
+        )
+
+
+def _absent(table: _Table, plan: TablePlan, name: str) -> str:
+    if plan.complete:
+        return f"{table.path} has no column {name!r}, which the model was trained with; add it"
+    several = "; repeat the option for several columns" if "," in name else ""
+    return f"{table.path} has no column {name!r}; it has {_listed(table.names)}{several}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(repr(name) for name in names[:_LISTED]) + more
 
 
 def _found_classes(table: _Table, target: str) -> list[str]:

@@ -7,6 +7,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.data.bounds import ColumnBounds
 from dplasso.data.columns import MOST_ROWS
 from dplasso.kernels import transpose as kernels
 from dplasso.reading.chunks import RowChunk
@@ -41,6 +43,16 @@ _Files = dict[str, dict[str, Any]]
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
+@dataclass(frozen=True)
+class _About:
+    """What is known of the columns and labels besides their numbers."""
+
+    feature_names: Iterable[str] | None
+    classes: Sequence[str] | None
+    bounds: NDArray[np.float64] | None
+    source: dict[str, Any] | None
+
+
 def build_store(
     path: _Path,
     chunks: Iterable[RowChunk],
@@ -50,6 +62,8 @@ def build_store(
     progress: Progress | None = None,
     feature_names: Iterable[str] | None = None,
     classes: Sequence[str] | None = None,
+    bounds: NDArray[np.float64] | None = None,
+    source: dict[str, Any] | None = None,
     overwrite: bool = False,
 ) -> Path:
     """Turn rows, of any amount, into a store, in bounded memory; returns its absolute path.
@@ -58,16 +72,19 @@ def build_store(
     12 bytes per column and 64 MiB. On disk, beside the store, a build takes up to 16 bytes per
     entry more for its time. Entries are gathered in memory, sorted by column and set aside as runs;
     then runs are merged, a range of columns at a time. Rows are counted from 1 in errors.
+    ``bounds``, 8 bytes more per column, are public bounds of the columns that differ: values are
+    stretched to the largest. ``source`` is kept as a note of how the rows were read.
 
     Whatever interrupts it, the directory under this name is the old one, the new one, or absent.
     """
     target = Path(os.path.abspath(path))
-    room = _room(memory, columns)
+    about = _About(feature_names, classes, _bounds(bounds, columns), source)
+    room = _room(memory, columns, PER_COLUMN + (0 if about.bounds is None else 8))
     clear_leftovers(target)
     check_replaceable(target, overwrite)
     try:
         with workshop(target) as folder:
-            _build(folder, chunks, columns, room, progress, feature_names, classes)
+            _build(folder, chunks, columns, room, progress, about)
             install(folder, target, overwrite)
     except UnfitError as reason:
         raise ColumnStoreError(f"{target} was not built: {reason}") from None
@@ -87,17 +104,21 @@ def _build(
     columns: int,
     room: int,
     progress: Progress | None,
-    feature_names: Iterable[str] | None,
-    classes: Sequence[str] | None,
+    about: _About,
 ) -> None:
     files: _Files = {}
+    classes, stretch = about.classes, None
     if classes is not None and not all(isinstance(name, str) for name in classes):
         raise UnfitError("classes must be strings; leave them out where labels are numbers")
-    if feature_names is not None:
-        _write_names(folder, files, feature_names, columns)
+    if about.feature_names is not None:
+        _write_names(folder, files, about.feature_names, columns)
+    if about.bounds is not None:
+        stretch = ColumnBounds.of(about.bounds, columns).stretch
+        with _Output(folder, "bounds.bin", np.float64, files) as output:
+            output.write(about.bounds)
     with Runs(folder, columns, room) as runs:
         with _Output(folder, "labels.bin", np.float64, files) as labels:
-            rows = _take_in(chunks, columns, runs, labels, progress)
+            rows = _take_in(chunks, columns, stretch, runs, labels, progress)
         runs.finish()
         entries = int(runs.pointers[columns])
         runs.pointers[-1] = entries + rows
@@ -110,6 +131,7 @@ def _build(
             "entries": entries,
             "largest": runs.largest,
             "classes": None if classes is None else list(classes),
+            "source": about.source,
             "files": files,
         }
     with _Output(folder, HEADER, np.uint8, {}) as header:
@@ -120,6 +142,7 @@ def _build(
 def _take_in(
     chunks: Iterable[RowChunk],
     columns: int,
+    stretch: NDArray[np.float64] | None,
     runs: "Runs",
     labels: "_Output",
     progress: Progress | None,
@@ -133,6 +156,8 @@ def _take_in(
             )
         _check(chunk, rows, columns)
         labels.write(np.ascontiguousarray(chunk.labels, np.float64))
+        if stretch is not None:
+            chunk = replace(chunk, values=chunk.values * stretch[chunk.indices])
         runs.add(chunk, rows)
         rows, entries = rows + chunk.rows, entries + chunk.entries
         if progress is not None:
@@ -252,17 +277,25 @@ class _Output:
         self._bytes += len(data)
 
 
-def _room(memory: int, columns: int) -> int:
+def _bounds(bounds: NDArray[np.float64] | None, columns: int) -> NDArray[np.float64] | None:
+    """Bounds that differ; where they are all 1, entries need no stretching."""
+    if bounds is None:
+        return None
+    read = ColumnBounds.of(bounds, columns)
+    return None if read.stretch is None and read.largest == 1.0 else np.asarray(bounds, np.float64)
+
+
+def _room(memory: int, columns: int, per_column: int) -> int:
     """How many entries there is memory for."""
     if not 1 <= columns <= LARGEST_INT32:
         raise ValueError(
             f"columns must be between 1 and {LARGEST_INT32:,}, got {columns!r}; "
             "hash features into fewer"
         )
-    least = PER_COLUMN * columns + FLOOR
+    least = per_column * columns + FLOOR
     if memory < least:
         raise ValueError(
             f"memory must be at least {least:,} bytes for {columns:,} columns, got {memory!r}; "
             "give more, or hash features into fewer columns"
         )
-    return min((memory - PER_COLUMN * columns - OVERHEAD) // PER_ENTRY, LARGEST_INT32)
+    return min((memory - per_column * columns - OVERHEAD) // PER_ENTRY, LARGEST_INT32)

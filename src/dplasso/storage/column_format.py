@@ -61,6 +61,8 @@ def _consistent(header: dict[str, Any]) -> bool:
         if "values.bin" in files:
             wanted["values.bin"] = (entries + rows, ("<f4", "<f8"))
             wanted["sums.bin"] = (columns + 1, ("<f8",))
+        if "bounds.bin" in files:
+            wanted["bounds.bin"] = (columns, ("<f8",))
         return (
             all(type(number) is int for number in (rows, columns, entries))
             and 1 <= rows <= MOST_ROWS
@@ -68,6 +70,7 @@ def _consistent(header: dict[str, Any]) -> bool:
             and entries >= 0
             and isinstance(header["largest"], float)
             and "classes" in header
+            and isinstance(header.get("source"), dict | None)
             and set(files) - {"feature_names.json"} == set(wanted)
             and all(
                 files[name]["dtype"] in kinds

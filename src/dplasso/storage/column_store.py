@@ -8,6 +8,8 @@ and digests:
     values.bin          float32 where every value survives, else float64; absent if all are 1
     sums.bin            sums of sizes of the entries of every column, float64; only with values
     labels.bin          one float64 a row: numbers, or positions in the header's ``classes``
+    bounds.bin          public bounds of the columns, float64; only where they have one each: values
+                        are then stretched to the largest of them (`ColumnBounds`)
     feature_names.json  a list of strings, where there are names
 
 After the columns of the data comes one more, of ones: an intercept's column is at hand, where
@@ -20,7 +22,7 @@ import mmap
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplasso import threads
+from dplasso.data.bounds import ColumnBounds
 from dplasso.data.columns import ColumnMatrix, bound_as, norms_of, positive_bound
 from dplasso.kernels import columns as column_kernels
 from dplasso.kernels import transpose as kernels
@@ -83,6 +86,20 @@ class ColumnStore:
         names: list[str] = json.loads((self.path / "feature_names.json").read_bytes())
         return names
 
+    @property
+    def source(self) -> dict[str, Any] | None:
+        """How the rows were read, as whoever built the store noted it."""
+        found: dict[str, Any] | None = self.header.get("source")
+        return found
+
+    @cached_property
+    def bounds(self) -> NDArray[np.float64] | None:
+        """Public bounds of the columns, where they have one each."""
+        if "bounds.bin" not in self.header["files"]:
+            return None
+        bounds: NDArray[np.float64] = self._map("bounds.bin")
+        return bounds
+
     @cached_property
     def labels(self) -> NDArray[np.float64]:
         """One number a row."""
@@ -95,9 +112,15 @@ class ColumnStore:
         Nothing is loaded where no entry is larger than ``x_bound``; else pages with entries to clip
         are copied to memory. With a bound other than 1, the intercept's column is filled with it:
         one value a row. Entries that are all 1 have no values on disk, and get some in memory for a
-        bound below 1, or one above it and an intercept: declare 1 for such data.
+        bound below 1, or one above it and an intercept: declare 1 for such data. Where columns have
+        bounds of their own, those hold, and ``x_bound`` is not used.
         """
-        x_bound = positive_bound(x_bound)
+        if self.bounds is None:
+            return self._clipped(positive_bound(x_bound))
+        bounds = ColumnBounds.of(self.bounds, self.shape[1])
+        return replace(self._clipped(bounds.largest), stretch=bounds.stretch)
+
+    def _clipped(self, x_bound: float) -> ColumnMatrix:
         indptr, indices = self._map("indptr.bin"), self._map("indices.bin")
         if "values.bin" in self.header["files"]:
             values = self._map("values.bin")

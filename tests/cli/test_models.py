@@ -1,0 +1,120 @@
+"""Models and predictions of the command line are those that Python gives."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from commanding import (
+    COLUMNS,
+    DECLARED,
+    FEW,
+    ROWS,
+    assert_same_model,
+    problem,
+    python_fit,
+    write_svmlight,
+)
+from dplasso import load
+
+
+@pytest.mark.parametrize("name", ["rows.svm", "rows.svm.gz"])
+@pytest.mark.parametrize(
+    ("kind", "classes"), [("binary", [-1, 1]), ("three", [0, 1, 2]), ("regression", None)]
+)
+def test_a_model_is_the_one_that_python_fits(tmp_path, good, name, kind, classes):
+    X, y = problem(kind)
+    data, path = write_svmlight(tmp_path / name, X, y), tmp_path / "model.dpl"
+    task = ["--regression"] if classes is None else ["--classes", ",".join(map(str, classes))]
+    given = ("--features", COLUMNS, *task, "--seed", 3, *FEW)
+    out = good("train", data, "-o", path, *given)
+    assert "differentially private" in out
+    public = {} if classes is None else {"classes": classes}
+    ours, theirs = load(path), python_fit(kind, X, y, **public)
+    assert_same_model(ours, theirs)
+    lines = good("predict", path, data).split()
+    assert np.array_equal(np.array(lines, float), theirs.predict(X))
+    if classes is not None:
+        head, *rows = good("predict", path, data, "--proba").splitlines()
+        assert head.split("\t") == [str(label) for label in classes]
+        found = np.array([row.split("\t") for row in rows], float)
+        assert np.allclose(found, theirs.predict_proba(X), rtol=1e-8, atol=0)
+
+
+def test_options_reach_the_estimator(tmp_path, text, good):
+    path = tmp_path / "model.dpl"
+    more = ("--x-bound", 0.5, "--keep", 3, "--no-intercept", "--neighboring", "replace_one")
+    more += ("--selection", "noisy_max", "--delta", 1e-5, "--threads", 1, "--seed", 3)
+    good("train", text, "-o", path, *DECLARED, *more)
+    params = load(path).get_params()
+    wanted = {
+        "x_bound": 0.5,
+        "sparsify": 3,
+        "fit_intercept": False,
+        "neighboring": "replace_one",
+        "selection": "noisy_max",
+        "delta": 1e-5,
+        "n_jobs": 1,
+        "n_rows": ROWS,
+        "classes": [-1.0, 1.0],
+    }
+    assert {name: params[name] for name in wanted} == wanted
+    X, y = problem()
+    python = {name: wanted[name] for name in wanted if name not in ("n_jobs",)}
+    assert_same_model(load(path), python_fit("binary", X, y, **python))
+
+
+def test_names_that_scikit_learn_has_are_understood(tmp_path, text, good):
+    for name, options in {"a": ("--rounds", 7, "--seed", 1), "b": ("-T", 7, "--seed", 1)}.items():
+        good("train", text, "-o", tmp_path / name, *DECLARED, *options)
+    good("train", text, "-o", tmp_path / "c", *DECLARED, "--max-iter", 7, "--random-state", 1)
+    models = [load(tmp_path / name) for name in "abc"]
+    assert models[0].n_iter_ == 7
+    assert_same_model(models[0], models[1])
+    assert_same_model(models[0], models[2])
+
+
+def test_npz_with_labels(tmp_path, good, run):
+    X, y = problem()
+    data, labels, path = tmp_path / "X.npz", tmp_path / "y.npy", tmp_path / "model.dpl"
+    sp.save_npz(data, X)
+    np.save(labels, y)
+    good("train", data, "--labels", labels, "-o", path, *DECLARED, "--seed", 3)
+    theirs = python_fit("binary", X, y, classes=[-1, 1])
+    assert_same_model(load(path), theirs)
+    assert np.array_equal(np.array(good("predict", path, data).split(), float), theirs.predict(X))
+    scores = json.loads(good("evaluate", path, data, "--labels", labels, "--public", "--json"))
+    assert scores["accuracy"] == theirs.score(X, y)
+    assert "--labels" in run("train", data, "-o", path, *DECLARED).err
+    np.save(labels, y[:-1])
+    assert (
+        "one label for each row"
+        in run("train", data, "--labels", labels, "-o", path, *DECLARED).err
+    )
+
+
+def test_npz_with_labels_of_text_that_looks_like_numbers(tmp_path, good):
+    X, y = problem()
+    data, labels, path = tmp_path / "X.npz", tmp_path / "y.npy", tmp_path / "model.dpl"
+    sp.save_npz(data, X)
+    np.save(labels, np.where(y > 0, "1", "-1"))
+    good("train", data, "--labels", labels, "-o", path, *DECLARED)
+    assert load(path).classes_.tolist() == ["-1", "1"]
+
+
+def test_indices_from_0_are_remembered(tmp_path, good, run):
+    X, y = problem()
+    data = write_svmlight(tmp_path / "rows.svm", X, y, base=0)
+    path = tmp_path / "model.dpl"
+    done = run("train", data, "-o", path, *DECLARED)
+    assert done.code == 1 and "--zero-based" in done.err
+    good("train", data, "-o", path, *DECLARED, "--zero-based", "--seed", 3)
+    assert_same_model(load(path), python_fit("binary", X, y, classes=[-1, 1]))
+    # Rows where no index is 0 look as if they started at 1.
+    some = X[:, 1:][:50]
+    moved = sp.hstack([sp.csr_array((50, 1)), some], format="csr")
+    new = write_svmlight(tmp_path / "new.svm", moved, y, base=0)
+    wanted = load(path).predict_proba(moved)[:, 1]
+    rows = good("predict", path, new, "--proba").splitlines()[1:]
+    assert np.allclose([float(row.split("\t")[1]) for row in rows], wanted, rtol=1e-8)

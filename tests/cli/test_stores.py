@@ -1,0 +1,81 @@
+"""Column stores give the models that their sources give."""
+
+import json
+import os
+
+import pytest
+
+from commanding import (
+    COLUMNS,
+    DECLARED,
+    FEW,
+    ROWS,
+    TABLE,
+    assert_same_model,
+    people,
+    problem,
+    write_svmlight,
+    write_table,
+)
+from dplasso import load
+from dplasso.cli import train
+
+
+@pytest.mark.parametrize("name", ["rows.svm", "rows.svm.gz"])
+@pytest.mark.parametrize("x_bound", [1.0, 0.5])
+def test_a_store_gives_the_model_that_its_text_gives(tmp_path, good, name, x_bound):
+    X, y = problem()
+    data, store = write_svmlight(tmp_path / name, X, y), tmp_path / "rows.dpc"
+    facts = json.loads(good("convert", data, "-o", store, "--features", COLUMNS, "--json"))
+    assert facts == {"store": str(store), "rows": ROWS, "columns": COLUMNS, "entries": X.nnz}
+    seeded = (*DECLARED, "--seed", 3, "--x-bound", x_bound)
+    for source, path in ((data, tmp_path / "a"), (store, tmp_path / "b")):
+        good("train", source, "-o", path, *seeded)
+    assert_same_model(load(tmp_path / "b"), load(tmp_path / "a"))
+    assert good("predict", tmp_path / "a", store) == good("predict", tmp_path / "a", data)
+    both = [good("evaluate", tmp_path / "a", rows, "--public", "-q") for rows in (data, store)]
+    assert both == ["", ""]
+
+
+def test_a_table_in_a_store(tmp_path, good, run):
+    """Bounds of the columns and the plan go with it: the same model, which reads other tables."""
+    data, store = write_table(tmp_path / "people.csv", people()), tmp_path / "people.dpc"
+    good("convert", data, "-o", store, *TABLE, "--classes", "no,yes")
+    known = ("--classes", "no,yes", "--seed", 3, *FEW)
+    good("train", store, "-o", tmp_path / "a", *known)
+    good("train", data, "-o", tmp_path / "b", *TABLE, *known)
+    ours, theirs = load(tmp_path / "a"), load(tmp_path / "b")
+    assert_same_model(ours, theirs)
+    assert ours.classes_.tolist() == ["no", "yes"]
+    assert ours.feature_names_in_.tolist() == theirs.feature_names_in_.tolist()
+    assert ours.x_bound.max() == 120.0 and ours.table_plan_ == theirs.table_plan_
+    predicted = good("predict", tmp_path / "b", data)
+    assert good("predict", tmp_path / "a", data) == predicted
+    assert good("predict", tmp_path / "a", store) == predicted
+    done = run("train", store, "-o", tmp_path / "a", *FEW)
+    assert done.code == 0 and "--classes" in done.err
+    assert load(tmp_path / "a").privacy_["public"]["classes"]["source"] == train.READ
+
+
+def test_indices_from_0_are_remembered_by_a_store(tmp_path, good):
+    X, y = problem()
+    data = write_svmlight(tmp_path / "rows.svm", X, y, base=0)
+    store, path = tmp_path / "rows.dpc", tmp_path / "model.dpl"
+    good("convert", data, "-o", store, "--features", COLUMNS, "--zero-based")
+    good("train", store, "-o", path, *DECLARED)
+    assert good("predict", path, data) == good("predict", path, store)
+
+
+def test_a_store_is_replaced_only_when_asked(tmp_path, text, good, run):
+    command = ("convert", text, "-o", tmp_path / "x.dpc", "--features", COLUMNS)
+    good(*command)
+    done = run(*command)
+    assert done.code == 1 and "exists" in done.err
+    good(*command, "--overwrite", "--memory", "0.1G")
+
+
+@pytest.mark.parametrize("size", ["much", "1", "-5G"])
+def test_convert_wants_a_sensible_size(tmp_path, text, run, size):
+    done = run("convert", text, "-o", tmp_path / "x", "--features", COLUMNS, "--memory", size)
+    assert done.code == 1 and "memory" in done.err
+    assert os.listdir(tmp_path) == [text.name]

@@ -1,0 +1,235 @@
+"""Tables: from CSV and Parquet to a model that knows how to read others."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from commanding import (
+    DECLARED,
+    FEW,
+    PLAN,
+    SECRET,
+    TABLE,
+    assert_same_model,
+    people,
+    python_fit,
+    write_table,
+)
+from dplasso import load
+from dplasso.cli import train
+from dplasso.reading import assemble
+from dplasso.reading.tables import table_chunks
+
+
+@pytest.mark.parametrize("name", ["people.csv", "people.csv.gz", "people.parquet"])
+def test_tables(tmp_path, good, name):
+    data, path = write_table(tmp_path / name, people()), tmp_path / "model.dpl"
+    good("train", data, "-o", path, *TABLE, "--classes", "no,yes", "--seed", 3, *FEW)
+    space, chunks, classes = table_chunks(data, PLAN)
+    X, y = assemble(chunks, space.size)
+    labels = np.array(classes)[y.astype(int)]
+    theirs = python_fit("binary", X, labels, classes=classes, x_bound=space.bounds)
+    ours = load(path)
+    assert_same_model(ours, theirs)
+    assert ours.feature_names_in_[:2].tolist() == ["age", "age is missing"]
+    assert good("predict", path, data).split() == theirs.predict(X).tolist()
+    scores = json.loads(good("evaluate", path, data, "--public", "--json"))
+    assert scores["accuracy"] == theirs.score(X, labels)
+
+
+def test_the_model_knows_how_to_read_other_tables(tmp_path, good):
+    data, path = write_table(tmp_path / "people.csv", people()), tmp_path / "model.dpl"
+    good("train", data, "-o", path, *TABLE, "--classes", "no,yes", "--seed", 3, *FEW)
+    new = people(5, seed=1)
+    new[0]["town"] = "Nowhere"
+    new = [{key: row[key] for key in ("note", "town", "age")} for row in new]  # no sick, no id
+    found = good("predict", path, write_table(tmp_path / "new.csv", new)).split()
+    space, chunks, _ = table_chunks(tmp_path / "new.csv", PLAN, labelled=False)
+    X, _ = assemble(chunks, space.size)
+    fitted = load(path)
+    del fitted.feature_names_in_
+    assert found == fitted.predict(X).tolist()
+
+
+def test_classes_of_a_table_may_be_written_as_numbers(tmp_path, good, run):
+    rows = [{**row, "sick": str(k % 2)} for k, row in enumerate(people())]
+    data, path = write_table(tmp_path / "people.csv", rows), tmp_path / "model.dpl"
+    good("train", data, "-o", path, *TABLE, "--classes", "0,1", *FEW)
+    assert load(path).classes_.tolist() == ["0", "1"]
+    assert set(good("predict", path, data).split()) <= {"0", "1"}
+    assert run("train", data, "-o", path, *TABLE, *FEW).err.count("classes were read") == 1
+    assert load(path).classes_.tolist() == [0.0, 1.0]
+    assert set(good("predict", path, data).split()) <= {"0", "1"}
+    good("evaluate", path, data, "--public")
+
+
+def test_regression_from_a_table(tmp_path, good):
+    rows = [{**row, "sick": f"{int(row['age']) / 100}"} for row in people()]
+    data, path = write_table(tmp_path / "people.csv", rows), tmp_path / "model.dpl"
+    good("train", data, "-o", path, *TABLE, "--regression", "--y-bound", 2, "--seed", 3, *FEW)
+    space, chunks, _ = table_chunks(data, replace(PLAN, classes=None))
+    X, y = assemble(chunks, space.size)
+    theirs = python_fit("regression", X, y, y_bound=2.0, x_bound=space.bounds)
+    assert_same_model(load(path), theirs)
+    assert np.array_equal(np.array(good("predict", path, data).split(), float), theirs.predict(X))
+    scores = json.loads(good("evaluate", path, data, "--public", "--json"))
+    assert scores["r2"] == theirs.score(X, y)
+
+
+def test_a_broken_row_of_a_table_is_named_but_not_shown(tmp_path, run):
+    for column in ("age", "sick"):
+        rows = people()
+        rows[6][column] = f"x{SECRET}"
+        data = write_table(tmp_path / "people.csv", rows)
+        done = run("train", data, "-o", tmp_path / "x", *TABLE, "--classes", "no,yes")
+        assert done.code == 1 and "row 7 " in done.err and SECRET not in done.err
+    data.write_text(data.read_text() + f"{SECRET},{SECRET}\n")
+    done = run("train", data, "-o", tmp_path / "x", *TABLE, "--classes", "no,yes")
+    assert done.code == 1 and SECRET not in done.err
+
+
+def test_a_table_needs_a_target_and_bounds(tmp_path, run):
+    data = write_table(tmp_path / "people.csv", people())
+    done = run("train", data, "-o", tmp_path / "x")
+    assert done.code == 1 and "--target" in done.err
+    done = run("train", data, "-o", tmp_path / "x", "--target", "sick", "--ignore", "id")
+    assert done.code == 1 and "--bounds age=" in done.err and "'age'" in done.err
+    assert "--ignore" in done.err
+    done = run("convert", data, "-o", tmp_path / "x")
+    assert done.code == 1 and "--target" in done.err
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--bounds", "age"),
+        ("--bounds", "age=12"),
+        ("--bounds", "age=a:b"),
+        ("--hash", "town"),
+        ("--radius", "wide"),
+        ("--rounds", "2.5"),
+        ("--classes", "no"),
+    ],
+)
+def test_options_that_make_no_sense_are_named(tmp_path, run, option, value):
+    data = write_table(tmp_path / "people.csv", people())
+    done = run("train", data, "-o", tmp_path / "x", "--target", "sick", option, value)
+    assert done.code == 1 and option.strip("-") in done.err
+
+
+def test_classes_of_a_table_are_told_or_refused(tmp_path, run):
+    data, path = write_table(tmp_path / "people.csv", people()), tmp_path / "model.dpl"
+    done = run("train", data, "-o", path, *TABLE, *FEW)
+    assert done.code == 0 and done.err.count("classes were read") == 1
+    assert load(path).privacy_["public"]["classes"]["source"] == train.READ
+    assert run("train", data, "-o", path, *TABLE, *FEW, "--strict").code == 1
+    given = (*TABLE[:2], *TABLE[4:], "--ignore", "age")
+    assert run("convert", data, "-o", tmp_path / "x", *given, "--strict").code == 1
+    assert "classes were read" in run("convert", data, "-o", tmp_path / "x", *given).err
+
+
+def test_how_columns_were_taken_is_shown(tmp_path, good):
+    data, path = write_table(tmp_path / "people.csv", people()), tmp_path / "model.dpl"
+    out = good("train", data, "-o", path, *TABLE, "--classes", "no,yes", "--rows", 200)
+    for line in (
+        r"sick +the label +0",
+        r"age +number, clipped to 0:120; and whether it is missing +2",
+        r"town +category, hashed into 16 buckets +16",
+        r"note +words, hashed into 64 buckets +64",
+        r"id +ignored +0",
+    ):
+        assert re.search(line, out)
+
+
+def test_columns_without_a_role_are_told_or_refused(tmp_path, run):
+    data, path = write_table(tmp_path / "people.csv", people()), tmp_path / "model.dpl"
+    given = ("--target", "sick", "--classes", "no,yes", "--bounds", "age=0:120", "--ignore", "id")
+    done = run("train", data, "-o", path, *given, "--rows", 10_000)
+    assert done.code == 0 and "'town', 'note', in 1,024 buckets each" in done.err
+    path.unlink()
+    done = run("train", data, "-o", path, *given, "--rows", 10_000, "--strict")
+    assert done.code == 1 and not path.exists()
+
+
+@pytest.mark.parametrize("option", [("--hash", "town=x"), ("--hash", "town=2.5"), ("--text", "t=")])
+def test_buckets_are_whole_numbers(tmp_path, run, option):
+    data = write_table(tmp_path / "people.csv", people())
+    done = run("train", data, "-o", tmp_path / "x", *TABLE[:4], "--ignore", "id", *option)
+    assert done.code == 1 and option[1].partition("=")[0] in done.err
+
+
+def test_options_in_other_words(tmp_path, good):
+    rows = [{**row, "weight": "70"} for row in people()]
+    data = write_table(tmp_path / "people.csv", rows)
+    common = ("--target", "sick", "--classes", "no,yes", "--ignore", "id", "--seed", 3, *FEW)
+    apart = ("--bounds", "age=0:120", "--bounds", "weight=0:300", "--hash", "town=16")
+    good(
+        "train", data, "-o", tmp_path / "a", *common, *apart, "--hash", "note=32", "--text", "note"
+    )
+    joined = ("--bounds", "age=0:120,weight=0:300", "--text", "note=32", "--hash", "town=16")
+    good("train", data, "-o", tmp_path / "b", *common, *joined)
+    ours, theirs = load(tmp_path / "b"), load(tmp_path / "a")
+    assert ours.table_plan_["bounds"] == theirs.table_plan_["bounds"]
+    assert dict(ours.table_plan_["hashed"]) == dict(theirs.table_plan_["hashed"])
+    assert ours.table_plan_["text"] == ["note"]
+
+
+def test_all_numbers_without_bounds_are_named_at_once(tmp_path, run):
+    rows = [{**row, "weight": "70"} for row in people()]
+    data = write_table(tmp_path / "people.csv", rows)
+    done = run("train", data, "-o", tmp_path / "x", "--target", "sick")
+    assert done.code == 1
+    assert "--bounds id=low:high --bounds age=low:high --bounds weight=low:high" in done.err
+
+
+def test_a_column_that_is_not_there(tmp_path, good, run):
+    data, path = write_table(tmp_path / "people.csv", people()), tmp_path / "model.dpl"
+    done = run("train", data, "-o", path, "--target", "sick", "--ignore", "id", "--text", "a,b")
+    assert done.code == 1 and "--bounds age" in done.err
+    given = ("--target", "sick", "--ignore", "id", "--ignore", "age")
+    done = run("train", data, "-o", path, *given, "--text", "note,town")
+    assert done.code == 1 and "repeat the option" in done.err and "'town'" in done.err
+    good("train", data, "-o", path, *TABLE, "--classes", "no,yes", *FEW)
+    rows = [{key: row[key] for key in ("note", "town")} for row in people(3)]
+    done = run("predict", path, write_table(tmp_path / "new.csv", rows))
+    assert done.code == 1 and "'age', which the model was trained with" in done.err
+
+
+def test_predictions_carry_an_identifier(tmp_path, text, model, good, run):
+    rows = people()
+    rows[0]["id"] = "a\tb"
+    data, path = write_table(tmp_path / "people.csv", rows), tmp_path / "model.dpl"
+    good("train", data, "-o", path, *TABLE, "--classes", "no,yes", *FEW)
+    plain = good("predict", path, data).split()
+    named = [line.split("\t") for line in good("predict", path, data, "--id", "id").splitlines()]
+    assert named[0] == ["id", "prediction"] and named[1][0] == "a b"
+    assert [line[1] for line in named[1:]] == plain
+    head, first, *_ = good("predict", path, data, "--id", "id", "--proba").splitlines()
+    assert head.split("\t") == ["id", "no", "yes"] and len(first.split("\t")) == 3
+    assert "no column 'x'" in run("predict", path, data, "--id", "x").err
+    good("train", text, "-o", path, *DECLARED)
+    assert "--id needs a table" in run("predict", path, text, "--id", "id").err
+
+
+def test_names_of_hashed_features_take_no_room(tmp_path, good):
+    data = write_table(tmp_path / "people.csv", people())
+    sizes = []
+    for buckets in (64, 65_536):
+        path = tmp_path / f"{buckets}.dpl"
+        given = [buckets if part == 64 else part for part in TABLE]
+        good("train", data, "-o", path, *given, "--classes", "no,yes", *FEW)
+        assert load(path).feature_names_in_[-1] == f"note#{buckets - 1}"
+        sizes.append(path.stat().st_size)
+    assert sizes[1] < sizes[0] + 1000
+
+
+def test_few_rows_are_told(tmp_path, run):
+    data, path = write_table(tmp_path / "people.csv", people()), tmp_path / "model.dpl"
+    given = (*TABLE, "--classes", "no,yes", "--rows", 200)
+    done = run("train", data, "-o", path, *given)
+    assert done.code == 0 and "few rows" in done.err and "--buckets" in done.err
+    assert "few rows" not in run("train", data, "-o", path, *given, "-e", 200).err
+    assert "few rows" not in run("train", data, "-o", path, *given, "-e", "inf").err
