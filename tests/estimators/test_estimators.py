@@ -200,6 +200,22 @@ def test_what_is_not_declared_is_said_warned_of_or_refused():
     assert given.privacy_["public"]["n_rows"] == {"value": None, "source": "not used"}
 
 
+def test_names_of_features_are_declared_or_said_to_be_read():
+    X, y = toy()
+    frame = pd.DataFrame(X, columns=[f"gene {k}" for k in range(X.shape[1])])
+    names = list(frame.columns)
+    read = classifier().fit(frame, y).privacy_["public"]["feature_names"]
+    assert read == {"value": "those of X", "source": "READ FROM THE DATA and treated as public"}
+    dplasso.set_strict(True)
+    with pytest.raises(dplasso.PrivacyLeakError, match="feature_names"):
+        classifier().fit(frame, y)
+    declared = classifier(feature_names=names).fit(frame, y).privacy_["public"]["feature_names"]
+    assert declared["source"] == "declared"
+    for wrong, rows in ((names[::-1], frame), (names, X)):
+        with pytest.raises(ValueError, match="feature_names must be"):
+            classifier(feature_names=wrong).fit(rows, y)
+
+
 def test_a_seed_is_told_once_and_written_down():
     X, y = toy()
     dplasso.privacy.leaks._told.clear()

@@ -16,10 +16,10 @@ from dplasso.cli.scoring import nameless, rows_for
 from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
 from dplasso.estimators.defaults import weakest_signal
 from dplasso.privacy import leaks
+from dplasso.privacy.statement import READ, fact
 from dplasso.reading.tables import FeatureSpace
 
 LITTLE_PROTECTION = 10.0  # an epsilon above it
-READ = "READ FROM THE DATA"
 FEW = 0.1  # share of rows a feature must mark, above which little will be found
 
 
@@ -213,6 +213,7 @@ def _describe(model: Any, found: Rows, declared: list[str] | None) -> None:
     """What the model needs to read new rows, its features' names, and what was not declared."""
     if found.names is not None:
         model.feature_names_in_ = found.names
+        model.privacy_["public"]["feature_names"] = fact("those of the columns", "declared")
     if found.recipe is not None:
         model.table_plan_ = found.recipe
     public = model.privacy_["public"]

@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from inspect import Parameter, signature
 from numbers import Integral
 from os import PathLike
@@ -24,7 +25,7 @@ from dplasso.privacy import checks, leaks
 from dplasso.privacy.accountant import Accountant
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.plan import Plan, make_plan
-from dplasso.privacy.statement import PrivacyStatement, fact, jsonable
+from dplasso.privacy.statement import READ, PrivacyStatement, fact, jsonable
 from dplasso.progress import rounds_bar
 from dplasso.solvers import frank_wolfe, rule_for
 from dplasso.solvers.lasso import lasso
@@ -60,6 +61,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
     x_bound: Any
     fit_intercept: bool
     n_rows: int | None
+    feature_names: Sequence[str] | None
     selection: str
     neighboring: Neighboring
     accountant: Accountant | None
@@ -195,7 +197,25 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         if isinstance(X, ColumnMatrix):
             self.n_features_in_ = X.shape[1]
             return X, y
-        return checked_rows(self, X, reset=True), y
+        X = checked_rows(self, X, reset=True)
+        self._check_names()
+        return X, y
+
+    def _check_names(self) -> None:
+        """Names of columns are those declared, or taken from X and said to be."""
+        found = vars(self).get("feature_names_in_")
+        if self.feature_names is None:
+            if found is not None and not math.isinf(self.epsilon):
+                leaks.report(
+                    "names of features are those of X, which are not declared; pass feature_names, "
+                    "or X without names",
+                    warn=False,
+                )
+        elif found is None or list(found) != list(self.feature_names):
+            raise ValueError(
+                "feature_names must be the names of the columns of X, in order; pass those, or a "
+                "frame that has them"
+            )
 
     def _random_bits(self) -> RandomBits:
         seed = self.random_state
@@ -272,7 +292,10 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
             x_bound = f"one per column, at most {bounds.largest:g}"
         names = {}
         if "feature_names_in_" in vars(self):
-            names["feature_names"] = fact("those of X", "declared by X")
+            source = (
+                "declared" if self.feature_names is not None else f"{READ} and treated as public"
+            )
+            names["feature_names"] = fact("those of X", source)
         return PrivacyStatement(
             model=type(self).__name__,
             epsilon=jsonable(plan.epsilon),

@@ -18,7 +18,7 @@ from dplasso.losses import LogisticLoss, Loss, SoftmaxLoss
 from dplasso.privacy import leaks
 from dplasso.privacy.accountant import Accountant
 from dplasso.privacy.calibration import Neighboring
-from dplasso.privacy.statement import fact
+from dplasso.privacy.statement import READ, fact
 
 
 class PrivateLassoClassifier(ClassifierMixin, PrivateLasso):  # type: ignore[misc]
@@ -40,6 +40,8 @@ class PrivateLassoClassifier(ClassifierMixin, PrivateLasso):  # type: ignore[mis
         warns.
     n_rows : the number of rows as a public fact, for the rules. Left out, the real number is
         used and the statement says so; strict mode refuses.
+    feature_names : the names of the columns of a frame as a public fact. Left out, they are those
+        of ``X`` and the statement says so; strict mode refuses.
     sparsify : keep only so many largest coefficients, a public number; or a `Sparsifier`, which
         spends part of the budget on a private count.
     selection : "lazy", or another rule of the engine.
@@ -84,6 +86,7 @@ class PrivateLassoClassifier(ClassifierMixin, PrivateLasso):  # type: ignore[mis
         fit_intercept: bool = True,
         classes: Sequence[Any] | None = None,
         n_rows: int | None = None,
+        feature_names: Sequence[str] | None = None,
         sparsify: int | Sparsifier | None = None,
         selection: str = "lazy",
         neighboring: Neighboring = "add_remove",
@@ -102,6 +105,7 @@ class PrivateLassoClassifier(ClassifierMixin, PrivateLasso):  # type: ignore[mis
         self.fit_intercept = fit_intercept
         self.classes = classes
         self.n_rows = n_rows
+        self.feature_names = feature_names
         self.sparsify = sparsify
         self.selection = selection
         self.neighboring = neighboring
@@ -171,7 +175,7 @@ class PrivateLassoClassifier(ClassifierMixin, PrivateLasso):  # type: ignore[mis
         return {}
 
     def _more_public(self) -> dict[str, dict[str, Any]]:
-        source = "declared" if self.classes is not None else "READ FROM THE DATA"
+        source = "declared" if self.classes is not None else READ
         return {"classes": fact(self.classes_.tolist(), source)}
 
     def __sklearn_tags__(self) -> Any:

@@ -1,6 +1,7 @@
 """The private sparse linear regressor."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,7 @@ class PrivateLassoRegressor(RegressorMixin, PrivateLasso):  # type: ignore[misc]
         residual_bound: float | str = "auto",
         fit_intercept: bool = True,
         n_rows: int | None = None,
+        feature_names: Sequence[str] | None = None,
         sparsify: int | Sparsifier | None = None,
         selection: str = "lazy",
         neighboring: Neighboring = "add_remove",
@@ -84,6 +86,7 @@ class PrivateLassoRegressor(RegressorMixin, PrivateLasso):  # type: ignore[misc]
         self.residual_bound = residual_bound
         self.fit_intercept = fit_intercept
         self.n_rows = n_rows
+        self.feature_names = feature_names
         self.sparsify = sparsify
         self.selection = selection
         self.neighboring = neighboring

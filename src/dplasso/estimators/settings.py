@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from dplasso.estimators import defaults
 from dplasso.privacy import leaks
+from dplasso.privacy.statement import READ
 
 
 class Settings(NamedTuple):
@@ -57,4 +58,4 @@ def _source_of_rows(model: Any) -> str:
             "pass n_rows, or give both as numbers",
             warn=False,
         )
-    return "READ FROM THE DATA and treated as public"
+    return f"{READ} and treated as public"

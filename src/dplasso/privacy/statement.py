@@ -2,6 +2,7 @@
 
 from typing import Any
 
+READ = "READ FROM THE DATA"  # the source of a fact that was not declared
 _RELATIONS = {
     "add_remove": "adding or removing one row",
     "replace_one": "replacing one row, the number of rows being public",
