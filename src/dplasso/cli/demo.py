@@ -13,7 +13,7 @@ from dplasso.cli.options import check_output
 from dplasso.cli.output import say, show_rows
 from dplasso.data import ColumnMatrix
 from dplasso.estimators import PrivateLassoClassifier
-from dplasso.report import evaluate, write_report
+from dplasso.report import Curve, evaluate, write_report
 
 ROWS, TEST_ROWS, WORDS = 50_000, 10_000, 1_000_000
 EPSILONS = (0.1, 0.3, 1.0, 3.0, math.inf)
@@ -44,7 +44,7 @@ def demo(
     show_rows("", ["epsilon", "test accuracy, %", "nonzeros", "seconds"], rows)
     say()
     say(str(chosen.privacy_) if chosen is not None else "")
-    evaluation = evaluate(chosen, X[ROWS:], y[ROWS:], curve=curve)
+    evaluation = evaluate(chosen, X[ROWS:], y[ROWS:], curve=Curve(tuple(curve), ROWS, TEST_ROWS, 1))
     write_report(output, chosen, evaluation=evaluation, title="Notes of a million words")
     say(f"\nwrote {output}: open it in a browser")
 
