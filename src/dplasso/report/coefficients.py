@@ -103,8 +103,10 @@ def _chart(model: Any, listed: list[Coefficient]) -> Markup:
     caption, amounts = "Coefficients by falling size, per unit of the feature", ["Value"]
     scaled = bounds_of(model) is not None
     if scaled:
-        caption = "Coefficients by their largest contribution: times the bound of their column"
-        amounts = ["Largest contribution", "Per unit"]
+        caption = (
+            "Coefficients by their largest contribution to the margin: times their column's bound"
+        )
+        amounts = ["Times bound", "Per unit"]
     heads = (
         tag("th", "Feature", scope="col"),
         tag("td", tag("div", *ends, class_="ends", aria_hidden="true")),

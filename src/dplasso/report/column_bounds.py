@@ -41,7 +41,7 @@ def _of_table(plan: Any) -> list[Row]:
         rows.append((quoted(shortened(name)), f"{number(low)} and {number(high)}"))
     for name, buckets in plan["hashed"]:
         rows.append((quoted(shortened(name)), f"0 and 1, in each of {buckets:,} buckets"))
-    return [*rows, ("features that tell of blank cells", "0 and 1")]
+    return [*rows, ("whether a number is missing", "0 and 1")]
 
 
 def _of_columns(model: Any, bounds: NDArray[np.float64]) -> list[Row]:

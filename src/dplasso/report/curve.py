@@ -75,8 +75,8 @@ def declared_rows(model: Any) -> int | None:
 def _too_few(model: Any, fitted: int, scored: int) -> str:
     if scored < FEWEST_SCORED:
         return (
-            f"a third of the {fitted + scored:,} public rows is fewer than the {FEWEST_SCORED} "
-            "that a score takes"
+            f"a third of the {fitted + scored:,} public rows would be scored, fewer than "
+            f"{FEWEST_SCORED}, and chance would move the score by 5 points and more"
         )
     rows = declared_rows(model)
     if rows is not None and fitted < LEAST_SHARE * rows:

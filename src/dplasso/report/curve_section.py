@@ -10,6 +10,8 @@ from dplasso.report.headline import epsilon_of
 from dplasso.report.markup import Markup, join, table, tag
 from dplasso.report.names import number
 
+_MARGIN = 1.2  # left and right of the points
+
 
 def curve_section(model: Any, found: Evaluation) -> Markup:
     """Words, chart and table; or why there are none."""
@@ -28,11 +30,11 @@ def curve_section(model: Any, found: Evaluation) -> Markup:
 def _how(curve: Curve) -> list[Any]:
     times = "once" if curve.repeats == 1 else f"{curve.repeats} times, with other rows each time"
     return [
-        "This is ",
-        tag("strong", "not this model"),
-        " but others with its settings: each is fitted at one epsilon on "
-        f"{curve.fitted_rows:,} rows that are public, and scored on {curve.scored_rows:,} others. "
-        f"At each epsilon that was done {times}; the bars go from the least score to the most.",
+        "The curve is ",
+        tag("strong", "not of this model"),
+        " but of others with its settings, each fitted at one epsilon on "
+        f"{curve.fitted_rows:,} public rows and scored on {curve.scored_rows:,} others. At each "
+        f"epsilon that was done {times}; the bars go from the least score to the most.",
     ]
 
 
@@ -42,7 +44,7 @@ def _compared(model: Any, curve: Curve) -> list[str]:
         return []
     return [
         f" This model was fitted on {rows:,} rows, {number(rows / curve.fitted_rows, '.2g')} times "
-        "as many. More rows make privacy cheaper: expect it above the curve."
+        "as many: more rows make privacy cheaper, so that it should do better than the curve."
     ]
 
 
@@ -53,7 +55,7 @@ def _plot(model: Any, found: Evaluation, curve: Curve) -> Plot | None:
     reach = [point[0] for point in finite] + [x for x, _ in diamonds]
     if len(finite) < 2 or finite[0][0] == finite[-1][0]:
         return None
-    ends = min(reach), max(reach)
+    ends = min(reach) / _MARGIN, max(reach) * _MARGIN
     without = [point[1] for point in curve.points if math.isinf(point[0])]
     levels = [("limit", mean) for mean in without]
     if found.trivial is not None:
@@ -66,7 +68,7 @@ def _plot(model: Any, found: Evaluation, curve: Curve) -> Plot | None:
         description="The mean of fits at each epsilon, with a bar from least to most. The table "
         "has the numbers.",
         x_label="epsilon",
-        y_label=found.score_name.lower(),
+        y_label=found.score_name,
         x=ends,
         y=rounded_out(min(every), max(every)),
         lines=[
@@ -92,13 +94,16 @@ def _legend(model: Any, found: Evaluation, curve: Curve) -> Markup:
 
 def _table(model: Any, found: Evaluation, curve: Curve) -> Markup:
     rows: list[tuple[str, ...]] = [
-        (_shown(epsilon), *map(number, values)) for epsilon, *values in sorted(curve.points)
+        (_shown(epsilon), *(number(value, ".3f") for value in values))
+        for epsilon, *values in sorted(curve.points)
     ]
     own = _shown(epsilon_of(model.privacy_))
-    rows.append((f"This model, {own}", number(found.score), "–", "–"))
+    rows.append((f"This model: {own}", number(found.score, ".3f"), "–", "–"))
     if found.trivial is not None:
-        rows.append((found.trivial_answer.capitalize(), number(found.trivial), "–", "–"))
-    return table(f"{found.score_name} by epsilon", ("Epsilon", "Mean", "Least", "Most"), rows)
+        rows.append((found.trivial_answer.capitalize(), number(found.trivial, ".3f"), "–", "–"))
+    return table(
+        f"{found.score_name} by epsilon, in numbers", ("Epsilon", "Mean", "Least", "Most"), rows
+    )
 
 
 def _shown(epsilon: float) -> str:

@@ -80,6 +80,11 @@ def evaluate(model: Any, X: Any, y: Any, *, curve: Curve | None = None) -> Evalu
     ``curve``, of `accuracy_curve`, is passed on.
     """
     truth = np.asarray(y)
+    if not isinstance(curve, Curve | None):
+        raise ValueError(
+            f"curve must be what accuracy_curve gives, got {type(curve).__name__}; leave it out, "
+            "or make a Curve"
+        )
     if len(truth) < 2:
         raise ValueError("y has fewer than two labels; give more rows to score the model on")
     if not isinstance(model, PrivateLassoClassifier):
