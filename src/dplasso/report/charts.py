@@ -127,16 +127,16 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
 
 
-def whole_ticks(low: float, high: float) -> list[float]:
-    """The same for a logarithmic axis: 1, 2 and 5 times powers of ten.
+def whole_ticks(low: float, high: float, most: int = 8) -> list[float]:
+    """The same for a logarithmic axis: 1, 2 and 5 times powers of ten, or those alone.
 
     >>> whole_ticks(0.1, 2.0)
     [0.1, 0.2, 0.5, 1.0, 2.0]
     """
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    factors = (1, 2, 5) if len(powers) <= 3 else (1,)
-    found = [float(f"{factor}e{power}") for power in powers for factor in factors]
-    return [tick for tick in found if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)]
+    every = (float(f"{factor}e{power}") for power in powers for factor in (1, 2, 5))
+    inside = [tick for tick in every if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)]
+    return inside if len(inside) <= most else [tick for tick in inside if f"{tick:e}"[0] == "1"]
 
 
 def rounded_out(low: float, high: float) -> Range:
@@ -191,7 +191,8 @@ def _whisker(plot: Plot, found: Whisker) -> Markup:
     x, y = plot.place(found.x, found.y).split(",")
     low, high = (plot.place(found.x, end).split(",")[1] for end in (found.low, found.high))
     ends = f"M{x},{low}V{high}m-4,0h8M{x},{low}m-4,0h8"
-    return join(tag("path", d=ends, class_="whisker"), tag("circle", cx=x, cy=y, r=3, class_="dot"))
+    range_ = tag("path", d=ends, class_="whisker") if found.low < found.high else Markup()
+    return join(range_, tag("circle", cx=x, cy=y, r=3, class_="dot"))
 
 
 def _diamond(place: str) -> Markup:

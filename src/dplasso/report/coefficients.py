@@ -100,17 +100,17 @@ def _controls(model: Any, listed: list[Coefficient]) -> Markup:
 def _chart(model: Any, listed: list[Coefficient]) -> Markup:
     edge = rounded_out(0.0, abs(listed[0].reach))[1]
     ends = [tag("span", number(end)) for end in (-edge, 0.0, edge)]
-    caption, amounts = "Coefficients by falling size, per unit of the feature", ["Value"]
+    caption, amount = "Coefficients by falling size, per unit of the feature", "Value"
     scaled = bounds_of(model) is not None
     if scaled:
         caption = (
             "Coefficients by their largest contribution to the margin: times their column's bound"
         )
-        amounts = ["Times bound", "Per unit"]
+        amount = "Times bound"
     heads = (
         tag("th", "Feature", scope="col"),
         tag("td", tag("div", *ends, class_="ends", aria_hidden="true")),
-        *(tag("th", amount, scope="col", class_="amount") for amount in amounts),
+        tag("th", amount, scope="col", class_="amount"),
     )
     return tag(
         "table",
@@ -130,12 +130,12 @@ def _row(model: Any, found: Coefficient, edge: float, scaled: bool) -> Markup:
     if label is not None:
         details.append(join("class ", quoted(label)))
     small = tag("small", Markup(" · ".join(details))) if details else Markup()
-    amounts = [found.reach, found.value] if scaled else [found.value]
+    unit = tag("small", " ", number(found.value, "#.4g"), " per unit") if scaled else Markup()
     return tag(
         "tr",
         tag("th", quoted(column_name(model, found.column)), small, scope="row"),
         tag("td", bar(found.reach, edge)),
-        *(tag("td", number(amount, "#.4g"), class_="amount") for amount in amounts),
+        tag("td", number(found.reach, "#.4g"), unit, class_="amount"),
         data_class=found.output,
     )
 

@@ -23,10 +23,12 @@ def bounds_by_column(model: Any) -> Markup:
     if bounds is None:
         return Markup()
     if plan:
-        heads, rows = ("Column", "Entries lie between"), _of_table(plan)
+        caption, heads = "Columns as they were declared", ("Column", "Entries lie between")
+        rows = _of_table(plan)
     else:
-        heads, rows = ("Columns", "Size of entries, at most"), _of_columns(model, bounds)
-    listed = table("Bounds by column", heads, rows[:_MOST])
+        caption, heads = "Columns by falling bound", ("Columns", "Size of entries, at most")
+        rows = _of_columns(model, bounds)
+    listed = table(caption, heads, rows[:_MOST])
     if len(rows) > _MOST:
         listed = join(listed, tag("p", f"The first {_MOST} are listed; the model file has all."))
     if len(rows) <= _OPEN:

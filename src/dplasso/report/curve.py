@@ -82,7 +82,7 @@ def _too_few(model: Any, fitted: int, scored: int) -> str:
     if rows is not None and fitted < LEAST_SHARE * rows:
         return (
             f"two thirds of the public rows are {fitted:,}, fewer than a tenth of the {rows:,} "
-            "that the model was fitted on; with so few, privacy costs far more"
+            "that the model's statement has; with so few, privacy costs far more"
         )
     return ""
 

@@ -28,13 +28,18 @@ def curve_section(model: Any, found: Evaluation) -> Markup:
 
 
 def _how(curve: Curve) -> list[Any]:
-    times = "once" if curve.repeats == 1 else f"{curve.repeats} times, with other rows each time"
+    times = "once."
+    if curve.repeats > 1:
+        times = (
+            f"{curve.repeats} times, with other rows each time; the bars go from the least score "
+            "to the most."
+        )
     return [
         "The curve is ",
         tag("strong", "not of this model"),
         " but of others with its settings, each fitted at one epsilon on "
         f"{curve.fitted_rows:,} public rows and scored on {curve.scored_rows:,} others. At each "
-        f"epsilon that was done {times}; the bars go from the least score to the most.",
+        f"epsilon that was done {times}",
     ]
 
 
@@ -43,7 +48,7 @@ def _compared(model: Any, curve: Curve) -> list[str]:
     if rows is None or rows <= curve.fitted_rows:
         return []
     return [
-        f" This model was fitted on {rows:,} rows, {number(rows / curve.fitted_rows, '.2g')} times "
+        f" By its statement, this model had {rows:,} rows, {number(rows / curve.fitted_rows, '.2g')} times "
         "as many: more rows make privacy cheaper, so that it should do better than the curve."
     ]
 
@@ -82,7 +87,7 @@ def _plot(model: Any, found: Evaluation, curve: Curve) -> Plot | None:
 
 
 def _legend(model: Any, found: Evaluation, curve: Curve) -> Markup:
-    items = [("1", "other fits, mean and range")]
+    items = [("1", "other fits" if curve.repeats == 1 else "other fits, mean and range")]
     if math.isfinite(epsilon_of(model.privacy_)):
         items.append(("diamond", f"this model, on all {found.rows:,} public rows"))
     if any(math.isinf(point[0]) for point in curve.points):

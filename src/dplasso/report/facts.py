@@ -92,7 +92,7 @@ def _value(value: Any) -> str:
 
 def _source(source: str) -> Markup:
     if READ not in source:
-        return join(source)
+        return tag("span", source, class_="source")
     return tag("strong", f"⚠ {source}", class_="flag")
 
 
