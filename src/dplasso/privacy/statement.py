@@ -36,7 +36,7 @@ class PrivacyStatement(dict[str, Any]):
     def unit_of(self, bound: str) -> str:
         """What a bound is of, where its name does not tell; else nothing."""
         bounds = self["bounds"]
-        # Models of the first format do not say it of their radius, but have bounds in words.
+        # Statements of earlier code do not say it of the radius, but have such bounds in words.
         by_bounds = bound == "radius" and isinstance(bounds["x_bound"]["value"], str)
         return str(bounds[bound].get("of", BY_BOUNDS if by_bounds else ""))
 

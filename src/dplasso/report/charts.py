@@ -191,8 +191,8 @@ def _whisker(plot: Plot, found: Whisker) -> Markup:
     x, y = plot.place(found.x, found.y).split(",")
     low, high = (plot.place(found.x, end).split(",")[1] for end in (found.low, found.high))
     ends = f"M{x},{low}V{high}m-4,0h8M{x},{low}m-4,0h8"
-    range_ = tag("path", d=ends, class_="whisker") if found.low < found.high else Markup()
-    return join(range_, tag("circle", cx=x, cy=y, r=3, class_="dot"))
+    span = tag("path", d=ends, class_="whisker") if found.low < found.high else Markup()
+    return join(span, tag("circle", cx=x, cy=y, r=3, class_="dot"))
 
 
 def _diamond(place: str) -> Markup:

@@ -47,9 +47,10 @@ def _compared(model: Any, curve: Curve) -> list[str]:
     rows = declared_rows(model)
     if rows is None or rows <= curve.fitted_rows:
         return []
+    times = number(rows / curve.fitted_rows, ".2g")
     return [
-        f" By its statement, this model had {rows:,} rows, {number(rows / curve.fitted_rows, '.2g')} times "
-        "as many: more rows make privacy cheaper, so that it should do better than the curve."
+        f" By its statement, this model had {rows:,} rows, {times} times as many: more rows "
+        "make privacy cheaper, so that it should do better than the curve."
     ]
 
 
