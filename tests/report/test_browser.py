@@ -91,6 +91,8 @@ def pages(tmp_path_factory):
     many = PrivateLassoClassifier(
         epsilon=20.0, classes=[0, 1], max_iter=90, radius=10.0, x_bound=np.linspace(0.5, 50.0, 40)
     ).fit(X, X[:, 1] > 0)
+    sizes = 10.0 ** rng.integers(-6, 4, (1, 40))
+    many._weights = sp.csr_array(rng.normal(size=(1, 40)) * sizes)
     write_report(folder / "bounds.html", many, evaluation=evaluate(many, X, np.zeros(300, int)))
     return folder
 
