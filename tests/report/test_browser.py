@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor
-from dplasso.report import evaluate, write_report
+from dplasso.report import Curve, evaluate, write_report
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -77,8 +77,8 @@ def pages(tmp_path_factory):
     model = PrivateLassoClassifier(
         epsilon=20.0, classes=CLASSES, max_iter=90, radius=10.0, n_rows=300
     ).fit(X, y)
-    curve = [(0.1, 0.4, 0.3, 0.5), (1.0, 0.6, 0.5, 0.7), (math.inf, 0.9, 0.9, 0.9)]
-    found = evaluate(model, X, y, curve=curve)
+    points = ((0.1, 0.4, 0.3, 0.5), (1.0, 0.6, 0.5, 0.7), (math.inf, 0.9, 0.9, 0.9))
+    found = evaluate(model, X, y, curve=Curve(points, 200, 100, 5))
     # Every name is to be on the page, whatever was drawn; so is every warning.
     model.feature_names_in_ = np.array(FEATURES, dtype=object)
     model._weights = sp.csr_array(rng.normal(size=(3, 40)))
@@ -88,6 +88,12 @@ def pages(tmp_path_factory):
     write_report(folder / "three.html", model, evaluation=found, title=title)
     plain = PrivateLassoRegressor(epsilon=math.inf, max_iter=30).fit(X, X[:, 0])
     write_report(folder / "plain.html", plain, evaluation=evaluate(plain, X, X[:, 0]))
+    many = PrivateLassoClassifier(
+        epsilon=20.0, classes=[0, 1], max_iter=90, radius=10.0, x_bound=np.linspace(0.5, 50.0, 40)
+    ).fit(X, X[:, 1] > 0)
+    sizes = 10.0 ** rng.integers(-6, 4, (1, 40))
+    many._weights = sp.csr_array(rng.normal(size=(1, 40)) * sizes)
+    write_report(folder / "bounds.html", many, evaluation=evaluate(many, X, np.zeros(300, int)))
     return folder
 
 
@@ -233,7 +239,7 @@ def test_rounds_by_keyboard_and_by_pointer(visit):
     assert cursors[0] == pytest.approx((left + right) / 2, abs=1.0) and len(cursors) == 3
 
 
-@pytest.mark.parametrize("name", ["three", "plain"])
+@pytest.mark.parametrize("name", ["three", "plain", "bounds"])
 @pytest.mark.parametrize("width", [320, 360, 768, 1600])
 def test_nothing_is_wider_than_the_screen(visit, name, width):
     page = visit(name, viewport={"width": width, "height": 740})
@@ -250,6 +256,48 @@ def test_print_has_everything_but_the_controls(visit):
     assert page.locator("button:visible, input:visible, select:visible").count() == 0
     assert ground(page) == "rgb(255, 255, 255)"
     assert page.locator("section:visible").count() == 7
+
+
+def test_folded_bounds_unfold_by_keyboard_and_on_paper(visit):
+    page = visit("bounds")
+    listed = page.get_by_text("column 39", exact=True).last
+    assert not listed.is_visible()
+    page.locator("summary").focus()
+    page.keyboard.press("Enter")
+    assert listed.is_visible()
+    page.keyboard.press("Enter")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert listed.is_visible()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert not listed.is_visible()
+
+
+@pytest.mark.parametrize("name", ["three", "bounds"])
+@pytest.mark.parametrize("width", [360, 1100])
+def test_no_words_of_a_chart_overlap(visit, name, width):
+    page = visit(name, viewport={"width": width, "height": 740})
+    overlapping = page.evaluate(
+        """() => Array.from(document.querySelectorAll(".chart svg, .ends")).flatMap((drawing) => {
+          const words = Array.from(drawing.querySelectorAll("text, span"));
+          const boxes = words.map((word) => word.getBoundingClientRect());
+          return boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) =>
+            a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom
+          ).map(() => words[i].textContent));
+        })"""
+    )
+    assert overlapping == []
+
+
+@pytest.mark.parametrize("width", [360, 1100])
+@pytest.mark.parametrize("name", ["three", "bounds"])
+def test_numbers_in_tables_are_not_broken(visit, name, width):
+    page = visit(name, viewport={"width": width, "height": 740})
+    heights = page.locator(".charts td, #bars td.amount").evaluate_all(
+        "all => all.filter(e => e.getClientRects().length).map((e) => {"
+        " const range = document.createRange(); range.selectNodeContents(e.firstChild);"
+        " return range.getClientRects().length; })"
+    )
+    assert len(heights) > 10 and set(heights) == {1}
 
 
 def test_without_scripts_everything_is_there(visit):
@@ -282,7 +330,7 @@ def test_charts_and_tables_have_names_in_the_accessibility_tree(visit):
     assert all(named("region"))
 
 
-@pytest.mark.parametrize("name", ["three", "plain"])
+@pytest.mark.parametrize("name", ["three", "plain", "bounds"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out(visit, name, scheme):
     found = visit(name, color_scheme=scheme).evaluate(CONTRASTS)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor
-from dplasso.report import accuracy_curve
+from dplasso.report import Curve, accuracy_curve, curve
 
 
 def data(rows=900):
@@ -26,7 +26,10 @@ def test_more_privacy_is_less_accuracy_and_costs_nothing():
     model = PrivateLassoClassifier(5.0, classes=[0, 1], n_rows=900).fit(X, y)
     model.accountant = Refuses()
     before = model.vertices_.copy()
-    curve = accuracy_curve(model, X, y, epsilons=(0.01, 10.0, math.inf))
+    found = accuracy_curve(model, X, y, epsilons=(0.01, 10.0, math.inf))
+    curve = found.points
+    assert (found.fitted_rows, found.scored_rows, found.repeats) == (600, 300, 5)
+    assert not found.left_out
     assert [point[0] for point in curve] == [0.01, 10.0, math.inf]
     assert curve[0][1] < curve[1][1] and curve[2][1] > 0.95
     for _, mean, least, most in curve:
@@ -38,11 +41,53 @@ def test_bounds_by_name_and_numbers_to_predict():
     X, y = data()
     frame = pd.DataFrame(X, columns=list("abcdef"))
     model = PrivateLassoRegressor(5.0, x_bound=dict.fromkeys("abcdef", 1.0), n_rows=900)
-    ((_, mean, _, _),) = accuracy_curve(model.fit(frame, y), X, y, epsilons=(math.inf,))
+    ((_, mean, _, _),) = accuracy_curve(model.fit(frame, y), X, y, epsilons=(math.inf,)).points
     assert mean == pytest.approx(0.6, abs=0.2)
 
 
-def test_too_few_rows_give_no_curve():
+def test_the_models_own_epsilon_is_among_the_others():
+    X, y = data()
+    model = PrivateLassoClassifier(7.0, classes=[0, 1], n_rows=900).fit(X, y)
+    found = accuracy_curve(model, X, y, fits=1)
+    assert [point[0] for point in found.points] == [0.1, 0.3, 1.0, 3.0, 7.0, 10.0, math.inf]
+    assert found.repeats == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "declared", "why"),
+    [
+        (297, 297, "fewer than 100"),
+        (300, 2001, "fewer than a tenth of the 2,001"),
+        (300, 2000, ""),
+        (300, None, ""),
+    ],
+)
+def test_too_few_rows_give_a_reason_and_no_fit(rows, declared, why, monkeypatch):
+    X, y = data()
+    given = {"radius": 5.0, "max_iter": 20, "n_rows": declared}
+    model = PrivateLassoClassifier(5.0, classes=[0, 1], **given).fit(X, y)
+    fits = []
+    monkeypatch.setattr(curve, "_score", lambda *_: fits.append(1) or float(len(fits)))
+    found = accuracy_curve(model, X[:rows], y[:rows])
+    assert why in found.left_out and bool(found.left_out) == bool(why)
+    assert bool(found.points) == bool(fits) == (not why)
+
+
+@pytest.mark.parametrize(("by_split", "by_epsilon"), [(0.1, 0.001), (0.001, 0.1)])
+def test_where_chance_does_more_than_epsilon_there_is_no_curve(by_split, by_epsilon, monkeypatch):
+    def score(fresh, X, labels, cut, split):
+        return 0.5 + by_split * split + by_epsilon * math.log10(fresh.epsilon)
+
     X, y = data()
     model = PrivateLassoClassifier(5.0, classes=[0, 1], n_rows=900).fit(X, y)
-    assert accuracy_curve(model, X[:20], y[:20]) == []
+    monkeypatch.setattr(curve, "_score", score)
+    found = accuracy_curve(model, X, y, epsilons=(1.0, 3.0, 10.0))
+    chance = by_split > by_epsilon
+    assert (found.points == ()) == chance == ("cannot tell epsilons apart" in found.left_out)
+
+
+def test_points_are_checked():
+    with pytest.raises(ValueError, match="low <= mean <= high"):
+        Curve(((1.0, 0.5, 0.6, 0.7),), 100, 100, 1)
+    with pytest.raises(ValueError, match="epsilon above 0"):
+        Curve(((0.0, 0.5, 0.5, 0.5),), 100, 100, 1)

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 
 import dplasso
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor
-from dplasso.report import Evaluation, evaluate, render, write_report
+from dplasso.report import Curve, evaluate, render, write_report
 from dplasso.report.charts import rounded_out, thinned, ticks, whole_ticks
 from dplasso.report.coefficients import FIRST, MOST, largest
 from dplasso.report.growth import path, replay
@@ -101,6 +101,11 @@ def model(request):
     return MODELS[request.param]()
 
 
+def reach_per_unit(model):
+    """What a coefficient of 1 is drawn as: its column's bound, where bounds differ."""
+    return np.ones(40) if np.ndim(model.x_bound) == 0 else np.asarray(model.x_bound)
+
+
 def shown(value):
     return f"{value:#.4g}".replace("-", "−")
 
@@ -123,19 +128,22 @@ def test_every_coefficient_is_in_the_table_with_its_value(model):
     for output, column in zip(*np.nonzero(dense), strict=True):
         assert shown(dense[output, column]) in body
         assert f"column {column}" in body
+        assert shown(dense[output, column] * reach_per_unit(model)[column]) in body
     listed = [row for row in page.all("tr") if "data-class" in row]
     assert len(listed) == np.count_nonzero(dense)
-    assert largest(model, 1)[0].value in (dense.max(), dense.min())
+    reach = dense * reach_per_unit(model)
+    assert largest(model, 1)[0].reach in (reach.max(), reach.min())
 
 
-def test_bars_are_as_long_as_the_coefficients():
-    model = classifier()
+@pytest.mark.parametrize("name", ["two classes", "bounds by column"])
+def test_bars_are_as_long_as_the_coefficients_reach(name):
+    model = MODELS[name]()
     found = largest(model)
-    edge = rounded_out(0.0, abs(found[0].value))[1]
+    edge = rounded_out(0.0, abs(found[0].reach))[1]
     bars = Page(render(model)).all("rect")
     for drawn, coefficient in zip(bars, found, strict=True):
         start, length = float(drawn["x"]), float(drawn["width"])
-        reach = 100 * coefficient.value / edge
+        reach = 100 * coefficient.value * reach_per_unit(model)[coefficient.column] / edge
         assert (start, start + length) == pytest.approx(sorted((0.0, reach)), abs=0.02)
         assert drawn["class"] == ("down" if reach < 0 else "up")
 
@@ -146,7 +154,8 @@ def test_replayed_rounds_end_where_the_model_is():
         dense = np.atleast_2d(model.coef_)
         for output, column in zip(*np.nonzero(dense), strict=True):
             end = path(model, column, output)[-1]
-            assert end == pytest.approx(dense[output, column], rel=1e-9, abs=1e-12)
+            expected = dense[output, column] * reach_per_unit(model)[column]
+            assert end == pytest.approx(expected, rel=1e-9, abs=1e-12)
         assert replay(model).nonzeros[-1] == np.count_nonzero(np.abs(dense) > 1e-12)
 
 
@@ -376,12 +385,12 @@ def test_calibration_counts_every_row():
 
 def test_a_regressor_has_its_r2_and_a_curve():
     model = regressor()
-    curve = [(1.0, 0.5, 0.4, 0.6), (0.1, 0.25, 0.1, 0.3), (math.inf, 0.9, 0.9, 0.9)]
-    found = evaluate(model, X, X[:, 0], curve=curve)
+    points = ((1.0, 0.5, 0.4, 0.6), (0.1, 0.25, 0.1, 0.3), (math.inf, 0.9, 0.9, 0.9))
+    found = evaluate(model, X, X[:, 0], curve=Curve(points, 200, 100, 5))
     assert found.score == pytest.approx(model.score(X, X[:, 0]))
     page = Page(render(model, evaluation=found))
     text = page.text_of("quality")
-    assert "R²" in text and "0.25" in text and "not private" in text
+    assert "R²" in text and "0.250" in text and "not private" in text
     assert page.all("figure", id="curve") and not page.all("figure", id="roc")
 
 
@@ -400,8 +409,16 @@ def test_what_cannot_be_shown_is_refused():
         evaluate(classifier(), X, np.full(300, 7))
     with pytest.raises(ValueError, match="fewer than two"):
         evaluate(classifier(), X[:1], [1])
-    with pytest.raises(ValueError, match="low <= mean <= high"):
-        Evaluation(10, "Accuracy", 0.5, curve=((1.0, 0.5, 0.6, 0.7),))
+    with pytest.raises(ValueError, match="curve must be what accuracy_curve gives, got list"):
+        evaluate(classifier(), X, THREE % 2, curve=[(1.0, 0.5, 0.5, 0.5)])
+    with pytest.raises(ValueError, match="labels that are text, the model's classes are numbers"):
+        evaluate(classifier(), X, np.full(300, "yes"))
+    with pytest.raises(ValueError, match=r"classes \(0, 1\)"):
+        evaluate(classifier(), X, np.full(300, 7))
+    for labels in (np.full(300, "61.8x"), np.full(300, np.nan), np.full(300, None)):
+        with pytest.raises(ValueError, match="y must be finite numbers") as told:
+            evaluate(regressor(), X, labels)
+        assert "61.8" not in str(told.value)
 
 
 @pytest.mark.parametrize(

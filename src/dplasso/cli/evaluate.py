@@ -1,5 +1,6 @@
 """``dplasso evaluate``: how good a model is on rows with labels."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,17 +19,32 @@ NOT_COVERED = (
 )
 
 
+Rows = Annotated[
+    Path,
+    typer.Argument(
+        help="Rows with labels, in the form of the training data: a table has the same columns, "
+        "svmlight the same indices, an .npz its --labels.",
+        show_default=False,
+    ),
+]
+
+
 def evaluate(
     model: o.Model,
-    data: o.Data,
-    public: Annotated[bool, typer.Option("--public", help="These rows are public.")] = False,
+    data: Rows,
+    public: Annotated[
+        bool, typer.Option("--public", help="Declare these rows public: figures may be published.")
+    ] = False,
     zero_based: o.ZeroBased = None,
     labels: o.Labels = None,
     strict: o.Strict = False,
     json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Score a model. The figures are not private; see the warning."""
+    """Score a model on rows with labels, beside what the commonest class would score.
+
+    The figures are not private; see the warning.
+    """
     if strict:
         leaks.set_strict(True)
     fitted = nameless(load(model))
@@ -45,8 +61,11 @@ def evaluate(
 
 
 def figures(model: Any, X: Any, y: Any) -> dict[str, Any]:
-    """Rows, and accuracy or r2, and auc where there is one."""
+    """Rows, r2 or accuracy and what the commonest class has, auc where there is one; in words."""
     found = score(model, X, y)
-    name = "accuracy" if hasattr(model, "classes_") else "r2"
     area = {} if found.auc is None else {"auc": found.auc}
-    return {"rows": found.rows, name: found.score, **area}
+    if hasattr(model, "classes_"):
+        scores = {"accuracy": found.score, "majority_accuracy": found.trivial, **area}
+    else:
+        scores = {"r2": found.score}
+    return {"rows": found.rows, **scores, "verdict": found.verdict}

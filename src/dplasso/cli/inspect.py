@@ -9,6 +9,7 @@ import typer
 from dplasso.cli import options as o
 from dplasso.cli.output import emit, say, show, show_rows
 from dplasso.estimators import load
+from dplasso.report.scale import bounds_of
 from dplasso.storage import open_store
 
 File = Annotated[Path, typer.Argument(help="A model file or a column store.", show_default=False)]
@@ -59,14 +60,17 @@ def _model(file: Path, top: int, json: bool) -> None:
     say()
     named = "feature" if hasattr(model, "feature_names_in_") else "column, from 0"
     classes = ["class"] if len(model.intercept_) > 1 else []
-    show_rows("Largest coefficients", [named, *classes, "coefficient"], rows)
+    at_bound = ["times its bound"] if bounds_of(model) is not None else []
+    show_rows("Largest coefficients", [named, *classes, "coefficient", *at_bound], rows)
     say()
     say(str(model.privacy_))
 
 
 def _largest(model: Any, top: int) -> list[list[Any]]:
-    weights = model._weights.tocoo()
-    order = np.argsort(-np.abs(weights.data), kind="stable")[:top]
+    """By what they can add to a margin: the coefficient, times the bound where columns differ."""
+    weights, bounds = model._weights.tocoo(), bounds_of(model)
+    reach = weights.data if bounds is None else weights.data * bounds[weights.col]
+    order = np.argsort(-np.abs(reach), kind="stable")[:top]
     names = getattr(model, "feature_names_in_", None)
     rows = []
     for k in order:
@@ -74,5 +78,6 @@ def _largest(model: Any, top: int) -> list[list[Any]]:
         row: list[Any] = [str(column) if names is None else str(names[column])]
         if len(model.intercept_) > 1:
             row.append(str(model.classes_[weights.row[k]]))
-        rows.append([*row, float(weights.data[k])])
+        at_bound = [] if bounds is None else [float(reach[k])]
+        rows.append([*row, float(weights.data[k]), *at_bound])
     return rows

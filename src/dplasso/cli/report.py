@@ -16,7 +16,11 @@ def report(
     model: o.Model,
     output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("report.html"),
     public_data: Annotated[
-        Path | None, typer.Option(help="Public rows: adds accuracy, ROC and a curve over epsilon.")
+        Path | None,
+        typer.Option(
+            help="Public rows with labels, in the form of the training data: adds accuracy beside "
+            "the commonest class, the ROC, and fits of the same settings at other epsilons."
+        ),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
     zero_based: o.ZeroBased = None,
@@ -25,6 +29,8 @@ def report(
 ) -> None:
     """Write a self-contained HTML page: the guarantee, the coefficients, how the model grew."""
     o.check_output(output)
+    if public_data is None and (labels is not None or zero_based is not None):
+        raise ValueError("--labels and index options are of --public-data; give that too")
     fitted = load(model)
     evaluation = None
     if public_data is not None:

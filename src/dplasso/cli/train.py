@@ -32,7 +32,12 @@ def train(
     rows: o.RowCount = None,
     features: o.Features = None,
     x_bound: Annotated[float, typer.Option(help="Public bound; entries are clipped to it.")] = 1.0,
-    radius: Annotated[str, typer.Option(help="Bound on the 1-norm, or auto.")] = "auto",
+    radius: Annotated[
+        str,
+        typer.Option(
+            help="Bound on the 1-norm (of coefficients times bounds, over the largest), or auto."
+        ),
+    ] = "auto",
     rounds: Annotated[
         str, typer.Option("--rounds", "--max-iter", "-T", help="Rounds, or auto.")
     ] = "auto",

@@ -25,7 +25,7 @@ from dplasso.privacy import checks, leaks
 from dplasso.privacy.accountant import Accountant
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.plan import Plan, make_plan
-from dplasso.privacy.statement import READ, PrivacyStatement, fact, jsonable
+from dplasso.privacy.statement import BY_BOUNDS, READ, PrivacyStatement, fact, jsonable
 from dplasso.progress import rounds_bar
 from dplasso.solvers import frank_wolfe, rule_for
 from dplasso.solvers.lasso import lasso
@@ -288,8 +288,9 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
 
         plan, settings, bounds = task.plan, task.settings, task.bounds
         x_bound: Any = bounds.largest
+        radius_of = ""
         if bounds.stretch is not None:
-            x_bound = f"one per column, at most {bounds.largest:g}"
+            x_bound, radius_of = f"one per column, at most {bounds.largest:g}", BY_BOUNDS
         names = {}
         if "feature_names_in_" in vars(self):
             source = (
@@ -307,7 +308,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
             releases=self._releases(plan),
             bounds={
                 "x_bound": fact(x_bound, "declared"),
-                "radius": fact(settings.radius, settings.radius_source),
+                "radius": fact(settings.radius, settings.radius_source, radius_of),
                 **self._more_bounds(),
             },
             public={

@@ -31,7 +31,8 @@ class PrivateLassoClassifier(ClassifierMixin, PrivateLasso):  # type: ignore[mis
     ----------
     epsilon, delta : the budget of one fit. ``epsilon=math.inf`` is the same solver without privacy.
     radius : bound on the 1-norm of the coefficients (intercept included, in units of ``x_bound``),
-        or "auto": a rule that uses ``epsilon``, ``delta`` and the number of rows only.
+        or "auto": a rule that uses ``epsilon``, ``delta`` and the number of rows only. Where
+        columns have bounds of their own, a coefficient counts times its bound over the largest.
     max_iter : number of rounds, or "auto": a rule of the same kind.
     x_bound : public bound on the size of entries: one number, one per column, or a mapping from
         feature names. Larger entries are clipped; what is never that large wastes budget.

@@ -7,6 +7,10 @@ _RELATIONS = {
     "add_remove": "adding or removing one row",
     "replace_one": "replacing one row, the number of rows being public",
 }
+# Where every column has a bound of its own, the ball that holds the coefficients is not round.
+BY_BOUNDS = (
+    "of coefficients times their column's bound over the largest bound, the intercept's being 1"
+)
 
 
 class PrivacyStatement(dict[str, Any]):
@@ -30,6 +34,13 @@ class PrivacyStatement(dict[str, Any]):
         sentences = (self._promise(), self._releases(), self._bounds(), self._public())
         return " ".join((*sentences, self._randomness()))
 
+    def unit_of(self, bound: str) -> str:
+        """What a bound is of, where its name does not tell; else nothing."""
+        bounds = self["bounds"]
+        # Statements of earlier code do not say it of the radius, but have such bounds in words.
+        by_bounds = bound == "radius" and isinstance(bounds["x_bound"]["value"], str)
+        return str(bounds[bound].get("of", BY_BOUNDS if by_bounds else ""))
+
     def _promise(self) -> str:
         return (
             f"This {self['model']} is ({self['epsilon']:g}, {self['delta']:g})-differentially "
@@ -45,11 +56,11 @@ class PrivacyStatement(dict[str, Any]):
         )
 
     def _bounds(self) -> str:
-        bounds = [f"{name} = {_told(bound)}" for name, bound in self["bounds"].items()]
+        bounds = [_told(name, bound, self.unit_of(name)) for name, bound in self["bounds"].items()]
         return f"Bounds: {', '.join(bounds)}; entries and labels beyond theirs were clipped."
 
     def _public(self) -> str:
-        facts = [f"{name} = {_told(known)}" for name, known in self["public"].items()]
+        facts = [_told(name, known) for name, known in self["public"].items()]
         return f"Taken as public, and not protected: {', '.join(facts)}."
 
     def _randomness(self) -> str:
@@ -61,9 +72,13 @@ class PrivacyStatement(dict[str, Any]):
         )
 
 
-def fact(value: Any, source: str) -> dict[str, Any]:
-    """Something a guarantee rests on, and where it came from."""
-    return {"value": value, "source": source}
+def fact(value: Any, source: str, of: str = "") -> dict[str, Any]:
+    """Something a guarantee rests on, where it came from, and what it is of if that is not plain.
+
+    >>> fact(3.0, "given")
+    {'value': 3.0, 'source': 'given'}
+    """
+    return {"value": value, "source": source} | ({"of": of} if of else {})
 
 
 def jsonable(value: float) -> float | str:
@@ -71,10 +86,10 @@ def jsonable(value: float) -> float | str:
     return "inf" if value == float("inf") else float(value)
 
 
-def _told(known: dict[str, Any]) -> str:
+def _told(name: str, known: dict[str, Any], of: str = "") -> str:
     value = known["value"]
     shown = f"{value:g}" if isinstance(value, float) else str(value)
-    return f"{shown} ({known['source']})"
+    return f"{name} = {shown} ({known['source']}{f'; {of}' if of else ''})"
 
 
 def _release(part: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """One self-contained page about a fitted model, for people who have to trust it."""
 
-from dplasso.report.curve import accuracy_curve
+from dplasso.report.curve import Curve, accuracy_curve
 from dplasso.report.evaluation import Evaluation, evaluate
 from dplasso.report.page import render, write_report
 
-__all__ = ["Evaluation", "accuracy_curve", "evaluate", "render", "write_report"]
+__all__ = ["Curve", "Evaluation", "accuracy_curve", "evaluate", "render", "write_report"]

@@ -23,6 +23,16 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Whisker:
+    """A point that was measured several times, and the range of what was found."""
+
+    x: float
+    y: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Plot:
     """Lines over two axes, and what they show in words."""
 
@@ -34,7 +44,8 @@ class Plot:
     x: Range
     y: Range
     lines: Sequence[Line]
-    band: Sequence[tuple[float, float, float]] = ()  # x, low, high
+    whiskers: Sequence[Whisker] = ()
+    diamonds: Sequence[tuple[float, float]] = ()
     log_x: bool = False
     cursor: bool = False  # a line that the page moves
 
@@ -55,8 +66,9 @@ def draw(plot: Plot) -> Markup:
         title,
         description,
         _axes(plot),
-        _band(plot),
         *(_path(plot, line) for line in plot.lines),
+        *(_whisker(plot, found) for found in plot.whiskers),
+        *(_diamond(plot.place(x, y)) for x, y in plot.diamonds),
         _cursor(plot),
         viewBox=f"0 0 {WIDTH} {HEIGHT}",
         role="img",
@@ -91,6 +103,17 @@ def bar(value: float, largest: float) -> Markup:
     )
 
 
+def legend(items: Sequence[tuple[str, Markup | str]], labelled_by: str) -> Markup:
+    """What the lines of charts are, by their style, or a "diamond": samples with words beside."""
+    rows = []
+    for style, words in items:
+        line = tag("path", d="M0,6H28", class_=f"line line-{style}")
+        drawn = _diamond("14,6") if style == "diamond" else line
+        sample = tag("svg", drawn, viewBox="0 0 28 12", aria_hidden="true")
+        rows.append(tag("li", sample, " ", words))
+    return tag("ul", *rows, class_="legend", aria_labelledby=labelled_by)
+
+
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
     """Round numbers from low to high, 1, 2 or 5 times a power of ten apart.
 
@@ -104,16 +127,16 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
 
 
-def whole_ticks(low: float, high: float) -> list[float]:
-    """The same for a logarithmic axis: 1, 2 and 5 times powers of ten.
+def whole_ticks(low: float, high: float, most: int = 8) -> list[float]:
+    """The same for a logarithmic axis: 1, 2 and 5 times powers of ten, or those alone.
 
     >>> whole_ticks(0.1, 2.0)
     [0.1, 0.2, 0.5, 1.0, 2.0]
     """
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    factors = (1, 2, 5) if len(powers) <= 3 else (1,)
-    found = [float(f"{factor}e{power}") for power in powers for factor in factors]
-    return [tick for tick in found if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)]
+    every = (float(f"{factor}e{power}") for power in powers for factor in (1, 2, 5))
+    inside = [tick for tick in every if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)]
+    return inside if len(inside) <= most else [tick for tick in inside if f"{tick:e}"[0] == "1"]
 
 
 def rounded_out(low: float, high: float) -> Range:
@@ -164,12 +187,16 @@ def _path(plot: Plot, line: Line) -> Markup:
     return tag("path", d=f"M{places[0]}{''.join(moves)}", class_=f"line line-{line.style}")
 
 
-def _band(plot: Plot) -> Markup:
-    if not plot.band:
-        return Markup()
-    there = [plot.place(x, high) for x, _, high in plot.band]
-    back = [plot.place(x, low) for x, low, _ in reversed(plot.band)]
-    return tag("path", d="M" + "L".join(there + back) + "Z", class_="band")
+def _whisker(plot: Plot, found: Whisker) -> Markup:
+    x, y = plot.place(found.x, found.y).split(",")
+    low, high = (plot.place(found.x, end).split(",")[1] for end in (found.low, found.high))
+    ends = f"M{x},{low}V{high}m-4,0h8M{x},{low}m-4,0h8"
+    span = tag("path", d=ends, class_="whisker") if found.low < found.high else Markup()
+    return join(span, tag("circle", cx=x, cy=y, r=3, class_="dot"))
+
+
+def _diamond(place: str) -> Markup:
+    return tag("path", d=f"M{place}m0,-6l6,6l-6,6l-6,-6z", class_="diamond")
 
 
 def _cursor(plot: Plot) -> Markup:

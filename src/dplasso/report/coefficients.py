@@ -1,13 +1,20 @@
-"""The largest coefficients: a table whose middle column is a bar chart."""
+"""The largest coefficients: a table with a column that is a bar chart.
+
+Where columns have different bounds, a coefficient per unit says little: one year of age moves the
+margin less than a word does, a hundred years more. There, coefficients go by the most that they can
+move the margin, the coefficient times the bound of its column.
+"""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dplasso.report.charts import bar, rounded_out
+from dplasso.report.features import explained
 from dplasso.report.headline import nonzeros
 from dplasso.report.markup import Markup, join, section, tag
 from dplasso.report.names import column_name, number, output_name, quoted
+from dplasso.report.scale import bounds_of, largest_bound, norm_of, radius_of
 
 MOST = 500  # coefficients on the page
 FIRST = 30  # of them shown before someone asks for all
@@ -18,6 +25,7 @@ class Coefficient(NamedTuple):
     column: int
     output: int
     value: float
+    reach: float  # the value, times its column's bound where bounds differ
 
 
 def coefficients(model: Any) -> Markup:
@@ -25,26 +33,30 @@ def coefficients(model: Any) -> Markup:
     listed, count = largest(model), nonzeros(model)
     if not listed:
         none = tag("p", "All coefficients are zero.")
-        return section("coefficients", "Coefficients", none, _intercepts(model))
+        return section("coefficients", "Coefficients", none, _intercepts(model), _norm(model))
     note = f"The model has {count:,} nonzero coefficients"
     note += f"; the {MOST} largest are listed." if count > MOST else ", all listed."
     return section(
         "coefficients",
         "Coefficients",
         tag("p", note, " ", *_meaning(model)),
+        explained(model),
         _controls(model, listed),
         _chart(model, listed),
         _intercepts(model),
+        _norm(model),
     )
 
 
 def largest(model: Any, most: int = MOST) -> list[Coefficient]:
-    """Nonzero coefficients by falling size. Columns without one cost nothing."""
-    weights = model._weights
+    """Nonzero coefficients by falling reach. Columns without one cost nothing."""
+    weights, bounds = model._weights, bounds_of(model)
+    reach = weights.data if bounds is None else weights.data * bounds[weights.indices]
     outputs = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
-    falling = np.argsort(-np.abs(weights.data), kind="stable")[:most]
-    found = zip(weights.indices[falling], outputs[falling], weights.data[falling], strict=True)
-    return [Coefficient(int(j), int(k), float(value)) for j, k, value in found if value != 0.0]
+    falling = np.argsort(-np.abs(reach), kind="stable")[:most]
+    fields = (weights.indices, outputs, weights.data, reach)
+    found = zip(*(part[falling].tolist() for part in fields), strict=True)
+    return [Coefficient(*parts) for parts in found if parts[2] != 0.0]
 
 
 def _meaning(model: Any) -> list[Any]:
@@ -86,24 +98,31 @@ def _controls(model: Any, listed: list[Coefficient]) -> Markup:
 
 
 def _chart(model: Any, listed: list[Coefficient]) -> Markup:
-    edge = rounded_out(0.0, abs(listed[0].value))[1]
+    edge = rounded_out(0.0, abs(listed[0].reach))[1]
     ends = [tag("span", number(end)) for end in (-edge, 0.0, edge)]
+    caption, amount = "Coefficients by falling size, per unit of the feature", "Value"
+    scaled = bounds_of(model) is not None
+    if scaled:
+        caption = (
+            "Coefficients by their largest contribution to the margin: times their column's bound"
+        )
+        amount = "Times bound"
     heads = (
         tag("th", "Feature", scope="col"),
         tag("td", tag("div", *ends, class_="ends", aria_hidden="true")),
-        tag("th", "Value", scope="col"),
+        tag("th", amount, scope="col", class_="amount"),
     )
     return tag(
         "table",
-        tag("caption", "Coefficients by falling size, per unit of the feature"),
+        tag("caption", caption),
         tag("thead", tag("tr", *heads)),
-        tag("tbody", *(_row(model, found, edge) for found in listed)),
+        tag("tbody", *(_row(model, found, edge, scaled) for found in listed)),
         id="bars",
         class_="bars",
     )
 
 
-def _row(model: Any, found: Coefficient, edge: float) -> Markup:
+def _row(model: Any, found: Coefficient, edge: float, scaled: bool) -> Markup:
     details = []
     if hasattr(model, "feature_names_in_"):
         details.append(join(f"column {found.column}"))
@@ -111,11 +130,12 @@ def _row(model: Any, found: Coefficient, edge: float) -> Markup:
     if label is not None:
         details.append(join("class ", quoted(label)))
     small = tag("small", Markup(" · ".join(details))) if details else Markup()
+    unit = tag("small", " ", number(found.value, "#.4g"), " per unit") if scaled else Markup()
     return tag(
         "tr",
         tag("th", quoted(column_name(model, found.column)), small, scope="row"),
-        tag("td", bar(found.value, edge)),
-        tag("td", number(found.value, "#.4g")),
+        tag("td", bar(found.reach, edge)),
+        tag("td", number(found.reach, "#.4g"), unit, class_="amount"),
         data_class=found.output,
     )
 
@@ -130,3 +150,14 @@ def _intercepts(model: Any) -> Markup:
     more = len(model.intercept_) - len(values)
     rest = f" and {more} more." if more else "."
     return tag("p", "Intercepts: ", Markup(", ".join(parts)), rest)
+
+
+def _norm(model: Any) -> Markup:
+    """How much of the ball is used, counted as the radius counts."""
+    bound, unit = largest_bound(model), "of coefficients and intercept"
+    if model.privacy_.unit_of("radius"):
+        unit = f"{model.privacy_.unit_of('radius')},"
+    elif bound != 1.0:
+        unit = f"of the coefficients, and of the intercept over the bound {number(bound)},"
+    used, radius = number(norm_of(model)), number(radius_of(model))
+    return tag("p", f"The 1-norm {unit} is {used}; the radius allows {radius}.")

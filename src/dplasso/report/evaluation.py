@@ -1,7 +1,6 @@
 """How well a model does on data that its user declares public."""
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +9,12 @@ from numpy.typing import NDArray
 from sklearn.metrics import auc, roc_curve
 
 from dplasso.estimators import PrivateLassoClassifier
+from dplasso.report.curve import Curve
 
 Floats = NDArray[np.float64]
 Points = tuple[tuple[float, float], ...]
 
+_MOST_NAMED = 10  # classes in an error
 _GRID = np.linspace(0.0, 1.0, 201)  # false positive rates at which curves are averaged and drawn
 
 
@@ -24,7 +25,7 @@ class Evaluation:
     ``roc`` has points (false positive rate, true positive rate): of the second of two classes, or
     the mean over more classes, each against the rest. ``confusion[i][j]`` counts rows of class i
     that were taken for class j. ``calibration`` has (mean predicted probability, share that was of
-    the second class, rows). ``curve`` has (epsilon, mean, low, high) of the score, of other fits.
+    the second class, rows). ``curve`` is of other fits, see `accuracy_curve`.
     """
 
     rows: int
@@ -35,29 +36,60 @@ class Evaluation:
     classes: tuple[str, ...] = ()
     confusion: tuple[tuple[int, ...], ...] = ()
     calibration: tuple[tuple[float, float, int], ...] = ()
-    curve: tuple[tuple[float, float, float, float], ...] = ()
+    curve: Curve | None = None
 
-    def __post_init__(self) -> None:
-        for epsilon, mean, low, high in self.curve:
-            if not (epsilon > 0.0 and -math.inf < low <= mean <= high < math.inf):
-                raise ValueError(
-                    "curve must have an epsilon above 0 and low <= mean <= high, "
-                    f"got {(epsilon, mean, low, high)}"
-                )
+    @property
+    def trivial(self) -> float | None:
+        """What the best answer that looks at no feature scores: the commonest class, or the mean.
+
+        None for a classifier whose confusion is not known.
+        """
+        if self.score_name == "R²":
+            return 0.0
+        return max(map(sum, self.confusion)) / self.rows if self.confusion else None
+
+    @property
+    def trivial_answer(self) -> str:
+        what = "mean of these labels" if self.score_name == "R²" else "commonest class"
+        return f"always answering the {what}"
+
+    @property
+    def verdict(self) -> str:
+        """Whether the model beats the trivial answer on these rows; accuracy by two errors."""
+        if self.trivial is None:
+            return ""
+        if self.score <= self.trivial:
+            return f"no better than {self.trivial_answer}"
+        if self.confusion and not self._clear():
+            return f"not clearly better than {self.trivial_answer}; these rows are too few to tell"
+        return f"better than {self.trivial_answer}"
+
+    def _clear(self) -> bool:
+        """Whether rows won from the trivial answer outnumber those lost by more than chance."""
+        totals = [sum(row) for row in self.confusion]
+        commonest = totals.index(max(totals))
+        kept = self.confusion[commonest][commonest]
+        won = sum(row[k] for k, row in enumerate(self.confusion)) - kept
+        lost = totals[commonest] - kept
+        return won - lost >= 2.0 * math.sqrt(won + lost)
 
 
-def evaluate(
-    model: Any, X: Any, y: Any, *, curve: Iterable[tuple[float, float, float, float]] = ()
-) -> Evaluation:
+def evaluate(model: Any, X: Any, y: Any, *, curve: Curve | None = None) -> Evaluation:
     """Score a fitted model on rows and labels that are public. NOT private.
 
-    ``curve`` is passed on; it takes fits at other epsilons, each of which costs its own budget.
+    ``curve``, of `accuracy_curve`, is passed on.
     """
-    truth, points = np.asarray(y), tuple(curve)
+    truth = np.asarray(y)
+    if not isinstance(curve, Curve | None):
+        raise ValueError(
+            f"curve must be what accuracy_curve gives, got {type(curve).__name__}; leave it out, "
+            "or make a Curve"
+        )
     if len(truth) < 2:
         raise ValueError("y has fewer than two labels; give more rows to score the model on")
     if not isinstance(model, PrivateLassoClassifier):
-        return Evaluation(len(truth), "R²", float(model.score(X, truth)), curve=points)
+        score = float(model.score(X, _numbers(truth)))
+        return Evaluation(len(truth), "R²", score, curve=curve)
     places = _places(truth, model.classes_)
     counts = np.zeros((len(model.classes_),) * 2, np.int64)
     np.add.at(counts, (places, _places(model.predict(X), model.classes_)), 1)
@@ -72,15 +104,44 @@ def evaluate(
         classes=tuple(str(label) for label in model.classes_),
         confusion=tuple(tuple(row) for row in counts.tolist()),
         calibration=_calibration(places, scores[:, 1]) if scores.shape[1] == 2 else (),
-        curve=points,
+        curve=curve,
     )
+
+
+def _numbers(labels: NDArray[Any]) -> Floats:
+    """Labels of a regressor; what they are is not told."""
+    try:
+        numbers = labels.astype(np.float64)
+    except (TypeError, ValueError):
+        numbers = np.array([np.nan])
+    if not np.all(np.isfinite(numbers)):
+        raise ValueError(
+            "y must be finite numbers for a regressor, got text or gaps; give numbers as in "
+            "training, or a classifier"
+        )
+    return numbers
 
 
 def _places(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
     """Positions of labels among the classes, which are in order."""
+    kinds = ["text" if _is_text(found) else "numbers" for found in (labels, classes)]
+    if kinds[0] != kinds[1]:
+        raise ValueError(
+            f"y has labels that are {kinds[0]}, the model's classes are {kinds[1]}; write labels "
+            "as in training"
+        )
     if not np.all(np.isin(labels, classes)):
-        raise ValueError("y has labels that are not among the model's classes; leave them out")
+        known = ", ".join(str(label) for label in classes[:_MOST_NAMED])
+        more = ", ..." if len(classes) > _MOST_NAMED else ""
+        raise ValueError(
+            f"y has labels that are not among the model's classes ({known}{more}); write labels as "
+            "in training, or leave those rows out"
+        )
     return np.searchsorted(classes, labels)
+
+
+def _is_text(labels: NDArray[Any]) -> bool:
+    return labels.dtype.kind in "US" or any(isinstance(label, str) for label in labels[:1])
 
 
 def _roc(places: NDArray[np.intp], scores: Floats) -> tuple[Points, float | None]:

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dplasso.report.headline import READ, epsilon_of
+from dplasso.privacy.statement import READ
+from dplasso.report.column_bounds import bounds_by_column
+from dplasso.report.headline import epsilon_of
 from dplasso.report.markup import Markup, join, section, table, tag
 from dplasso.report.names import number
 from dplasso.storage import read
@@ -35,7 +37,11 @@ def public_facts(model: Any) -> Markup:
         "public",
         "What was taken as public",
         tag("p", words),
-        _facts("Bounds; entries and labels beyond theirs were clipped", statement["bounds"]),
+        _facts(
+            "Bounds; entries and labels beyond theirs were clipped",
+            {name: {**f, "of": statement.unit_of(name)} for name, f in statement["bounds"].items()},
+        ),
+        bounds_by_column(model),
         _facts("Other public facts", statement["public"]),
     )
 
@@ -71,7 +77,10 @@ def how_to_verify(model: Any, model_file: Path | None) -> Markup:
 
 
 def _facts(caption: str, facts: dict[str, dict[str, Any]]) -> Markup:
-    rows = [(name, _value(f["value"]), _source(f["source"])) for name, f in facts.items()]
+    rows = []
+    for name, known in facts.items():
+        value = join(_value(known["value"]), *(f", {of}" for of in [known.get("of")] if of))
+        rows.append((name, value, _source(known["source"])))
     return table(caption, ("Fact", "Value", "Where it came from"), rows)
 
 
@@ -84,7 +93,7 @@ def _value(value: Any) -> str:
 
 def _source(source: str) -> Markup:
     if READ not in source:
-        return join(source)
+        return tag("span", source, class_="source")
     return tag("strong", f"⚠ {source}", class_="flag")
 
 

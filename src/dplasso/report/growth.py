@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dplasso.data import ColumnBounds
-from dplasso.report.charts import Line, Plot, draw, rounded_out, thinned
+from dplasso.report.charts import Line, Plot, draw, legend, rounded_out, thinned
 from dplasso.report.coefficients import largest
 from dplasso.report.headline import epsilon_of, nonzeros
-from dplasso.report.markup import Markup, section, tag
+from dplasso.report.markup import Markup, join, section, tag
 from dplasso.report.names import column_name, number, output_name, quoted
+from dplasso.report.scale import bounds_of, largest_bound, radius_of
 
 PATHS = 6  # coefficients whose path is drawn; the style sheet has as many colours
 _POINTS = 300  # of a line
@@ -47,9 +47,11 @@ def growth(model: Any) -> Markup:
     dropped = int(history.nonzeros[-1]) - nonzeros(model)
     if dropped > 0:
         text += f" At the end, the {dropped:,} smallest coefficients were dropped."
+    if unit := model.privacy_.unit_of("radius"):
+        text += f" The 1-norm, like the radius, is {unit}."
     plots = (
         _count_plot("Nonzero coefficients", history.nonzeros),
-        _norm_plot(history.norms, _radius(model)),
+        _norm_plot(history.norms, radius_of(model)),
         _path_plot(model),
     )
     return section(
@@ -77,7 +79,7 @@ def replay(model: Any) -> Growth:
     feature = model.vertices_[:, 0] < model.n_features_in_
     changed = feature * ((after != 0).astype(np.int64) - (before != 0))
     norms = np.cumsum(np.abs(after) - np.abs(before)) / _denominators(len(keys))
-    return Growth(np.cumsum(changed), norms * _radius(model))
+    return Growth(np.cumsum(changed), norms * radius_of(model))
 
 
 def _chosen(model: Any) -> NDArray[np.int64]:
@@ -88,17 +90,10 @@ def _chosen(model: Any) -> NDArray[np.int64]:
 
 
 def path(model: Any, column: int, output: int) -> NDArray[np.float64]:
-    """A coefficient after every round, before any were dropped."""
+    """A coefficient after every round, before any were dropped; times its bound if they differ."""
     chosen = _keys(model) == column * len(model.intercept_) + output
-    names = getattr(model, "feature_names_in_", None)
-    stretch = ColumnBounds.of(model.x_bound, model.n_features_in_, names).stretch
-    factor = _radius(model) * (1.0 if stretch is None else float(stretch[column]))
     sums: NDArray[np.float64] = np.cumsum(chosen * _pushes(model)) / _denominators(len(chosen))
-    return factor * sums
-
-
-def _radius(model: Any) -> float:
-    return float(model.privacy_["bounds"]["radius"]["value"])
+    return radius_of(model) * (1.0 if bounds_of(model) is None else largest_bound(model)) * sums
 
 
 def _keys(model: Any) -> NDArray[np.int64]:
@@ -164,13 +159,14 @@ def _path_plot(model: Any) -> Plot:
     rounds = len(model.vertices_)
     first = rounds // 10
     every = np.concatenate([np.zeros(1), *(found[max(0, first - 1) :] for found in paths)])
+    scaled = bounds_of(model) is not None
     return Plot(
         name="paths",
-        title="Paths of the largest coefficients",
+        title=f"Paths of the largest {'contributions' if scaled else 'coefficients'}",
         description=f"A line for each of the {len(paths)} largest coefficients, from round {first} "
         "on; the list below the charts has their names and last values.",
         x_label="round",
-        y_label="coefficient",
+        y_label="coefficient times bound" if scaled else "coefficient",
         x=(float(first), float(rounds)),
         y=rounded_out(float(every.min()), float(every.max())),
         lines=[_line(found, str(style), first) for style, found in enumerate(paths, start=1)],
@@ -179,19 +175,16 @@ def _path_plot(model: Any) -> Plot:
 
 
 def _legend(model: Any) -> Markup:
-    items = []
-    for style, found in enumerate(largest(model, PATHS), start=1):
-        sample = tag("path", d="M0,6H28", class_=f"line line-{style}")
-        drawing = tag("svg", sample, viewBox="0 0 28 12", aria_hidden="true")
-        items.append(tag("li", drawing, " ", *_called(model, found.column, found.output)))
+    named = (_called(model, found.column, found.output) for found in largest(model, PATHS))
+    items = [(str(style), name) for style, name in enumerate(named, start=1)]
     heading = tag("h3", "Paths", id="paths-legend")
-    return tag("div", heading, tag("ul", *items, class_="legend", aria_labelledby="paths-legend"))
+    return tag("div", heading, legend(items, "paths-legend"))
 
 
-def _called(model: Any, column: int, output: int) -> list[Any]:
+def _called(model: Any, column: int, output: int) -> Markup:
     label = output_name(model, output)
     name = quoted(column_name(model, column))
-    return [name] if label is None else [name, " for ", quoted(label)]
+    return name if label is None else join(name, " for ", quoted(label))
 
 
 def _looker(model: Any, counts: NDArray[np.int64], norms: NDArray[np.float64] | None) -> Markup:

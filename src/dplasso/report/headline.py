@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from dplasso.privacy.statement import PrivacyStatement
+from dplasso.privacy.statement import READ, PrivacyStatement
 from dplasso.report.markup import Markup, callout, join, tag
 from dplasso.report.names import number, quoted, shortened
 
-READ = "READ FROM THE DATA"  # how a statement marks the source of a fact it could not protect
 _MOST_CLASSES = 10
 LARGE = 10.0  # beyond this epsilon a promise means little
 

@@ -106,7 +106,21 @@ function lookAtRounds() {
   update();
 }
 
+// Paper cannot be unfolded.
+function unfoldToPrint() {
+  const folded = Array.from(document.querySelectorAll("details"));
+  let before = [];
+  addEventListener("beforeprint", () => {
+    before = folded.map((element) => element.open);
+    for (const element of folded) element.open = true;
+  });
+  addEventListener("afterprint", () => {
+    folded.forEach((element, k) => { element.open = before[k]; });
+  });
+}
+
 document.documentElement.classList.add("js");
 switchTheme();
 searchBars();
 lookAtRounds();
+unfoldToPrint();

@@ -60,7 +60,7 @@ def render(
         how_to_verify(model, path),
     ]
     if evaluation is not None:
-        parts.append(quality(evaluation))
+        parts.append(quality(model, evaluation))
     return _document(heading, tag("main", *parts, id="main", tabindex=-1))
 
 

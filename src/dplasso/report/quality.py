@@ -1,43 +1,63 @@
 """The evaluation on the page: scores, curves and confusion."""
 
 import math
+from typing import Any
 
-from dplasso.report.charts import Line, Plot, draw, rounded_out
+from dplasso.report.charts import Line, Plot, draw
+from dplasso.report.curve_section import curve_section
 from dplasso.report.evaluation import Evaluation
-from dplasso.report.markup import Markup, callout, join, scroller, section, table, tag
+from dplasso.report.markup import Markup, callout, join, scroller, section, tag
 from dplasso.report.names import number, quoted, shortened
 
 _MOST_CLASSES = 20  # of a confusion matrix on the page
 _SHADES = 5  # of its cells, in the style sheet
 
 
-def quality(found: Evaluation) -> Markup:
+def quality(model: Any, found: Evaluation) -> Markup:
     """How well the model does, labelled as what it is."""
     label = callout(
         "note",
         "Computed on data declared public.",
         f"The {found.rows:,} rows of this section are not protected by the guarantee.",
     )
-    plots = [_roc(found), _calibration(found), _curve(found)]
+    plots = [_roc(found), _calibration(found)]
     drawn = [draw(plot) for plot in plots if plot is not None]
     return section(
         "quality",
         "How well it predicts",
         label,
         _scores(found),
+        _verdict(found),
         tag("div", *drawn, class_="charts") if drawn else Markup(),
-        _curve_table(found),
+        curve_section(model, found),
         _confusion(found),
     )
 
 
 def _scores(found: Evaluation) -> Markup:
     shown = {found.score_name: number(found.score)}
+    if found.trivial is not None:
+        shown[found.trivial_answer.capitalize()] = number(found.trivial)
     if found.auc is not None:
         shown["Area under the ROC"] = number(found.auc)
     shown["Public rows"] = f"{found.rows:,}"
     cards = (tag("div", tag("dt", name), tag("dd", value)) for name, value in shown.items())
     return tag("dl", *cards, class_="numbers")
+
+
+def _verdict(found: Evaluation) -> Markup:
+    """Said aloud where a high score is no merit of the model."""
+    if not found.verdict:
+        return Markup()
+    poor = not found.verdict.startswith("better")
+    ranks = []
+    if poor and found.auc is not None:
+        ranks.append(
+            f" How well it ranks rows is another matter: guessing has an area of 0.5 under the "
+            f"ROC, this model {number(found.auc)}."
+        )
+    title = f"{found.score_name}: {found.verdict}."
+    return callout("warning", title, *ranks) if poor else tag("p", title)
 
 
 def _roc(found: Evaluation) -> Plot | None:
@@ -73,41 +93,6 @@ def _calibration(found: Evaluation) -> Plot | None:
         y=(0.0, 1.0),
         lines=[Line([(0.0, 0.0), (1.0, 1.0)], "limit"), Line(points)],
     )
-
-
-def _curve(found: Evaluation) -> Plot | None:
-    finite = sorted(point for point in found.curve if math.isfinite(point[0]))
-    if len(finite) < 2 or finite[0][0] == finite[-1][0]:
-        return None
-    ends = (finite[0][0], finite[-1][0])
-    without = [point[1] for point in found.curve if math.isinf(point[0])]
-    lines = [Line([(ends[0], mean), (ends[1], mean)], "limit") for mean in without]
-    lines.append(Line([(epsilon, mean) for epsilon, mean, _, _ in finite]))
-    every = [*without, *(value for point in finite for value in point[1:])]
-    return Plot(
-        name="curve",
-        title=f"{found.score_name} by epsilon",
-        description="The mean of fits at each epsilon, in a band from low to high. "
-        + ("Dashed, without privacy. " if without else "")
-        + "The table below has the numbers.",
-        x_label="epsilon",
-        y_label=found.score_name.lower() + (" (dashed: not private)" if without else ""),
-        x=ends,
-        y=rounded_out(min(every), max(every)),
-        lines=lines,
-        band=[(epsilon, low, high) for epsilon, _, low, high in finite],
-        log_x=True,
-    )
-
-
-def _curve_table(found: Evaluation) -> Markup:
-    if not found.curve:
-        return Markup()
-    rows = [
-        ("∞ (not private)" if math.isinf(epsilon) else number(epsilon), *map(number, values))
-        for epsilon, *values in sorted(found.curve)
-    ]
-    return table(f"{found.score_name} by epsilon", ("Epsilon", "Mean", "Low", "High"), rows)
 
 
 def _confusion(found: Evaluation) -> Markup:

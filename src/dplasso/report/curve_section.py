@@ -1,0 +1,116 @@
+"""The curve over epsilon on the page: how it was made, the model beside it, and what is trivial."""
+
+import math
+from typing import Any
+
+from dplasso.report.charts import Line, Plot, Whisker, draw, legend, rounded_out
+from dplasso.report.curve import Curve, declared_rows
+from dplasso.report.evaluation import Evaluation
+from dplasso.report.headline import epsilon_of
+from dplasso.report.markup import Markup, join, table, tag
+from dplasso.report.names import number
+
+_MARGIN = 1.2  # left and right of the points
+
+
+def curve_section(model: Any, found: Evaluation) -> Markup:
+    """Words, chart and table; or why there are none."""
+    curve = found.curve
+    if curve is None:
+        return Markup()
+    heading = tag("h3", f"{found.score_name} at other epsilons", id="epsilons")
+    if curve.left_out:
+        return join(heading, tag("p", f"No curve is drawn: {curve.left_out}."))
+    words = tag("p", *_how(curve), *_compared(model, curve))
+    plot = _plot(model, found, curve)
+    drawn = [] if plot is None else [tag("div", draw(plot), _legend(model, found, curve))]
+    return join(heading, words, tag("div", *drawn, _table(model, found, curve), class_="charts"))
+
+
+def _how(curve: Curve) -> list[Any]:
+    times = "once."
+    if curve.repeats > 1:
+        times = (
+            f"{curve.repeats} times, with other rows each time; the bars go from the least score "
+            "to the most."
+        )
+    return [
+        "The curve is ",
+        tag("strong", "not of this model"),
+        " but of others with its settings, each fitted at one epsilon on "
+        f"{curve.fitted_rows:,} public rows and scored on {curve.scored_rows:,} others. At each "
+        f"epsilon that was done {times}",
+    ]
+
+
+def _compared(model: Any, curve: Curve) -> list[str]:
+    rows = declared_rows(model)
+    if rows is None or rows <= curve.fitted_rows:
+        return []
+    times = number(rows / curve.fitted_rows, ".2g")
+    return [
+        f" By its statement, this model had {rows:,} rows, {times} times as many: more rows "
+        "make privacy cheaper, so that it should do better than the curve."
+    ]
+
+
+def _plot(model: Any, found: Evaluation, curve: Curve) -> Plot | None:
+    finite = sorted(point for point in curve.points if math.isfinite(point[0]))
+    own = epsilon_of(model.privacy_)
+    diamonds = [(own, found.score)] if math.isfinite(own) else []
+    reach = [point[0] for point in finite] + [x for x, _ in diamonds]
+    if len(finite) < 2 or finite[0][0] == finite[-1][0]:
+        return None
+    ends = min(reach) / _MARGIN, max(reach) * _MARGIN
+    without = [point[1] for point in curve.points if math.isinf(point[0])]
+    levels = [("limit", mean) for mean in without]
+    if found.trivial is not None:
+        levels.append(("trivial", found.trivial))
+    every = [level for _, level in levels] + [score for _, score in diamonds]
+    every += [value for point in finite for value in point[1:]]
+    return Plot(
+        name="curve",
+        title=f"{found.score_name} by epsilon",
+        description="The mean of fits at each epsilon, with a bar from least to most. The table "
+        "has the numbers.",
+        x_label="epsilon",
+        y_label=found.score_name,
+        x=ends,
+        y=rounded_out(min(every), max(every)),
+        lines=[
+            *(Line([(ends[0], level), (ends[1], level)], style) for style, level in levels),
+            Line([(epsilon, mean) for epsilon, mean, _, _ in finite]),
+        ],
+        whiskers=[Whisker(*point) for point in finite],
+        diamonds=diamonds,
+        log_x=True,
+    )
+
+
+def _legend(model: Any, found: Evaluation, curve: Curve) -> Markup:
+    items = [("1", "other fits" if curve.repeats == 1 else "other fits, mean and range")]
+    if math.isfinite(epsilon_of(model.privacy_)):
+        items.append(("diamond", f"this model, on all {found.rows:,} public rows"))
+    if any(math.isinf(point[0]) for point in curve.points):
+        items.append(("limit", "other fits without privacy, mean"))
+    if found.trivial is not None:
+        items.append(("trivial", found.trivial_answer))
+    return legend(items, "epsilons")
+
+
+def _table(model: Any, found: Evaluation, curve: Curve) -> Markup:
+    rows: list[tuple[str, ...]] = [
+        (_shown(epsilon), *(number(value, ".3f") for value in values))
+        for epsilon, *values in sorted(curve.points)
+    ]
+    own = _shown(epsilon_of(model.privacy_))
+    rows.append((f"This model: {own}", number(found.score, ".3f"), "–", "–"))
+    if found.trivial is not None:
+        rows.append((found.trivial_answer.capitalize(), number(found.trivial, ".3f"), "–", "–"))
+    return table(
+        f"{found.score_name} by epsilon, in numbers", ("Epsilon", "Mean", "Least", "Most"), rows
+    )
+
+
+def _shown(epsilon: float) -> str:
+    return "∞ (not private)" if math.isinf(epsilon) else number(epsilon)

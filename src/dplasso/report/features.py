@@ -1,0 +1,61 @@
+"""What features of a table are, as far as the model's plan declares it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dplasso.report.markup import Markup, join, tag
+from dplasso.report.names import quoted, shortened
+
+
+def plan_of(model: Any) -> Mapping[str, Any]:
+    """The plan by which the model reads tables; empty where it was not fitted from one."""
+    plan = getattr(model, "table_plan_", {})
+    return plan if "target" in plan and hasattr(model, "feature_names_in_") else {}
+
+
+def explained(model: Any) -> Markup:
+    """A sentence for every kind of made-up feature that the model names, with an example."""
+    plan, found = plan_of(model), dict[str, Markup]()
+    if not plan:
+        return Markup()
+    numbers = {name for name, *_ in plan["bounds"]}
+    buckets = dict(plan["hashed"])
+    for name in _named(model):
+        column, mark, bucket = name.rpartition("#")
+        if name in numbers:
+            continue
+        if mark and column in buckets:
+            kind = "words" if column in plan["text"] else "categories"
+            found.setdefault(kind, _bucket(name, column, bucket, kind, buckets[column]))
+        elif name.endswith(" is missing") and name.removesuffix(" is missing") in numbers:
+            found.setdefault("missing", _missing(name, name.removesuffix(" is missing")))
+    return tag("p", Markup(" ".join(found.values()))) if found else Markup()
+
+
+def _named(model: Any) -> list[str]:
+    """Features with a coefficient, largest first, and those that some round chose."""
+    weights = model._weights
+    falling = weights.indices[np.argsort(-np.abs(weights.data), kind="stable")]
+    chosen = model.vertices_[:, 0][model.vertices_[:, 0] < model.n_features_in_]
+    columns = dict.fromkeys(np.concatenate((falling, chosen)).tolist())
+    return [str(model.feature_names_in_[column]) for column in columns]
+
+
+def _bucket(name: str, column: str, bucket: str, kind: str, count: int) -> Markup:
+    return join(
+        quoted(shortened(name)),
+        f" is bucket {bucket} of column ",
+        quoted(shortened(column)),
+        f", whose {kind} are hashed into {count:,} buckets; several {kind} may share a bucket.",
+    )
+
+
+def _missing(name: str, column: str) -> Markup:
+    return join(
+        quoted(shortened(name)),
+        " is 1 in rows whose cell of column ",
+        quoted(shortened(column)),
+        " is blank, and 0 in the others.",
+    )

@@ -1,0 +1,39 @@
+"""How much each column can weigh: its public bound, where columns differ in it."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.data import ColumnBounds
+
+
+def bounds_of(model: Any) -> NDArray[np.float64] | None:
+    """One bound a column; None where all are equal, so that a weight tells by itself."""
+    names = getattr(model, "feature_names_in_", None)
+    if not isinstance(model.privacy_["bounds"]["x_bound"]["value"], str):
+        return None
+    found = ColumnBounds.of(model.x_bound, model.n_features_in_, names)
+    return None if found.stretch is None else found.largest / found.stretch
+
+
+def largest_bound(model: Any) -> float:
+    """The one that all columns are stretched to."""
+    bounds = bounds_of(model)
+    if bounds is not None:
+        return float(bounds.max())
+    return float(model.privacy_["bounds"]["x_bound"]["value"])
+
+
+def radius_of(model: Any) -> float:
+    return float(model.privacy_["bounds"]["radius"]["value"])
+
+
+def norm_of(model: Any) -> float:
+    """The sum that the radius bounds: coefficients by their bounds over the largest, and the
+    intercept over the largest."""
+    weights, bounds, largest = model._weights, bounds_of(model), largest_bound(model)
+    sizes = np.abs(weights.data)
+    if bounds is not None:
+        sizes = sizes * bounds[weights.indices] / largest
+    return float(sizes.sum() + np.abs(model.intercept_).sum() / largest)
