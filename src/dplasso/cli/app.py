@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from dplasso import __version__
+from dplasso.cli.budget import app as budget
 from dplasso.cli.convert import convert
 from dplasso.cli.demo import demo
 from dplasso.cli.evaluate import evaluate
@@ -49,6 +50,7 @@ app = typer.Typer(
 )
 for command in COMMANDS:
     app.command()(command)
+app.add_typer(budget)
 
 
 def _tell_version(asked: bool) -> None:

@@ -14,6 +14,7 @@ from dplasso.cli.inputs import Form, Rows, read_rows, same_file
 from dplasso.cli.output import emit, say, show, warn
 from dplasso.cli.scoring import nameless, rows_for
 from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
+from dplasso.ledger import Budget
 from dplasso.privacy import leaks
 
 LITTLE_PROTECTION = 10.0  # an epsilon above it
@@ -50,6 +51,7 @@ def train(
     zero_based: o.ZeroBased = None,
     labels: o.Labels = None,
     names: o.Names = None,
+    budget: o.Ledger = None,
     test: Annotated[
         Path | None, typer.Option(help="Rows to score the model on; not private.")
     ] = None,
@@ -80,6 +82,7 @@ def train(
         "sparsify": keep,
         "selection": selection,
         "neighboring": neighboring,
+        "accountant": None if budget is None else Budget.open(budget),
         "random_state": seed,
         "n_jobs": threads,
         "verbose": 0 if quiet or json else 1,

@@ -27,7 +27,7 @@ class PrivacyStatement(dict[str, Any]):
                 "and may reveal any row."
             )
         sentences = (self._promise(), self._releases(), self._bounds(), self._public())
-        return " ".join((*sentences, self._randomness()))
+        return " ".join((*sentences, self._randomness(), self._ledger())).rstrip()
 
     def _promise(self) -> str:
         return (
@@ -57,6 +57,16 @@ class PrivacyStatement(dict[str, Any]):
         return (
             "Random bits came from a seed or generator given by the caller: whoever knows it can "
             "undo the protection, so this fit is for tests only."
+        )
+
+    def _ledger(self) -> str:
+        if "ledger" not in self:
+            return ""
+        receipt = self["ledger"]
+        return (
+            f"Charged beforehand to a budget ledger, as entry {receipt['entry']} "
+            f"({receipt['hash'][:16]}): {receipt['epsilon_spent']:.6g} of its epsilon "
+            f"{receipt['epsilon_cap']:g} at delta {receipt['delta']:g} was then spent."
         )
 
 

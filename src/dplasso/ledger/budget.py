@@ -1,0 +1,253 @@
+"""`Budget`: what may be spent on one set of data, and who has spent it."""
+
+import os
+from typing import Any, Self
+
+from dplasso.ledger import amount, chain
+from dplasso.ledger.chain import Chain
+from dplasso.ledger.entry import Charge, Entry, Genesis, new_id, now, parse, relation
+from dplasso.ledger.entry import label as checked_label
+from dplasso.ledger.errors import BudgetError, LedgerError
+from dplasso.ledger.event_form import from_form, to_form
+from dplasso.ledger.export import read_lines, write_lines
+from dplasso.ledger.stores import DEFAULT, Ends, store_of
+from dplasso.privacy import checks, zcdp
+from dplasso.privacy.accountant import Receipt
+from dplasso.privacy.events import Event
+
+_Path = str | os.PathLike[str]
+
+
+class Budget:
+    """A budget (epsilon, delta) for all releases from one set of data, kept in a ledger.
+
+    Pass it as ``accountant=`` to any number of estimators, in any number of threads and processes:
+    each ``fit`` adds an entry before its first draw, and is refused if that would exceed the
+    budget. Copies, clones and pickles are the same ledger.
+
+    Parameters
+    ----------
+    epsilon, delta : what all releases together may cost. A ledger that is there already must have
+        the same numbers; `Budget.open` does not ask for them.
+    store : where the ledger is: the path of a SQLite file, or ``postgresql://user@host/database``.
+    neighboring : "add_remove" or "replace_one"; releases stated under the other are refused.
+
+    Formal guarantees
+    -----------------
+    Releases from the same data, chosen adaptively, each charged here first as an event that it
+    keeps, are together (``epsilon``, ``delta``)-DP under ``neighboring``: costs add exactly in rho
+    (zCDP), their sum never exceeds the cap, and it is converted once. A charge is on disk when
+    `charge` returns; a crash can waste budget, never lose a charge.
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> budget = Budget(epsilon=1.0, delta=1e-6, store=f"{folder.name}/budget.sqlite")
+    >>> from dplasso.privacy.events import Gaussian
+    >>> receipt = budget.charge(Gaussian(10.0), delta=1e-6, neighboring="add_remove", label="mean")
+    >>> receipt.entry, round(budget.spent_rho, 6), round(budget.spent_epsilon, 3)
+    (1, 0.005, 0.43)
+    >>> budget.charge(Gaussian(1.0), delta=1e-6, neighboring="add_remove", label="again")
+    Traceback (most recent call last):
+        ...
+    dplasso.ledger.errors.BudgetError: again asks for epsilon 5.12 (rho 0.5) ...
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        epsilon: float,
+        delta: float,
+        store: _Path = DEFAULT,
+        neighboring: str = "add_remove",
+    ) -> None:
+        asked = Genesis(
+            id=new_id(),
+            time=now(),
+            epsilon=checks.bound("epsilon", epsilon),
+            delta=checks.probability("delta", delta),
+            neighboring=relation(neighboring),
+            cap=amount.cap_of(epsilon, delta),
+        )
+        self._store = store_of(store)
+        self._pinned: str | None = None  # the hash of the first line, once it was seen
+        self._known: Genesis | None = None
+        self._store.create(asked)
+        found = self._genesis()
+        for name in ("epsilon", "delta", "neighboring"):
+            if getattr(found, name) != getattr(asked, name):
+                raise LedgerError(
+                    f"the ledger {self._store.shown} has {name} = {getattr(found, name)!r}, not "
+                    f"{getattr(asked, name)!r}: use dplasso.Budget.open, or another store"
+                )
+
+    @classmethod
+    def open(cls, store: _Path = DEFAULT) -> Self:
+        """The budget of a ledger that exists."""
+        budget = cls._at(os.fspath(store), None)
+        budget._genesis()
+        return budget
+
+    @classmethod
+    def _at(cls, address: str, pinned: str | None) -> Self:
+        budget = cls.__new__(cls)
+        budget._store, budget._pinned, budget._known = store_of(address), pinned, None
+        return budget
+
+    def charge(self, event: Event, *, delta: float, neighboring: str, label: str) -> Receipt:
+        """Enter a release that is about to happen; raise BudgetError if it may not.
+
+        Parameters are those of `dplasso.privacy.accountant.Accountant.charge`.
+        """
+        event = from_form(to_form(event))  # what is priced is what will be read back
+        cost, label = amount.price(event), checked_label(label)
+        delta, neighboring = checks.probability("delta", delta), relation(neighboring)
+        id = new_id()
+
+        def make(ends: Ends) -> Charge:
+            genesis, head = self._checked(ends)
+            if neighboring != genesis.neighboring:
+                raise BudgetError(
+                    f"{label} is stated for neighboring={neighboring!r}, and the ledger "
+                    f"{self._store.shown} for {genesis.neighboring!r}: costs of the two do not "
+                    f"add; state it for {genesis.neighboring!r}, or use another ledger"
+                )
+            total = head.total + cost
+            if total > genesis.cap:
+                raise BudgetError(self._refusal(label, cost, genesis, genesis.cap - head.total))
+            return Charge(
+                sequence=head.sequence + 1,
+                id=id,
+                time=now(),
+                label=label,
+                neighboring=neighboring,
+                delta=delta,
+                event=event,
+                cost=cost,
+                total=total,
+                previous=head.hash,
+            )
+
+        charge = parse(self._store.append(id, make))
+        genesis = self._genesis()
+        spent = zcdp.epsilon_of(amount.to_float(charge.total), genesis.delta)
+        return Receipt(charge.sequence, charge.hash, spent, genesis.epsilon, genesis.delta)
+
+    def _refusal(self, label: str, cost: int, genesis: Genesis, left: int) -> str:
+        asked, free = amount.to_float(cost), amount.to_float(left)
+        most = zcdp.epsilon_of(free, genesis.delta)
+        return (
+            f"{label} asks for epsilon {zcdp.epsilon_of(asked, genesis.delta):.3g} "
+            f"(rho {asked:.4g}) at delta {genesis.delta:g}, and epsilon {most:.3g} "
+            f"(rho {free:.4g}) is left of epsilon {genesis.epsilon:g} in {self._store.shown}. "
+            "Nothing was drawn; lower epsilon to what is left, or stop using these data"
+        )
+
+    @property
+    def shown(self) -> str:
+        """Where the ledger is, without a password."""
+        return self._store.shown
+
+    @property
+    def epsilon(self) -> float:
+        """The cap."""
+        return self._genesis().epsilon
+
+    @property
+    def delta(self) -> float:
+        """The probability at which the cap is stated, and all that was spent is converted."""
+        return self._genesis().delta
+
+    @property
+    def neighboring(self) -> str:
+        """The relation that all charges are stated for."""
+        return self._genesis().neighboring
+
+    @property
+    def spent_rho(self) -> float:
+        """The sum of all charges."""
+        return amount.to_float(self._ends()[1].total)
+
+    @property
+    def remaining_rho(self) -> float:
+        """The most that one more charge may cost."""
+        genesis, head = self._ends()
+        return amount.to_float(genesis.cap - head.total)
+
+    @property
+    def spent_epsilon(self) -> float:
+        """The epsilon of all charges together at the ledger's delta."""
+        return zcdp.epsilon_of(self.spent_rho, self.delta)
+
+    def remaining(self) -> float:
+        """The largest epsilon of one more fit at the ledger's delta."""
+        return zcdp.epsilon_of(self.remaining_rho, self.delta)
+
+    def entries(self) -> list[Charge]:
+        """All charges in order, after the whole ledger was verified."""
+        return self.verify().charges
+
+    def verify(self, against: _Path | None = None) -> Chain:
+        """Walk the whole ledger, or raise LedgerError; compare it with an earlier export.
+
+        Only an export shows that entries are missing at the end, or that all were rewritten.
+        """
+        earlier = None if against is None else _chain_of(read_lines(against), os.fsdecode(against))
+        found = _chain_of(self._store.lines(), self._store.shown)
+        self._pin(found.genesis)
+        if earlier is not None:
+            chain.check_continues(found, earlier)
+        return found
+
+    def export(self, path: _Path) -> int:
+        """Verify the ledger and write it to a new file, a line of JSON an entry; how many."""
+        found = self.verify()
+        return write_lines(path, [found.genesis, *found.charges])
+
+    def _genesis(self) -> Genesis:
+        return self._known or self._ends()[0]
+
+    def _ends(self) -> tuple[Genesis, Entry]:
+        return self._checked(self._store.ends())
+
+    def _checked(self, ends: Ends) -> tuple[Genesis, Entry]:
+        """The first and the last entry, as far as they can be trusted without the others."""
+        try:
+            genesis, head = chain.opening(parse(ends.first)), parse(ends.last)
+            chain.check_head(genesis, head, ends.size)
+        except LedgerError as error:
+            raise LedgerError(
+                f"the ledger {self._store.shown} cannot be trusted: {error}"
+            ) from None
+        self._pin(genesis)
+        return genesis, head
+
+    def _pin(self, genesis: Genesis) -> None:
+        """Remember the ledger; one that took its place would begin to count anew."""
+        if self._pinned not in (None, genesis.hash):
+            raise LedgerError(
+                f"{self._store.shown} is not the ledger that was opened: another took its place; "
+                "find the first one, or open this one with dplasso.Budget.open"
+            )
+        self._pinned, self._known = genesis.hash, genesis
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __sklearn_clone__(self) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._at, (self._store.address, self._pinned)
+
+    def __repr__(self) -> str:
+        return f"Budget.open({self._store.shown!r})"
+
+
+def _chain_of(lines: list[str], shown: str) -> Chain:
+    try:
+        return chain.verified(lines)
+    except LedgerError as error:
+        raise LedgerError(f"{shown}: {error}") from None
