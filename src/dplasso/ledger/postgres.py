@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dplasso.ledger import stores
 from dplasso.ledger.entry import Charge, Genesis
 from dplasso.ledger.errors import LedgerError
-from dplasso.ledger.postgres_schema import DURABLE, EXISTS, SCHEMA, TRIGGERS
+from dplasso.ledger.postgres_schema import EXISTS, PREPARE, SCHEMA, TRIGGERS
 from dplasso.ledger.stores import Ends, no_ledger
 
 if TYPE_CHECKING:
@@ -112,14 +112,13 @@ class PostgresStore:
         """A connection of its own; what is done in it is committed at the end, or undone."""
         with self._driver.connect(**self._options) as connection:
             connection.isolation_level = self._driver.IsolationLevel.READ_COMMITTED
-            (unsafe,) = connection.execute(DURABLE).fetchone() or (None,)
-            if unsafe:
+            patience = f"{1000 * stores.SECONDS_TO_WAIT:.0f}ms"
+            (safe, *_) = connection.execute(PREPARE, [patience]).fetchone() or (False,)
+            if not safe:
                 raise LedgerError(
                     f"the server of {self.shown} runs with fsync off: a power cut could lose "
                     "charges; turn it on"
                 )
-            patience = f"{int(stores.SECONDS_TO_WAIT)}s"
-            connection.execute("SELECT set_config('lock_timeout', %s, true)", [patience])
             yield connection
 
     def _check_schema(self, connection: "psycopg.Connection[Any]") -> None:
@@ -159,7 +158,7 @@ class PostgresStore:
             raise self._failed(error) from None
 
     def _failed(self, error: Exception) -> LedgerError:
-        reason, password = str(error).strip(), self._options.get("password")
+        reason, password = " ".join(str(error).split()), self._options.get("password")
         if password:
             reason = reason.replace(str(password), "***")
         return LedgerError(

@@ -34,7 +34,9 @@ EXISTS = "SELECT 1 WHERE to_regclass('dplasso_budget') IS NOT NULL"
 TRIGGERS = """SELECT tgname FROM pg_trigger WHERE tgrelid = to_regclass('dplasso_budget')
     AND NOT tgisinternal AND tgenabled <> 'D' ORDER BY tgname"""
 
-# Stronger settings, such as remote_apply, are left alone. Returns a row if the server is unsafe.
-DURABLE = """SELECT current_setting('fsync') = 'off', CASE
+# Whether the server writes to its disk at all; for this transaction, commits that are safe there
+# when they return (stronger settings, such as remote_apply, are left alone), and patience.
+PREPARE = """SELECT current_setting('fsync') = 'on', CASE
     WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')
-    THEN set_config('synchronous_commit', 'on', true) END"""
+    THEN set_config('synchronous_commit', 'on', true) END,
+    set_config('lock_timeout', %s, true)"""
