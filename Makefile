@@ -13,7 +13,7 @@ setup: .venv/.dev .venv/.warm
 demo: .venv/.warm
 	$(BIN)/dplasso demo
 
-test: setup
+test: setup .venv/.postgres
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -39,6 +39,8 @@ bench: setup
 	$(BIN)/python benchmarks/end_to_end.py
 	$(BIN)/python benchmarks/fuzz_reader.py
 	$(BIN)/python benchmarks/killed.py
+	$(BIN)/python benchmarks/killed_ledger.py
+	$(BIN)/python benchmarks/fuzz_ledger.py
 	$(BIN)/python benchmarks/breakdown.py
 	$(BIN)/python benchmarks/tables.py
 
@@ -54,6 +56,11 @@ clean:
 
 .venv/.dev: .venv/.runtime
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+# A driver and a server for the tests of a ledger in PostgreSQL.
+.venv/.postgres: .venv/.dev
+	$(BIN)/python -m pip install --quiet --editable '.[postgres-tests]'
 	touch $@
 
 # Compile the kernels once, so that no first call is slow.

@@ -92,13 +92,13 @@ def check_charge(budget, seed):
     arguments = {"event": EVENT, "delta": 1e-6, "neighboring": "add_remove", "label": "odd"}
     for name in rng.sample(list(arguments), rng.choice((1, 1, 2))):
         arguments[name] = rng.choice(ODD)
-    before = budget._store.ends()
+    before = budget._store.lines()
     try:
         receipt = budget.charge(arguments.pop("event"), **arguments)
     except (ValueError, BudgetError):
-        return budget._store.ends() == before
-    after = budget._store.ends()
-    return after.size == before.size + 1 and parse(after.last).hash == receipt.hash
+        return budget._store.lines() == before
+    *after, last = budget._store.lines()
+    return after == before and parse(last).hash == receipt.hash
 
 
 def check_file(path, copy, seed):

@@ -4,13 +4,13 @@ import os
 from typing import Any, Self
 
 from dplasso.ledger import amount, chain
-from dplasso.ledger.chain import Chain
-from dplasso.ledger.entry import Charge, Entry, Genesis, new_id, now, parse, relation
+from dplasso.ledger.chain import Chain, Position
+from dplasso.ledger.entry import Charge, Genesis, new_id, now, parse, relation
 from dplasso.ledger.entry import label as checked_label
 from dplasso.ledger.errors import BudgetError, LedgerError
 from dplasso.ledger.event_form import from_form, to_form
 from dplasso.ledger.export import read_lines, write_lines
-from dplasso.ledger.stores import DEFAULT, Ends, store_of
+from dplasso.ledger.stores import DEFAULT, store_of
 from dplasso.privacy import checks, zcdp
 from dplasso.privacy.accountant import Receipt
 from dplasso.privacy.events import Event
@@ -46,10 +46,12 @@ class Budget:
     >>> receipt = budget.charge(Gaussian(10.0), delta=1e-6, neighboring="add_remove", label="mean")
     >>> receipt.entry, round(budget.spent_rho, 6), round(budget.spent_epsilon, 3)
     (1, 0.005, 0.43)
-    >>> budget.charge(Gaussian(1.0), delta=1e-6, neighboring="add_remove", label="again")
+    >>> budget.charge(  # doctest: +ELLIPSIS
+    ...     Gaussian(1.0), delta=1e-6, neighboring="add_remove", label="again"
+    ... )
     Traceback (most recent call last):
         ...
-    dplasso.ledger.errors.BudgetError: again asks for epsilon 5.12 (rho 0.5) ...
+    dplasso.ledger.errors.BudgetError: again asks for epsilon 5.22 (rho 0.5) at delta 1e-06, ...
     >>> folder.cleanup()
     """
 
@@ -69,8 +71,7 @@ class Budget:
             cap=amount.cap_of(epsilon, delta),
         )
         self._store = store_of(store)
-        self._pinned: str | None = None  # the hash of the first line, once it was seen
-        self._known: Genesis | None = None
+        self._seen: Position | None = None
         self._store.create(asked)
         found = self._genesis()
         for name in ("epsilon", "delta", "neighboring"):
@@ -83,14 +84,14 @@ class Budget:
     @classmethod
     def open(cls, store: _Path = DEFAULT) -> Self:
         """The budget of a ledger that exists."""
-        budget = cls._at(os.fspath(store), None)
+        budget = cls._at(store, None)
         budget._genesis()
         return budget
 
     @classmethod
-    def _at(cls, address: str, pinned: str | None) -> Self:
+    def _at(cls, address: _Path, seen: Position | None) -> Self:
         budget = cls.__new__(cls)
-        budget._store, budget._pinned, budget._known = store_of(address), pinned, None
+        budget._store, budget._seen = store_of(address), seen
         return budget
 
     def charge(self, event: Event, *, delta: float, neighboring: str, label: str) -> Receipt:
@@ -101,10 +102,10 @@ class Budget:
         event = from_form(to_form(event))  # what is priced is what will be read back
         cost, label = amount.price(event), checked_label(label)
         delta, neighboring = checks.probability("delta", delta), relation(neighboring)
-        id = new_id()
+        id, seen = new_id(), self._seen
 
-        def make(ends: Ends) -> Charge:
-            genesis, head = self._checked(ends)
+        def make(lines: list[str]) -> Charge:
+            genesis, head = self._advanced(seen, lines)
             if neighboring != genesis.neighboring:
                 raise BudgetError(
                     f"{label} is stated for neighboring={neighboring!r}, and the ledger "
@@ -127,8 +128,9 @@ class Budget:
                 previous=head.hash,
             )
 
-        charge = parse(self._store.append(id, make))
+        charge = parse(self._store.append(id, _start(seen), make))
         genesis = self._genesis()
+        self._seen = Position(genesis, charge)
         spent = zcdp.epsilon_of(amount.to_float(charge.total), genesis.delta)
         return Receipt(charge.sequence, charge.hash, spent, genesis.epsilon, genesis.delta)
 
@@ -165,12 +167,12 @@ class Budget:
     @property
     def spent_rho(self) -> float:
         """The sum of all charges."""
-        return amount.to_float(self._ends()[1].total)
+        return amount.to_float(self._now().head.total)
 
     @property
     def remaining_rho(self) -> float:
         """The most that one more charge may cost."""
-        genesis, head = self._ends()
+        genesis, head = self._now()
         return amount.to_float(genesis.cap - head.total)
 
     @property
@@ -192,8 +194,10 @@ class Budget:
         Only an export shows that entries are missing at the end, or that all were rewritten.
         """
         earlier = None if against is None else _chain_of(read_lines(against), os.fsdecode(against))
-        found = _chain_of(self._store.lines(), self._store.shown)
-        self._pin(found.genesis)
+        seen, lines = self._seen, self._store.lines()
+        found = _chain_of(lines, self._store.shown)
+        seen = seen or Position(found.genesis, found.head)
+        self._advanced(seen, lines[_start(seen) :])
         if earlier is not None:
             chain.check_continues(found, earlier)
         return found
@@ -204,31 +208,30 @@ class Budget:
         return write_lines(path, [found.genesis, *found.charges])
 
     def _genesis(self) -> Genesis:
-        return self._known or self._ends()[0]
+        return (self._seen or self._now()).genesis
 
-    def _ends(self) -> tuple[Genesis, Entry]:
-        return self._checked(self._store.ends())
+    def _now(self) -> Position:
+        seen = self._seen
+        return self._advanced(seen, self._store.lines(_start(seen)))
 
-    def _checked(self, ends: Ends) -> tuple[Genesis, Entry]:
-        """The first and the last entry, as far as they can be trusted without the others."""
-        try:
-            genesis, head = chain.opening(parse(ends.first)), parse(ends.last)
-            chain.check_head(genesis, head, ends.size)
-        except LedgerError as error:
+    def _advanced(self, seen: Position | None, lines: list[str]) -> Position:
+        """Verify all lines that are new since `seen`, the first of `lines`, and remember that.
+
+        A ledger that was put back to an earlier state, or replaced by a new one, would count less
+        than was released.
+        """
+        shown = self._store.shown
+        if seen is not None and lines[:1] != [seen.head.line]:
             raise LedgerError(
-                f"the ledger {self._store.shown} cannot be trusted: {error}"
-            ) from None
-        self._pin(genesis)
-        return genesis, head
-
-    def _pin(self, genesis: Genesis) -> None:
-        """Remember the ledger; one that took its place would begin to count anew."""
-        if self._pinned not in (None, genesis.hash):
-            raise LedgerError(
-                f"{self._store.shown} is not the ledger that was opened: another took its place; "
-                "find the first one, or open this one with dplasso.Budget.open"
+                f"the ledger {shown} is not what it was: entry {seen.head.sequence}, which was "
+                "seen before, is gone; restore the ledger, or open this one with Budget.open"
             )
-        self._pinned, self._known = genesis.hash, genesis
+        try:
+            position = chain.advanced(seen or chain.begun(lines), lines[1:])
+        except LedgerError as error:
+            raise LedgerError(f"the ledger {shown} cannot be trusted: {error}") from None
+        self._seen = position
+        return position
 
     def __copy__(self) -> Self:
         return self
@@ -240,10 +243,15 @@ class Budget:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self._at, (self._store.address, self._pinned)
+        return self._at, (self._store.address, self._seen)
 
     def __repr__(self) -> str:
         return f"Budget.open({self._store.shown!r})"
+
+
+def _start(seen: Position | None) -> int:
+    """The sequence number to read from."""
+    return 0 if seen is None else seen.head.sequence
 
 
 def _chain_of(lines: list[str], shown: str) -> Chain:

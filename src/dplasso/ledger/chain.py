@@ -8,12 +8,19 @@ an earlier export (`check_continues`), which is why exports should be kept elsew
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from dplasso.ledger import amount
 from dplasso.ledger.entry import Charge, Entry, Genesis, parse
 from dplasso.ledger.errors import LedgerError
+
+
+class Position(NamedTuple):
+    """How far a ledger was walked: its first entry, and the last one that was verified."""
+
+    genesis: Genesis
+    head: Entry
 
 
 class Chain(NamedTuple):
@@ -32,42 +39,45 @@ class Chain(NamedTuple):
         return amount.to_float(units)
 
 
-def verified(lines: Iterable[object]) -> Chain:
+def verified(lines: Sequence[object]) -> Chain:
     """The entries of all lines of a ledger, or a LedgerError that says which is at fault."""
-    genesis: Genesis | None = None
-    charges: list[Charge] = []
-    seen: set[str] = set()
-    for number, line in enumerate(lines):
-        try:
-            entry = parse(line)
-            if genesis is None:
-                genesis = opening(entry)
-                _check_cap(genesis)
-            else:
-                charges.append(_next(genesis, charges[-1] if charges else genesis, entry))
-            if entry.id in seen:
-                raise LedgerError("its id occurs twice")
-        except LedgerError as error:
-            raise LedgerError(f"entry {number} is not to be trusted: {error}") from None
-        seen.add(entry.id)
-    if genesis is None:
+    position = begun(lines)
+    charges = [new.head for new in _walk(position, lines[1:]) if isinstance(new.head, Charge)]
+    if len({position.genesis.id, *(charge.id for charge in charges)}) <= len(charges):
+        raise LedgerError("an id occurs twice")
+    return Chain(position.genesis, charges)
+
+
+def begun(lines: Sequence[object]) -> Position:
+    """Where a walk begins: at the cap."""
+    if not lines:
         raise LedgerError("there is no entry in it")
-    return Chain(genesis, charges)
+    try:
+        first = parse(lines[0])
+        if not isinstance(first, Genesis):
+            raise LedgerError("a ledger must begin with its cap")
+        _check_cap(first)
+    except LedgerError as error:
+        raise LedgerError(f"entry 0 is not to be trusted: {error}") from None
+    return Position(first, first)
 
 
-def opening(entry: Entry) -> Genesis:
-    """The first line of a ledger."""
-    if not isinstance(entry, Genesis):
-        raise LedgerError("a ledger must begin with its cap")
-    return entry
+def advanced(position: Position, lines: Iterable[object]) -> Position:
+    """The position after some more lines, or a LedgerError that says which is at fault."""
+    last = position
+    for last in _walk(position, lines):  # noqa: B007  (where it ends is what is wanted)
+        pass
+    return last
 
 
-def check_head(genesis: Genesis, head: Entry, count: int) -> None:
-    """What can be told of the last line alone, before another is added to it."""
-    if head.sequence != count - 1 or (head.sequence == 0 and head.hash != genesis.hash):
-        raise LedgerError("entries are missing")
-    if not head.total <= genesis.cap:
-        raise LedgerError("more was spent than the cap")
+def _walk(position: Position, lines: Iterable[object]) -> Iterator[Position]:
+    for line in lines:
+        try:
+            position = Position(position.genesis, _next(*position, parse(line)))
+        except LedgerError as error:
+            number = position.head.sequence + 1
+            raise LedgerError(f"entry {number} is not to be trusted: {error}") from None
+        yield position
 
 
 def check_continues(chain: Chain, earlier: Chain) -> None:

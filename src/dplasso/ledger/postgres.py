@@ -19,7 +19,7 @@ from dplasso.ledger import stores
 from dplasso.ledger.entry import Charge, Genesis
 from dplasso.ledger.errors import LedgerError
 from dplasso.ledger.postgres_schema import EXISTS, PREPARE, SCHEMA, TRIGGERS
-from dplasso.ledger.stores import Ends, no_ledger
+from dplasso.ledger.stores import no_ledger
 
 if TYPE_CHECKING:
     import psycopg
@@ -38,10 +38,7 @@ _DEFAULTS = {  # of a connection, unless the URL says otherwise: a dead network 
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtextextended('dplasso budget ' || %s, 0))"
 _INSERT = "INSERT INTO dplasso_budget (ledger, sequence, id, line) VALUES (%s, %s, %s, %s)"
 _BY_ID = "SELECT line FROM dplasso_budget WHERE ledger = %s AND id = %s"
-_LINES = "SELECT line FROM dplasso_budget WHERE ledger = %s ORDER BY sequence"
-_ENDS = """SELECT line, (SELECT count(*) FROM dplasso_budget WHERE ledger = %(ledger)s)
-    FROM dplasso_budget WHERE ledger = %(ledger)s AND sequence IN
-    (0, (SELECT max(sequence) FROM dplasso_budget WHERE ledger = %(ledger)s)) ORDER BY sequence"""
+_LINES = "SELECT line FROM dplasso_budget WHERE ledger = %s AND sequence >= %s ORDER BY sequence"
 
 
 class PostgresStore:
@@ -71,41 +68,36 @@ class PostgresStore:
                 if not connection.execute(EXISTS).fetchone():
                     connection.execute(SCHEMA)
             connection.execute(_ONE_AT_A_TIME, [self._ledger])
-            if not connection.execute(_LINES, [self._ledger]).fetchone():
+            if not connection.execute(_LINES, [self._ledger, 0]).fetchone():
                 row = (self._ledger, 0, genesis.id, genesis.line)
                 connection.execute(_INSERT, row)
 
         with self._told(), self._transaction() as connection:
             begin(connection)
 
-    def append(self, id: str, make: Callable[[Ends], Charge]) -> str:
+    def append(self, id: str, start: int, make: Callable[[list[str]], Charge]) -> str:
         def add(connection: "psycopg.Connection[Any]") -> str:
-            self._check_schema(connection)
             connection.execute(_ONE_AT_A_TIME, [self._ledger])
+            lines = self._lines(connection, start)
             known = connection.execute(_BY_ID, [self._ledger, id]).fetchone()
             if known:
                 return str(known[0])
-            charge = make(self._ends(connection))
+            charge = make(lines)
             connection.execute(_INSERT, (self._ledger, charge.sequence, id, charge.line))
             return charge.line
 
         return self._patiently(add)
 
-    def ends(self) -> Ends:
+    def lines(self, start: int = 0) -> list[str]:
         with self._told(), self._transaction() as connection:
-            self._check_schema(connection)
-            return self._ends(connection)
+            return self._lines(connection, start)
 
-    def lines(self) -> list[str]:
-        with self._told(), self._transaction() as connection:
-            self._check_schema(connection)
-            return [line for (line,) in connection.execute(_LINES, [self._ledger])]
-
-    def _ends(self, connection: "psycopg.Connection[Any]") -> Ends:
-        rows = connection.execute(_ENDS, {"ledger": self._ledger}).fetchall()
-        if not rows:
+    def _lines(self, connection: "psycopg.Connection[Any]", start: int) -> list[str]:
+        self._check_schema(connection)
+        lines = [line for (line,) in connection.execute(_LINES, [self._ledger, start])]
+        if start == 0 and not lines:
             raise no_ledger(self.shown)
-        return Ends(rows[0][0], rows[-1][0], rows[0][1])
+        return lines
 
     @contextmanager
     def _transaction(self) -> Iterator["psycopg.Connection[Any]"]:

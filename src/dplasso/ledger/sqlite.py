@@ -22,7 +22,7 @@ from urllib.parse import quote
 from dplasso.ledger import stores
 from dplasso.ledger.entry import Charge, Genesis
 from dplasso.ledger.errors import LedgerError
-from dplasso.ledger.stores import Ends, no_ledger
+from dplasso.ledger.stores import no_ledger
 
 T = TypeVar("T")
 _APPLICATION = 0x64706C62  # "dplb", where `file` and others look for it
@@ -45,6 +45,7 @@ _TRIGGERS = (
 )
 _SCHEMA = (_TABLE, *_TRIGGERS)
 _INSERT = "INSERT INTO entries (sequence, id, line) VALUES (?, ?, ?)"
+_SELECT = "SELECT line FROM entries WHERE sequence >= ? ORDER BY sequence"
 
 _in_use = threading.RLock()
 if hasattr(os, "register_at_fork"):
@@ -73,28 +74,29 @@ class SQLiteStore:
 
         self._patiently(lambda: self._write(begin, mode="rwc"))
 
-    def append(self, id: str, make: Callable[[Ends], Charge]) -> str:
+    def append(self, id: str, start: int, make: Callable[[list[str]], Charge]) -> str:
         def add(connection: sqlite3.Connection) -> str:
-            self._check_schema(connection)
-            charge = make(_ends(connection))
+            charge = make(self._lines(connection, start))
             connection.execute(_INSERT, (charge.sequence, id, charge.line))
             return charge.line
 
         return self._patiently(lambda: self._write(add, mode="rw"))
 
-    def ends(self) -> Ends:
-        return self._patiently(lambda: self._read(_ends))
+    def lines(self, start: int = 0) -> list[str]:
+        def read() -> list[str]:
+            with self._connection("rw") as connection:
+                connection.execute("BEGIN")  # one moment for all that is read
+                return self._lines(connection, start)
 
-    def lines(self) -> list[str]:
-        def walk(connection: sqlite3.Connection) -> list[str]:
+        return self._patiently(read)
+
+    def _lines(self, connection: sqlite3.Connection, start: int) -> list[str]:
+        self._check_schema(connection)
+        if start == 0:  # all of it is to be checked
             (sound,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
             if sound != "ok":
                 raise LedgerError(f"{self.shown} is damaged; it was left as it is")
-            return [
-                line for (line,) in connection.execute("SELECT line FROM entries ORDER BY sequence")
-            ]
-
-        return self._patiently(lambda: self._read(walk))
+        return [line for (line,) in connection.execute(_SELECT, [start])]
 
     def _write(self, work: Callable[[sqlite3.Connection], T], mode: str) -> T:
         with self._connection(mode) as connection:
@@ -102,12 +104,6 @@ class SQLiteStore:
             found = work(connection)
             connection.execute("COMMIT")
             return found
-
-    def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        with self._connection("rw") as connection:
-            connection.execute("BEGIN")
-            self._check_schema(connection)
-            return work(connection)
 
     @contextmanager
     def _connection(self, mode: str) -> Iterator[sqlite3.Connection]:
@@ -154,13 +150,3 @@ class SQLiteStore:
             f"the ledger {self.shown} could not be read or written: {error}. Nothing was drawn; "
             "check the disk, the file and its permissions"
         )
-
-
-def _ends(connection: sqlite3.Connection) -> Ends:
-    rows = connection.execute(
-        "SELECT line, (SELECT count(*) FROM entries) FROM entries WHERE sequence IN "
-        "(0, (SELECT max(sequence) FROM entries)) ORDER BY sequence"
-    ).fetchall()
-    if not rows:
-        raise LedgerError("there is no entry in the ledger; it was left as it is")
-    return Ends(rows[0][0], rows[-1][0], rows[0][1])

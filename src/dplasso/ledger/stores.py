@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from dplasso.ledger.entry import Charge, Genesis
 from dplasso.ledger.errors import LedgerError
@@ -10,14 +10,6 @@ from dplasso.ledger.errors import LedgerError
 DEFAULT = "dplasso-budget.sqlite"
 SECONDS_TO_WAIT = 60.0  # for other processes, or for a server that restarts
 _URLS = ("postgresql://", "postgres://")
-
-
-class Ends(NamedTuple):
-    """The first and the last line, and how many there are."""
-
-    first: str
-    last: str
-    size: int
 
 
 class Store(Protocol):
@@ -34,18 +26,15 @@ class Store(Protocol):
     def create(self, genesis: Genesis) -> None:
         """Begin a ledger with this line, unless there is one: then nothing happens."""
 
-    def append(self, id: str, make: Callable[[Ends], Charge]) -> str:
-        """Add the line that `make` makes of the ends there are; once it is safe, return it.
+    def append(self, id: str, start: int, make: Callable[[list[str]], Charge]) -> str:
+        """Add the line that `make` makes of those from `start` on; once it is safe, return it.
 
         Others wait meanwhile, so that what `make` is shown stays true. If it raises, nothing is
         added. A line whose `id` is there already, as after a lost connection, is not added again.
         """
 
-    def ends(self) -> Ends:
-        """The ends, at this moment."""
-
-    def lines(self) -> list[str]:
-        """All lines in order."""
+    def lines(self, start: int = 0) -> list[str]:
+        """All lines in order, or those from a sequence number on; at least the first is there."""
 
 
 def store_of(address: object) -> Store:
