@@ -246,7 +246,7 @@ def test_safeguards_that_are_gone_show(budget):
 
 
 def test_only_an_export_shows_a_ledger_cut_short(budget, tmp_path):
-    assert budget.export(tmp_path / "full.jsonl") == 5
+    assert len(budget.export(tmp_path / "full.jsonl").charges) == 4
     budget.verify(tmp_path / "full.jsonl")
     charge(budget, "later")
     budget.verify(tmp_path / "full.jsonl")

@@ -39,6 +39,7 @@ _OPTIONS = {
     "pass n_rows": "pass --rows",
     "random_state": "--seed",
     "leave it None": "leave it out",
+    "pass accountant=None": "leave out --budget",
 }
 
 app = typer.Typer(

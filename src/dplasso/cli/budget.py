@@ -106,8 +106,8 @@ def export(
     """Verify a ledger and write it as JSON lines, to keep elsewhere."""
     budget = Budget.open(store)
     if output is not None:
-        count = budget.export(output)
-        say(f"wrote {output}: {count} entries, head {budget.verify().head.hash}")
+        chain = budget.export(output)
+        say(f"wrote {output}: {len(chain.charges)} charges, head {chain.head.hash}")
         return
     chain = budget.verify()
     for entry in (chain.genesis, *chain.charges):

@@ -4,10 +4,11 @@ import os
 from typing import Any, Self
 
 from dplasso.ledger import amount, chain
+from dplasso.ledger.admission import admitted
 from dplasso.ledger.chain import Chain, Position
 from dplasso.ledger.entry import Charge, Genesis, new_id, now, parse, relation
 from dplasso.ledger.entry import label as checked_label
-from dplasso.ledger.errors import BudgetError, LedgerError
+from dplasso.ledger.errors import LedgerError
 from dplasso.ledger.event_form import from_form, to_form
 from dplasso.ledger.export import read_lines, write_lines
 from dplasso.ledger.stores import DEFAULT, store_of
@@ -100,49 +101,28 @@ class Budget:
         Parameters are those of `dplasso.privacy.accountant.Accountant.charge`.
         """
         event = from_form(to_form(event))  # what is priced is what will be read back
-        cost, label = amount.price(event), checked_label(label)
-        delta, neighboring = checks.probability("delta", delta), relation(neighboring)
-        id, seen = new_id(), self._seen
-
-        def make(lines: list[str]) -> Charge:
-            genesis, head = self._advanced(seen, lines)
-            if neighboring != genesis.neighboring:
-                raise BudgetError(
-                    f"{label} is stated for neighboring={neighboring!r}, and the ledger "
-                    f"{self._store.shown} for {genesis.neighboring!r}: costs of the two do not "
-                    f"add; state it for {genesis.neighboring!r}, or use another ledger"
-                )
-            total = head.total + cost
-            if total > genesis.cap:
-                raise BudgetError(self._refusal(label, cost, genesis, genesis.cap - head.total))
-            return Charge(
-                sequence=head.sequence + 1,
-                id=id,
-                time=now(),
-                label=label,
-                neighboring=neighboring,
-                delta=delta,
-                event=event,
-                cost=cost,
-                total=total,
-                previous=head.hash,
-            )
-
-        charge = parse(self._store.append(id, _start(seen), make))
-        genesis = self._genesis()
+        asked = Charge(
+            sequence=0,  # where it stands is decided when it is its turn
+            id=new_id(),
+            time="",
+            label=checked_label(label),
+            neighboring=relation(neighboring),
+            delta=checks.probability("delta", delta),
+            event=event,
+            cost=amount.price(event),
+            total=0,
+            previous="",
+        )
+        seen = self._seen
+        line = self._store.append(
+            asked.id,
+            _start(seen),
+            lambda lines: admitted(asked, self._advanced(seen, lines), self.shown),
+        )
+        charge, genesis = parse(line), self._genesis()
         self._seen = Position(genesis, charge)
         spent = zcdp.epsilon_of(amount.to_float(charge.total), genesis.delta)
         return Receipt(charge.sequence, charge.hash, spent, genesis.epsilon, genesis.delta)
-
-    def _refusal(self, label: str, cost: int, genesis: Genesis, left: int) -> str:
-        asked, free = amount.to_float(cost), amount.to_float(left)
-        most = zcdp.epsilon_of(free, genesis.delta)
-        return (
-            f"{label} asks for epsilon {zcdp.epsilon_of(asked, genesis.delta):.3g} "
-            f"(rho {asked:.4g}) at delta {genesis.delta:g}, and epsilon {most:.3g} "
-            f"(rho {free:.4g}) is left of epsilon {genesis.epsilon:g} in {self._store.shown}. "
-            "Nothing was drawn; lower epsilon to what is left, or stop using these data"
-        )
 
     @property
     def shown(self) -> str:
@@ -202,10 +182,11 @@ class Budget:
             chain.check_continues(found, earlier)
         return found
 
-    def export(self, path: _Path) -> int:
-        """Verify the ledger and write it to a new file, a line of JSON an entry; how many."""
+    def export(self, path: _Path) -> Chain:
+        """Verify the ledger and write it to a new file, a line of JSON an entry."""
         found = self.verify()
-        return write_lines(path, [found.genesis, *found.charges])
+        write_lines(path, [found.genesis, *found.charges])
+        return found
 
     def _genesis(self) -> Genesis:
         return (self._seen or self._now()).genesis

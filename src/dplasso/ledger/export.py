@@ -10,7 +10,7 @@ from dplasso.ledger.errors import LedgerError
 _Path = str | os.PathLike[str]
 
 
-def write_lines(path: _Path, entries: Iterable[Entry]) -> int:
+def write_lines(path: _Path, entries: Iterable[Entry]) -> None:
     """Write a new file, safe on the disk on return. One that exists is evidence, and is kept."""
     name = os.fsdecode(path)
     try:
@@ -21,14 +21,13 @@ def write_lines(path: _Path, entries: Iterable[Entry]) -> int:
         ) from None
     try:
         with open(descriptor, "w", encoding="ascii", newline="\n") as file:
-            count = sum(file.write(f"{entry.line}\n") > 0 for entry in entries)
+            file.writelines(f"{entry.line}\n" for entry in entries)
             file.flush()
             os.fsync(file.fileno())
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(name)
         raise
-    return count
 
 
 def read_lines(path: _Path) -> list[str]:
