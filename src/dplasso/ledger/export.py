@@ -11,7 +11,7 @@ _Path = str | os.PathLike[str]
 
 
 def write_lines(path: _Path, entries: Iterable[Entry]) -> None:
-    """Write a new file, safe on the disk on return. One that exists is evidence, and is kept."""
+    """Write a new file. One that exists is evidence, and is kept."""
     name = os.fsdecode(path)
     try:
         descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
