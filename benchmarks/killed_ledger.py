@@ -20,8 +20,6 @@ from dplasso.ledger import Budget  # noqa: E402
 from dplasso.privacy.events import ZeroConcentrated  # noqa: E402
 from postgres_server import Server  # noqa: E402
 
-SECONDS = 0.06  # within which a process is killed
-
 
 def report(what: str, told: str, store: str, folder: str, seconds: float) -> None:
     budget = Budget.open(store)
@@ -52,10 +50,10 @@ def main() -> None:
         for what, store in stores.items():
             with tempfile.TemporaryDirectory() as folder:
                 store, start = store or f"{folder}/budget.sqlite", time.perf_counter()
-                told = spending.run("killed", store, folder, options.kills, SECONDS, options.seed)
+                told = spending.run("killed", store, folder, options.kills, options.seed)
                 report(what, told, store, folder, time.perf_counter() - start)
         with tempfile.TemporaryDirectory() as folder:
-            told = spending.run("created", f"{folder}/made", folder, options.kills, 0.05, 1)
+            told = spending.run("created", f"{folder}/made", folder, options.kills, 1)
             made = [path for path in Path(folder).iterdir() if "journal" not in path.name]
             for path in made:
                 Budget(**spending.CAP, store=path).verify()

@@ -5,8 +5,8 @@ that a process writes once its charge has returned. This file is also the progra
 processes: it imports the ledger and nothing heavy, and has no threads.
 
     python spending.py together STORE FOLDER PROCESSES RHO
-    python spending.py killed STORE FOLDER KILLS SECONDS SEED
-    python spending.py created STORE FOLDER KILLS SECONDS SEED
+    python spending.py killed STORE FOLDER KILLS SEED
+    python spending.py created STORE FOLDER KILLS SEED
 """
 
 import os
@@ -82,34 +82,40 @@ def together(store, folder, processes, rho):
     print("refused", ends.count(0))
 
 
-def killed(store, folder, kills, seconds, seed):
+def killed(store, folder, kills, seed):
     """Kill a process that spends, again and again, after a random time."""
-    budget, moments = Budget(**CAP, store=store), random.Random(int(seed))
+    budget = Budget(**CAP, store=store)
 
-    def work():
+    def work(times=10**6):
         released = opened(folder)
-        while True:
+        for _ in range(times):
             spend(budget, LITTLE, released)
 
-    print("killed", _kill(work, int(kills), float(seconds), moments))
+    print("killed", _kill(work, int(kills), random.Random(int(seed))))
 
 
-def created(store, folder, kills, seconds, seed):
+def created(store, folder, kills, seed):
     """The same with a process that creates ledgers."""
-    moments = random.Random(int(seed))
 
-    def work():
-        for k in range(10**6):
+    def work(times=10**6):
+        for k in range(times):
             Budget(**CAP, store=f"{store}-{os.getpid()}-{k}")
 
-    print("killed", _kill(work, int(kills), float(seconds), moments))
+    print("killed", _kill(work, int(kills), random.Random(int(seed))))
 
 
-def _kill(work, kills, seconds, moments):
-    count = 0
+def _seconds_of(work):
+    start = time.monotonic()
+    os.waitpid(forked(lambda: work(1)), 0)
+    return time.monotonic() - start
+
+
+def _kill(work, kills, random):
+    """Kill after up to three times as long as it takes to do the work once."""
+    longest, count = 3 * min(_seconds_of(work) for _ in range(5)), 0
     for _ in range(kills):
         child = forked(work)
-        time.sleep(moments.uniform(0.0, seconds))
+        time.sleep(random.uniform(0.0, longest))
         os.kill(child, signal.SIGKILL)
         count += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     return count

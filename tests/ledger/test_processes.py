@@ -50,7 +50,7 @@ def test_32_processes_spend_all_of_it_and_no_more(address, tmp_path):
 
 def test_300_kills_release_nothing_uncharged(tmp_path):
     address = str(tmp_path / "budget.sqlite")
-    assert spending.run("killed", address, tmp_path, 300, 0.04, 1) == "killed 300\n"
+    assert spending.run("killed", address, tmp_path, 300, 1) == "killed 300\n"
     released = spending.releases(tmp_path)
     chain = check_all_charged(Budget.open(address), released)
     assert len(released) > 20  # some were let live for long enough
@@ -59,7 +59,7 @@ def test_300_kills_release_nothing_uncharged(tmp_path):
 
 def test_kills_of_clients_of_a_server_release_nothing_uncharged(server, tmp_path):
     address = server.url("killed_clients")
-    assert spending.run("killed", address, tmp_path, 40, 0.06, 2) == "killed 40\n"
+    assert spending.run("killed", address, tmp_path, 40, 2) == "killed 40\n"
     released = spending.releases(tmp_path)
     check_all_charged(Budget.open(address), released)
     assert len(released) > 5
@@ -67,7 +67,7 @@ def test_kills_of_clients_of_a_server_release_nothing_uncharged(server, tmp_path
 
 
 def test_a_kill_while_ledgers_are_created_leaves_none_that_cannot_be_used(tmp_path):
-    assert spending.run("created", tmp_path / "made", tmp_path, 30, 0.05, 3) == "killed 30\n"
+    assert spending.run("created", tmp_path / "made", tmp_path, 30, 3) == "killed 30\n"
     made = [path for path in tmp_path.glob("made-*") if not path.name.endswith("-journal")]
     assert len(made) > 10
     for path in made:
