@@ -28,7 +28,7 @@ test-oldest:
 	$(OLD)/bin/python -m pytest -n 2 tests/estimators tests/data; \
 	else echo "the oldest versions we claim have no builds for this Python: not tested"; fi
 
-bench: setup
+bench: setup .venv/.postgres
 	$(BIN)/python benchmarks/first_fit.py
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/scale.py

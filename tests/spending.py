@@ -111,8 +111,8 @@ def _seconds_of(work):
 
 
 def _kill(work, kills, random):
-    """Kill after up to three times as long as it takes to do the work once."""
-    longest, count = 3 * min(_seconds_of(work) for _ in range(5)), 0
+    """Kill after up to twice as long as it takes to do the work once."""
+    longest, count = 2 * min(_seconds_of(work) for _ in range(5)), 0
     for _ in range(kills):
         child = forked(work)
         time.sleep(random.uniform(0.0, longest))
