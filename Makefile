@@ -14,7 +14,7 @@ setup: .venv/.dev .venv/.warm
 demo: .venv/.runtime
 	$(BIN)/dplasso demo
 
-test: setup
+test: setup .venv/.postgres
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -29,7 +29,7 @@ test-oldest:
 	$(OLD)/bin/python -m pytest -n 2 tests/estimators tests/data; \
 	else echo "the oldest versions we claim have no builds for this Python: not tested"; fi
 
-bench: setup
+bench: setup .venv/.postgres
 	$(BIN)/python benchmarks/first_fit.py
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/scale.py
@@ -40,6 +40,8 @@ bench: setup
 	$(BIN)/python benchmarks/end_to_end.py
 	$(BIN)/python benchmarks/fuzz_reader.py
 	$(BIN)/python benchmarks/killed.py
+	$(BIN)/python benchmarks/killed_ledger.py
+	$(BIN)/python benchmarks/fuzz_ledger.py
 	$(BIN)/python benchmarks/breakdown.py
 	$(BIN)/python benchmarks/tables.py
 
@@ -55,6 +57,11 @@ clean:
 
 .venv/.dev: .venv/.runtime
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+# A driver and a server for the tests of a ledger in PostgreSQL.
+.venv/.postgres: .venv/.dev
+	$(BIN)/python -m pip install --quiet --editable '.[postgres-tests]'
 	touch $@
 
 # Compile the kernels once, so that no first call is slow.

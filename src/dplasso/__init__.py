@@ -1,21 +1,25 @@
 """Differentially private sparse linear models by private Frank-Wolfe."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from dplasso.data import ColumnMatrix
-from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
-from dplasso.privacy.calibration import calibrate, spent
-from dplasso.privacy.leaks import PrivacyLeakError, PrivacyLeakWarning, is_strict, set_strict
-from dplasso.privacy.statement import PrivacyStatement
-from dplasso.solvers import Solution, frank_wolfe
-
 if TYPE_CHECKING:
+    from dplasso.data import ColumnMatrix
     from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor, Sparsifier, load
+    from dplasso.ledger import Budget, BudgetError, LedgerError
+    from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+    from dplasso.privacy.calibration import calibrate, spent
+    from dplasso.privacy.leaks import PrivacyLeakError, PrivacyLeakWarning, is_strict, set_strict
+    from dplasso.privacy.statement import PrivacyStatement
+    from dplasso.solvers.frank_wolfe import Solution, frank_wolfe
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Budget",
+    "BudgetError",
     "ColumnMatrix",
+    "LedgerError",
     "LogisticLoss",
     "PrivacyLeakError",
     "PrivacyLeakWarning",
@@ -34,17 +38,36 @@ __all__ = [
     "spent",
 ]
 
-_ESTIMATORS = ("PrivateLassoClassifier", "PrivateLassoRegressor", "Sparsifier", "load")
+# Where each stands. The estimators bring scikit-learn, the solvers numba, which take a second to
+# import: only when asked for. A process that charges a ledger needs neither.
+_HOMES = {
+    "dplasso.data": ("ColumnMatrix",),
+    "dplasso.estimators": (
+        "PrivateLassoClassifier",
+        "PrivateLassoRegressor",
+        "Sparsifier",
+        "load",
+    ),
+    "dplasso.ledger": ("Budget", "BudgetError", "LedgerError"),
+    "dplasso.losses": ("LogisticLoss", "SoftmaxLoss", "SquaredLoss"),
+    "dplasso.privacy.calibration": ("calibrate", "spent"),
+    "dplasso.privacy.leaks": (
+        "PrivacyLeakError",
+        "PrivacyLeakWarning",
+        "is_strict",
+        "set_strict",
+    ),
+    "dplasso.privacy.statement": ("PrivacyStatement",),
+    "dplasso.solvers": ("Solution", "frank_wolfe"),
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Estimators bring scikit-learn, which takes a second to import: only when asked for."""
-    if name not in _ESTIMATORS:
-        raise AttributeError(f"module 'dplasso' has no attribute {name!r}")
-    from dplasso import estimators
-
-    globals()[name] = found = getattr(estimators, name)
-    return found
+    for home, names in _HOMES.items():
+        if name in names:
+            globals()[name] = found = getattr(import_module(home), name)
+            return found
+    raise AttributeError(f"module 'dplasso' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

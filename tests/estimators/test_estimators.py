@@ -248,7 +248,8 @@ def test_the_accountant_is_charged_what_is_spent(make, data):
     make(sparsify=Sparsifier(), accountant=book).fit(*data)
     assert isinstance(book.charges[-1][0], Composed)
     assert isinstance(book.charges[-1][0].events[0], PureDP)
-    make(epsilon=math.inf, accountant=book).fit(*data)
+    with pytest.raises(ValueError, match="epsilon is infinite.*cannot be charged"):
+        make(epsilon=math.inf, accountant=book).fit(*data)
     assert len(book.charges) == 2
 
 

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from dplasso import __version__
+from dplasso.cli.budget import app as budget
 from dplasso.cli.convert import convert
 from dplasso.cli.demo import demo
 from dplasso.cli.evaluate import evaluate
@@ -38,6 +39,7 @@ _OPTIONS = {
     "pass n_rows": "pass --rows",
     "random_state": "--seed",
     "leave it None": "leave it out",
+    "pass accountant=None": "leave out --budget",
 }
 
 app = typer.Typer(
@@ -49,6 +51,7 @@ app = typer.Typer(
 )
 for command in COMMANDS:
     app.command()(command)
+app.add_typer(budget)
 
 
 def _tell_version(asked: bool) -> None:

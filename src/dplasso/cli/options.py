@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dplasso.cli.inputs import Form
+from dplasso.ledger import stores
 from dplasso.reading.tables import TablePlan, buckets_for
 
 Data = Annotated[
@@ -65,6 +66,14 @@ Strict = Annotated[
     bool, typer.Option("--strict", help="Refuse whatever the guarantee does not cover.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
+DEFAULT_LEDGER = stores.DEFAULT
+LEDGER_VARIABLE = "DPLASSO_BUDGET"
+Ledger = Annotated[
+    str | None,
+    typer.Option(
+        "--budget", envvar=LEDGER_VARIABLE, help="A ledger to charge; see dplasso budget."
+    ),
+]
 
 
 def form_of(

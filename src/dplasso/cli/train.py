@@ -15,6 +15,7 @@ from dplasso.cli.output import emit, say, show, show_rows, warn
 from dplasso.cli.scoring import nameless, rows_for
 from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
 from dplasso.estimators.defaults import weakest_signal
+from dplasso.ledger import Budget
 from dplasso.privacy import leaks
 from dplasso.privacy.statement import READ, fact
 from dplasso.reading.tables import FeatureSpace
@@ -58,6 +59,7 @@ def train(
     zero_based: o.ZeroBased = None,
     labels: o.Labels = None,
     names: o.Names = None,
+    budget: o.Ledger = None,
     test: Annotated[
         Path | None, typer.Option(help="Rows to score the model on; not private.")
     ] = None,
@@ -88,6 +90,7 @@ def train(
         "sparsify": keep,
         "selection": selection,
         "neighboring": neighboring,
+        "accountant": None if budget is None else Budget.open(budget),
         "random_state": seed,
         "n_jobs": threads,
         "verbose": 0 if quiet or json else 1,

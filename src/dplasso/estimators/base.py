@@ -22,7 +22,7 @@ from dplasso.estimators.sparsifier import Sparsifier, keep_largest
 from dplasso.losses import Loss
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.privacy import checks, leaks
-from dplasso.privacy.accountant import Accountant
+from dplasso.privacy.accountant import Accountant, Receipt
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.plan import Plan, make_plan
 from dplasso.privacy.statement import BY_BOUNDS, READ, PrivacyStatement, fact, jsonable
@@ -109,13 +109,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         refuse(refused, "fit")
         self._check_parameters()
         task = self._prepare(X, y)
-        if task.plan.private and self.accountant is not None:
-            self.accountant.charge(
-                task.plan.event,
-                delta=task.plan.delta,
-                neighboring=task.plan.neighboring,
-                label=type(self).__name__,
-            )
+        receipt = self._charge(task.plan)
         keep = self._count_to_keep(task)
         if task.settings.rounds is None:
             self._converge(task)
@@ -127,7 +121,21 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         self._dense: NDArray[np.float64] | None = None
         self._kept_sparse = False
         self.privacy_ = self._statement(task)
+        if receipt is not None:
+            self.privacy_["ledger"] = receipt._asdict()
         return self
+
+    def _charge(self, plan: Plan) -> Receipt | None:
+        """Tell the accountant, if there is one, what is about to be drawn."""
+        if self.accountant is None:
+            return None
+        receipt = self.accountant.charge(
+            plan.event,
+            delta=plan.delta,
+            neighboring=plan.neighboring,
+            label=type(self).__name__,
+        )
+        return receipt if isinstance(receipt, Receipt) else None  # anything else is not for us
 
     def _prepare(self, X: Any, y: Any) -> Task:
         """Check everything, and fix what the fit will cost, before anything is charged."""
@@ -185,6 +193,11 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
             raise ValueError(
                 f"accountant must have a charge method, got {type(self.accountant).__name__}; "
                 "leave it out, or pass a budget"
+            )
+        if self.accountant is not None and math.isinf(self.epsilon):
+            raise ValueError(
+                "epsilon is infinite, and a fit without privacy cannot be charged to an "
+                "accountant: choose a finite epsilon, or pass accountant=None"
             )
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:

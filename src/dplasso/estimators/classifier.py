@@ -47,7 +47,7 @@ class PrivateLassoClassifier(ClassifierMixin, PrivateLasso):  # type: ignore[mis
         spends part of the budget on a private count.
     selection : "lazy", or another rule of the engine.
     neighboring : "add_remove" (one row more or less) or "replace_one".
-    accountant : who is charged before the first draw.
+    accountant : who is charged before the first draw, such as a `dplasso.Budget`.
     random_state : None for secure randomness. A seed is for tests, and warns once.
     n_jobs : threads; None or -1 for all cores. The result does not depend on it.
     verbose : above 0, a progress bar where standard error is a terminal.

@@ -1,8 +1,18 @@
 """Who is told of a release before it happens."""
 
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from dplasso.privacy.events import Event
+
+
+class Receipt(NamedTuple):
+    """Where a charge stands in a ledger, and what is spent with it: public, like its entries."""
+
+    entry: int
+    hash: str
+    epsilon_spent: float  # of all charges up to this one, at the ledger's delta
+    epsilon_cap: float
+    delta: float
 
 
 @runtime_checkable
@@ -15,5 +25,8 @@ class Accountant(Protocol):
     raises, nothing is drawn and nothing is released.
     """
 
-    def charge(self, event: Event, *, delta: float, neighboring: str, label: str) -> None:
-        """Count a release: what it is, at which delta and relation it is stated, and whose."""
+    def charge(self, event: Event, *, delta: float, neighboring: str, label: str) -> Receipt | None:
+        """Count a release: what it is, at which delta and relation it is stated, and whose.
+
+        A receipt becomes part of the fit's privacy statement.
+        """

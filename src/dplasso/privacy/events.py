@@ -69,6 +69,22 @@ class Gaussian:
 
 
 @dataclass(frozen=True, slots=True)
+class ZeroConcentrated:
+    """One rho-zCDP release, of whatever kind.
+
+    Formal guarantees
+    -----------------
+    For any two neighbours and every order a > 1 the Renyi divergence of order a between the two
+    output laws is at most a * `rho` (Bun and Steinke, 2016).
+    """
+
+    rho: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rho", checks.budget("rho", self.rho))
+
+
+@dataclass(frozen=True, slots=True)
 class Composed:
     """Several releases from the same data, in order."""
 
@@ -92,7 +108,8 @@ class Repeated:
         object.__setattr__(self, "count", checks.count("count", self.count, least=0))
 
 
-Event = BoundedRange | PureDP | Gaussian | Composed | Repeated
+Release = BoundedRange | PureDP | Gaussian | ZeroConcentrated
+Event = Release | Composed | Repeated
 
 
 def _events(name: str, values: object) -> Iterator[Event]:

@@ -32,7 +32,7 @@ class PrivacyStatement(dict[str, Any]):
                 "and may reveal any row."
             )
         sentences = (self._promise(), self._releases(), self._bounds(), self._public())
-        return " ".join((*sentences, self._randomness()))
+        return " ".join((*sentences, self._randomness(), self._ledger())).rstrip()
 
     def unit_of(self, bound: str) -> str:
         """What a bound is of, where its name does not tell; else nothing."""
@@ -69,6 +69,16 @@ class PrivacyStatement(dict[str, Any]):
         return (
             "Random bits came from a seed or generator given by the caller: whoever knows it can "
             "undo the protection, so this fit is for tests only."
+        )
+
+    def _ledger(self) -> str:
+        if "ledger" not in self:
+            return ""
+        receipt = self["ledger"]
+        return (
+            f"Charged beforehand to a budget ledger, as entry {receipt['entry']} "
+            f"({receipt['hash'][:16]}): {receipt['epsilon_spent']:.6g} of its epsilon "
+            f"{receipt['epsilon_cap']:g} at delta {receipt['delta']:g} was then spent."
         )
 
 

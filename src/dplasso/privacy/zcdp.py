@@ -28,11 +28,21 @@ the floating-point formulas, by comparison with 50-digit arithmetic, not by proo
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 from scipy.optimize import brentq
 
 from dplasso.privacy import checks
-from dplasso.privacy.events import BoundedRange, Composed, Event, Gaussian, PureDP, Repeated
+from dplasso.privacy.events import (
+    BoundedRange,
+    Composed,
+    Event,
+    Gaussian,
+    PureDP,
+    Release,
+    Repeated,
+    ZeroConcentrated,
+)
 
 _SAFE = 1.0 + 1e-13
 
@@ -59,11 +69,34 @@ def rho(event: Event) -> float:
             return epsilon * epsilon / 2.0
         case Gaussian(noise_multiplier):
             return 0.5 / noise_multiplier / noise_multiplier
+        case ZeroConcentrated(cost):
+            return cost
         case Composed(events):
             return math.fsum(rho(part) for part in events)
         case Repeated(part, count):
             return count * rho(part) if count else 0.0
     raise ValueError(f"event must be a privacy event, got {type(event).__name__}.")
+
+
+def exact_rho(release: Release) -> Fraction:
+    """The zCDP cost of one release, without rounding: its parameter is taken to the last bit.
+
+    Formal guarantees
+    -----------------
+    As for `rho`. An infinite cost, which is no privacy, raises `OverflowError`.
+    """
+    match release:
+        case BoundedRange(epsilon):
+            return Fraction(epsilon) ** 2 / 8
+        case PureDP(epsilon):
+            return Fraction(epsilon) ** 2 / 2
+        case Gaussian(noise_multiplier):
+            if noise_multiplier == math.inf:
+                return Fraction(0)
+            return 1 / (2 * Fraction(noise_multiplier) ** 2)
+        case ZeroConcentrated(cost):
+            return Fraction(cost)
+    raise ValueError(f"release must be a single privacy event, got {type(release).__name__}.")
 
 
 def delta_of(rho: float, epsilon: float) -> float:

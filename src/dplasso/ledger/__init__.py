@@ -1,0 +1,7 @@
+"""The budget ledger: every release is charged to it first, durably. See docs/ledger.md."""
+
+from dplasso.ledger.budget import Budget
+from dplasso.ledger.entry import Charge, Genesis
+from dplasso.ledger.errors import BudgetError, LedgerError
+
+__all__ = ["Budget", "BudgetError", "Charge", "Genesis", "LedgerError"]

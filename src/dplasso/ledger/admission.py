@@ -1,0 +1,40 @@
+"""Whether a charge may be the next entry of a ledger.
+
+Formal guarantees
+-----------------
+A charge is admitted only if all charges with it stay within the cap, in exact amounts of rho, and
+if it is stated for the ledger's neighbouring relation: costs under different relations do not add.
+"""
+
+from dataclasses import replace
+
+from dplasso.ledger import amount
+from dplasso.ledger.chain import Position
+from dplasso.ledger.entry import Charge, Genesis, now
+from dplasso.ledger.errors import BudgetError
+from dplasso.privacy import zcdp
+
+
+def admitted(asked: Charge, position: Position, shown: str) -> Charge:
+    """The charge as the entry that follows, or a BudgetError that says why not."""
+    genesis, head = position
+    if asked.neighboring != genesis.neighboring:
+        raise BudgetError(
+            f"{asked.label} is stated for neighboring={asked.neighboring!r}, and the ledger "
+            f"{shown} for {genesis.neighboring!r}: costs of the two do not add; state it for "
+            f"{genesis.neighboring!r}, or use another ledger"
+        )
+    total = head.total + asked.cost
+    if total > genesis.cap:
+        raise BudgetError(_refusal(asked, genesis, genesis.cap - head.total, shown))
+    return replace(asked, sequence=head.sequence + 1, time=now(), total=total, previous=head.hash)
+
+
+def _refusal(asked: Charge, genesis: Genesis, left: int, shown: str) -> str:
+    free, wanted = amount.to_float(left), zcdp.epsilon_of(asked.rho, genesis.delta)
+    return (
+        f"{asked.label} asks for epsilon {wanted:.3g} (rho {asked.rho:.4g}) at delta "
+        f"{genesis.delta:g}, and epsilon {zcdp.epsilon_of(free, genesis.delta):.3g} "
+        f"(rho {free:.4g}) is left of epsilon {genesis.epsilon:g} in {shown}. Nothing was drawn; "
+        "lower epsilon to what is left, or stop using these data"
+    )

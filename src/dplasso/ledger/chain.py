@@ -1,0 +1,122 @@
+"""Whether lines make up a ledger: in order, unbroken, added up, and within the cap.
+
+Formal guarantees
+-----------------
+A line changed, added, left out or moved breaks a hash, unless all lines after it are written anew.
+Lines missing at the end, and a history rewritten as a whole, leave a sound chain: they show against
+an earlier export (`check_continues`), which is why exports should be kept elsewhere.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from dplasso.ledger import amount
+from dplasso.ledger.entry import Charge, Entry, Genesis, parse
+from dplasso.ledger.errors import LedgerError
+
+
+class Position(NamedTuple):
+    """How far a ledger was walked: its first entry, and the last one that was verified."""
+
+    genesis: Genesis
+    head: Entry
+
+
+class Chain(NamedTuple):
+    """A ledger that was walked from end to end."""
+
+    genesis: Genesis
+    charges: list[Charge]
+
+    @property
+    def head(self) -> Entry:
+        return self.charges[-1] if self.charges else self.genesis
+
+    @staticmethod
+    def rho_of(units: int) -> float:
+        """An amount of these entries as a double."""
+        return amount.to_float(units)
+
+
+def verified(lines: Sequence[object]) -> Chain:
+    """The entries of all lines of a ledger, or a LedgerError that says which is at fault."""
+    position = begun(lines)
+    charges = [new.head for new in _walk(position, lines[1:]) if isinstance(new.head, Charge)]
+    if len({position.genesis.id, *(charge.id for charge in charges)}) <= len(charges):
+        raise LedgerError("an id occurs twice")
+    return Chain(position.genesis, charges)
+
+
+def begun(lines: Sequence[object]) -> Position:
+    """Where a walk begins: at the cap."""
+    if not lines:
+        raise LedgerError("there is no entry in it")
+    try:
+        first = parse(lines[0])
+        if not isinstance(first, Genesis):
+            raise LedgerError("a ledger must begin with its cap")
+        _check_cap(first)
+    except LedgerError as error:
+        raise LedgerError(f"entry 0 is not to be trusted: {error}") from None
+    return Position(first, first)
+
+
+def advanced(position: Position, lines: Iterable[object]) -> Position:
+    """The position after some more lines, or a LedgerError that says which is at fault."""
+    last = position
+    for last in _walk(position, lines):  # noqa: B007  (where it ends is what is wanted)
+        pass
+    return last
+
+
+def _walk(position: Position, lines: Iterable[object]) -> Iterator[Position]:
+    for line in lines:
+        try:
+            position = Position(position.genesis, _next(*position, parse(line)))
+        except LedgerError as error:
+            number = position.head.sequence + 1
+            raise LedgerError(f"entry {number} is not to be trusted: {error}") from None
+        yield position
+
+
+def check_continues(chain: Chain, earlier: Chain) -> None:
+    """Whether a ledger still begins with all that it held earlier."""
+    before: list[Entry] = [earlier.genesis, *earlier.charges]
+    after: list[Entry] = [chain.genesis, *chain.charges]
+    for old, new in zip(before, after, strict=False):
+        if old.line != new.line:
+            raise LedgerError(
+                f"entry {old.sequence} is not the one that was exported: history was rewritten, "
+                "or this is another ledger"
+            )
+    if len(after) < len(before):
+        raise LedgerError(
+            f"entries {len(after)} to {len(before) - 1} were exported and are gone: the ledger was "
+            "cut short"
+        )
+
+
+def _next(genesis: Genesis, head: Entry, entry: Entry) -> Charge:
+    if not isinstance(entry, Charge):
+        raise LedgerError("a second cap stands in it")
+    if entry.sequence != head.sequence + 1:
+        raise LedgerError("it is out of order")
+    if entry.previous != head.hash:
+        raise LedgerError("it does not follow from the entry before")
+    if entry.cost != amount.price(entry.event):
+        raise LedgerError("its rho is not what its event costs")
+    if entry.total != head.total + entry.cost:
+        raise LedgerError("its total does not add up")
+    if entry.total > genesis.cap:
+        raise LedgerError("it exceeds the cap")
+    if entry.neighboring != genesis.neighboring:
+        raise LedgerError("its neighbouring relation is not the ledger's")
+    return entry
+
+
+def _check_cap(genesis: Genesis) -> None:
+    """The cap is written down, so that the last digits of a root are those of its day."""
+    expected = amount.to_float(amount.cap_of(genesis.epsilon, genesis.delta))
+    if not math.isclose(amount.to_float(genesis.cap), expected, rel_tol=1e-13):
+        raise LedgerError("its cap is not what its epsilon and delta allow")

@@ -1,0 +1,201 @@
+"""One line of a ledger: an exact JSON form, sealed by its hash and chained to the line before.
+
+The hash of a line is the SHA-256 of its text without the hash itself, `,"hash":"..."`, which
+stands last. Reading is strict: a text that is not, to the byte, what writing it again gives is
+refused. docs/ledger.md describes the fields.
+"""
+
+import hashlib
+import json
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any, get_args
+
+from dplasso.ledger import amount
+from dplasso.ledger.errors import LedgerError
+from dplasso.ledger.event_form import from_form, to_form
+from dplasso.privacy import checks
+from dplasso.privacy.calibration import Neighboring
+from dplasso.privacy.events import Event
+
+FORMAT = "dplasso budget ledger 1"
+LONGEST_LINE = 200_000
+_LONGEST_LABEL = 200
+_CLOCK = "%Y-%m-%dT%H:%M:%S.%fZ"
+_HEX = re.compile(r"[0-9a-f]*")
+
+
+class _Line:
+    """What all lines have: a text and a hash, computed from the fields."""
+
+    def fields(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    @cached_property
+    def _body(self) -> str:
+        return json.dumps(self.fields(), separators=(",", ":"), allow_nan=False)
+
+    @cached_property
+    def hash(self) -> str:
+        return hashlib.sha256(self._body.encode("ascii")).hexdigest()
+
+    @cached_property
+    def line(self) -> str:
+        """The line, without its end: what is stored, exported and compared."""
+        return f'{self._body[:-1]},"hash":"{self.hash}"}}'
+
+
+@dataclass(frozen=True)
+class Genesis(_Line):
+    """Line 0: what may be spent. Amounts are whole numbers of 1e-50 rho."""
+
+    id: str
+    time: str
+    epsilon: float
+    delta: float
+    neighboring: str
+    cap: int
+
+    sequence = 0
+    total = 0
+
+    def fields(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "sequence": 0,
+            "id": self.id,
+            "time": self.time,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "neighboring": self.neighboring,
+            "cap": amount.to_text(self.cap),
+        }
+
+
+@dataclass(frozen=True)
+class Charge(_Line):
+    """Any other line: what was about to be released. Amounts are whole numbers of 1e-50 rho."""
+
+    sequence: int
+    id: str
+    time: str
+    label: str
+    neighboring: str
+    delta: float
+    event: Event
+    cost: int
+    total: int
+    previous: str
+
+    @property
+    def rho(self) -> float:
+        """The cost as a double."""
+        return amount.to_float(self.cost)
+
+    def fields(self) -> dict[str, Any]:
+        return {
+            "sequence": self.sequence,
+            "id": self.id,
+            "time": self.time,
+            "label": self.label,
+            "neighboring": self.neighboring,
+            "delta": self.delta,
+            "event": to_form(self.event),
+            "rho": amount.to_text(self.cost),
+            "total": amount.to_text(self.total),
+            "previous": self.previous,
+        }
+
+
+Entry = Genesis | Charge
+
+
+def new_id() -> str:
+    """A name that no other entry has."""
+    return secrets.token_hex(16)
+
+
+def now() -> str:
+    return datetime.now(UTC).strftime(_CLOCK)
+
+
+def parse(line: object) -> Entry:
+    """The entry of a line. Anything but a line this module could have written is a LedgerError."""
+    try:
+        if not isinstance(line, str) or len(line) > LONGEST_LINE:
+            raise ValueError(f"it is not a text of at most {LONGEST_LINE} characters")
+        fields = json.loads(line)
+        if not isinstance(fields, dict):
+            raise ValueError("it is not a JSON object")
+        entry = _genesis(fields) if "format" in fields else _charge(fields)
+        if entry.line != line:
+            raise ValueError("its hash, or the form it is written in, is not what it must be")
+    except KeyError as missing:
+        raise LedgerError(f"a line of the ledger has no entry {missing}") from None
+    except (ValueError, RecursionError) as error:
+        reason = str(error) if not isinstance(error, json.JSONDecodeError) else "it is not JSON"
+        raise LedgerError(f"a line of the ledger was altered or damaged: {reason}") from None
+    return entry
+
+
+def _genesis(fields: dict[str, Any]) -> Genesis:
+    if fields["format"] != FORMAT:
+        raise ValueError("its format is unknown; upgrade dplasso to read it")
+    return Genesis(
+        id=_hex("id", fields["id"], 32),
+        time=_time(fields["time"]),
+        epsilon=checks.bound("epsilon", fields["epsilon"]),
+        delta=checks.probability("delta", fields["delta"]),
+        neighboring=relation(fields["neighboring"]),
+        cap=amount.from_text(fields["cap"]),
+    )
+
+
+def _charge(fields: dict[str, Any]) -> Charge:
+    event = from_form(fields["event"])
+    return Charge(
+        sequence=checks.count("sequence", fields["sequence"], least=1),
+        id=_hex("id", fields["id"], 32),
+        time=_time(fields["time"]),
+        label=label(fields["label"]),
+        neighboring=relation(fields["neighboring"]),
+        delta=checks.probability("delta", fields["delta"]),
+        event=event,
+        cost=amount.from_text(fields["rho"]),
+        total=amount.from_text(fields["total"]),
+        previous=_hex("previous", fields["previous"], 64),
+    )
+
+
+def label(value: object) -> str:
+    """A label that a line and a screen can hold."""
+    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_LABEL:
+        raise ValueError(
+            f"label must be a text of 1 to {_LONGEST_LABEL} characters, got {type(value).__name__}"
+        )
+    if not value.isprintable():
+        raise ValueError("label must be printable; leave out line breaks and control characters")
+    return value
+
+
+def relation(value: object) -> str:
+    """A neighbouring relation."""
+    if not isinstance(value, str) or value not in get_args(Neighboring):
+        raise ValueError("neighboring must be 'add_remove' or 'replace_one'")
+    return value
+
+
+def _hex(name: str, value: object, length: int) -> str:
+    if not isinstance(value, str) or len(value) != length or not _HEX.fullmatch(value):
+        raise ValueError(f"{name} must be {length} hexadecimal digits")
+    return value
+
+
+def _time(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("time must be a text")
+    datetime.strptime(value, _CLOCK)
+    return value

@@ -1,0 +1,72 @@
+"""What a ledger is kept in, and which store a name means."""
+
+import os
+from collections.abc import Callable
+from typing import Protocol
+
+from dplasso.ledger.entry import Charge, Genesis
+from dplasso.ledger.errors import LedgerError
+
+DEFAULT = "dplasso-budget.sqlite"
+SECONDS_TO_WAIT = 60.0  # for other processes, or for a server that restarts
+_URLS = ("postgresql://", "postgres://")
+
+
+class Store(Protocol):
+    """Lines that can be added to, and never altered. Whatever fails raises LedgerError."""
+
+    @property
+    def address(self) -> str:
+        """What `store_of` makes this store of again; it may hold a password."""
+
+    @property
+    def shown(self) -> str:
+        """The address as people may see it."""
+
+    def create(self, genesis: Genesis) -> None:
+        """Begin a ledger with this line, unless there is one: then nothing happens."""
+
+    def append(self, id: str, start: int, make: Callable[[list[str]], Charge]) -> str:
+        """Add the line that `make` makes of those from `start` on; once it is safe, return it.
+
+        Others wait meanwhile, so that what `make` is shown stays true. If it raises, nothing is
+        added. A line whose `id` is there already, as after a lost connection, is not added again.
+        """
+
+    def lines(self, start: int = 0) -> list[str]:
+        """All lines in order, or those from a sequence number on; at least the first is there."""
+
+
+def store_of(address: object) -> Store:
+    """A store by its address: a URL of PostgreSQL, or else the path of a SQLite file."""
+    if isinstance(address, str) and address.startswith(_URLS):
+        from dplasso.ledger.postgres import PostgresStore
+
+        return PostgresStore(address)
+    from dplasso.ledger.sqlite import SQLiteStore
+
+    return SQLiteStore(_path(address))
+
+
+def _path(address: object) -> str:
+    if not isinstance(address, str | os.PathLike):
+        raise ValueError(
+            f"store must be a path or a postgresql:// URL, got {type(address).__name__}"
+        )
+    path = os.fsdecode(address)
+    scheme, found, _ = path.partition("://")
+    if found:
+        raise ValueError(
+            f"store must be a path or a postgresql:// URL; {scheme}:// is not known here"
+        )
+    if not path or "\0" in path or path.endswith((os.sep, ":memory:")):
+        raise ValueError("store must be the path of a file; name one, such as budget.sqlite")
+    # Workers may stand in another folder.
+    return os.path.realpath(path)
+
+
+def no_ledger(shown: str) -> LedgerError:
+    return LedgerError(
+        f"there is no ledger at {shown}; create one with dplasso.Budget(epsilon, delta, store=...) "
+        "or dplasso budget init"
+    )

@@ -1,0 +1,160 @@
+"""The ledger from the command line."""
+
+import json
+import os
+import sys
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from dplasso import Budget, load
+from dplasso.cli import app as application
+from dplasso.privacy import leaks
+
+CAP = ("--epsilon", 1, "--delta", 1e-6)
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def command(*arguments):
+        monkeypatch.setattr(leaks, "_setting", None)
+        monkeypatch.setattr(sys, "argv", ["dplasso", *map(str, arguments)])
+        with warnings.catch_warnings(), pytest.raises(SystemExit) as end:
+            warnings.simplefilter("always", leaks.PrivacyLeakWarning)
+            application.main()
+        return Done(end.value.code or 0, *capsys.readouterr())
+
+    return command
+
+
+@pytest.fixture
+def store(tmp_path, run):
+    path = tmp_path / "budget.sqlite"
+    assert run("budget", "init", path, *CAP, "-q") == (0, "", "")
+    return path
+
+
+def test_init_shows_what_may_be_spent(tmp_path, run):
+    done = run("budget", "init", tmp_path / "b.sqlite", *CAP, "--json")
+    facts = json.loads(done.out)
+    assert (facts["epsilon"], facts["delta"], facts["neighboring"]) == (1.0, 1e-6, "add_remove")
+    assert facts["spent_rho"] == 0.0 and facts["charges"] == 0
+    assert run("budget", "init", tmp_path / "b.sqlite", *CAP).code == 0
+    again = run("budget", "init", tmp_path / "b.sqlite", "--epsilon", 2, "--delta", 1e-6)
+    assert again.code == 1 and "has epsilon = 1.0, not 2.0" in again.err
+
+
+@pytest.mark.parametrize(
+    ("option", "rho"),
+    [(("--epsilon", 0.1), 0.005), (("--rho", 0.002), 0.002), (("--noise-multiplier", 10), 0.005)],
+)
+def test_spending_is_charged_by_kind(store, run, option, rho):
+    done = run("budget", "spend", store, "--label", "made elsewhere", *option, "--json")
+    assert done.code == 0 and json.loads(done.out)["entry"] == 1
+    assert Budget.open(store).spent_rho == pytest.approx(rho)
+
+
+def test_spending_too_much_fails(store, run):
+    done = run("budget", "spend", store, "--label", "too much", "--epsilon", 3)
+    assert done.code == 1 and "too much asks for" in done.err and "is left" in done.err
+    for options in ((), ("--rho", 0.1, "--epsilon", 1)):
+        done = run("budget", "spend", store, "--label", "what", *options)
+        assert done.code == 1 and "one of --epsilon, --rho and --noise-multiplier" in done.err
+    assert not Budget.open(store).entries()
+
+
+def test_show_lines_up_what_was_spent(store, run):
+    for label in ("mean income", "[bold]median[/bold]"):
+        run("budget", "spend", store, "--label", label, "--rho", 0.006)
+    done = run("budget", "show", store)
+    assert done.code == 0 and "[####################....................] 49.3 %" in done.out
+    table = done.out.partition("Charges\n")[2].splitlines()
+    assert (
+        "[bold]median[/bold]" in table[2] and len({line.index("0.006") for line in table[1:]}) == 1
+    )
+    facts = json.loads(run("budget", "show", store, "--json").out)
+    assert [entry["label"] for entry in facts["entries"]] == ["mean income", "[bold]median[/bold]"]
+    assert facts["entries"][1]["epsilon_so_far"] == facts["spent_epsilon"]
+    assert facts["head"] == Budget.open(store).verify().head.hash
+
+
+def test_exports_verify_and_show_what_is_gone(store, run, tmp_path):
+    run("budget", "spend", store, "--label", "first", "--rho", 0.001)
+    lines = run("budget", "export", store).out
+    assert [json.loads(line)["sequence"] for line in lines.splitlines()] == [0, 1]
+    old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    assert run("budget", "export", store, "-o", old).code == 0
+    assert old.read_text() == lines
+    assert run("budget", "export", store, "-o", old).code == 1
+    kept = store.read_bytes()
+    run("budget", "spend", store, "--label", "second", "--rho", 0.001)
+    run("budget", "export", store, "-o", new)
+    assert run("budget", "verify", store, "--against", old).code == 0
+    facts = json.loads(run("budget", "verify", store, "--against", new, "--json").out)
+    assert facts["sound"] is True and facts["entries"] == 2
+    store.write_bytes(kept)  # an older copy put back: sound in itself
+    assert run("budget", "verify", store).code == 0
+    done = run("budget", "verify", store, "--against", new)
+    assert done.code == 1 and "cut short" in done.err
+    done = run("budget", "verify", store, "--against", tmp_path / "missing.jsonl")
+    assert done.code == 1 and "missing.jsonl: No such file" in done.err
+
+
+def test_damage_is_an_error(store, run):
+    content = bytearray(store.read_bytes())
+    content[content.index(b"add_remove")] ^= 1
+    store.write_bytes(content)
+    for command in ("show", "export", "verify"):
+        done = run("budget", command, store)
+        assert done.code == 1 and "budget.sqlite" in done.err and done.out == ""
+
+
+def test_a_ledger_that_is_missing_is_an_error(tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for command in ("show", "export", "verify"):
+        done = run("budget", command)
+        assert done.code == 1 and "no ledger at" in done.err
+    assert run("budget", "spend", "no.sqlite").code == 2  # no label
+    assert not os.listdir(tmp_path)
+
+
+def test_the_environment_names_the_ledger(tmp_path, run, monkeypatch):
+    monkeypatch.setenv("DPLASSO_BUDGET", str(tmp_path / "named.sqlite"))
+    assert run("budget", "init", *CAP).code == 0
+    assert run("budget", "spend", "--label", "x", "--rho", 0.001).code == 0
+    assert len(Budget.open(tmp_path / "named.sqlite").entries()) == 1
+
+
+@pytest.fixture
+def rows(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [f"{rng.integers(2)} 1:{rng.random():.3f} 3:{rng.random():.3f}" for _ in range(60)]
+    (tmp_path / "rows.svm").write_text("\n".join(lines))
+    return tmp_path / "rows.svm"
+
+
+def train(rows, output, *options):
+    declared = ("--features", 3, "--classes", "0,1", "--rows", 60, "-T", 5, "--radius", 2)
+    return ("train", rows, "-o", output, *declared, *options)
+
+
+def test_training_is_charged(store, run, rows, tmp_path):
+    done = run(*train(rows, tmp_path / "model", "-e", 0.9, "--budget", store, "--json"))
+    assert done.code == 0 and json.loads(done.out)["privacy"]["ledger"]["entry"] == 1
+    assert load(tmp_path / "model").privacy_["ledger"]["epsilon_cap"] == 1.0
+    done = run(*train(rows, tmp_path / "second", "-e", 0.9, "--budget", store))
+    assert done.code == 1 and "is left of epsilon 1" in done.err
+    assert not (tmp_path / "second").exists()
+    done = run(*train(rows, tmp_path / "third", "-e", "inf", "--budget", store))
+    assert done.code == 1 and "cannot be charged" in done.err
+    done = run(*train(rows, tmp_path / "fourth", "--budget", tmp_path / "missing"))
+    assert done.code == 1 and "no ledger at" in done.err
+    assert len(Budget.open(store).entries()) == 1
