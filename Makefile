@@ -42,6 +42,8 @@ bench: setup .venv/.postgres
 	$(BIN)/python benchmarks/killed.py
 	$(BIN)/python benchmarks/killed_ledger.py
 	$(BIN)/python benchmarks/fuzz_ledger.py
+	$(BIN)/python benchmarks/fuzz_inputs.py
+	$(BIN)/python benchmarks/sign_leak.py
 	$(BIN)/python benchmarks/breakdown.py
 	$(BIN)/python benchmarks/tables.py
 

@@ -6,6 +6,7 @@ processes: it imports the ledger and nothing heavy, and has no threads.
 
     python spending.py together STORE FOLDER PROCESSES RHO
     python spending.py killed STORE FOLDER KILLS SEED
+    python spending.py fitted STORE FOLDER KILLS SEED
     python spending.py created STORE FOLDER KILLS SEED
 """
 
@@ -94,6 +95,25 @@ def killed(store, folder, kills, seed):
     print("killed", _kill(work, int(kills), random.Random(int(seed))))
 
 
+def fitted(store, folder, kills, seed):
+    """The same with real fits, whose saved models are the releases."""
+    import numpy as np
+
+    from dplasso import PrivateLassoClassifier
+
+    budget, rng = Budget(**CAP, store=store), np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (50, 4))
+    y = (X[:, 0] > 0).astype(int)
+    given = {"max_iter": 5, "radius": 1.0, "classes": [0, 1], "n_jobs": 1}
+    model = PrivateLassoClassifier(1e-4, accountant=budget, **given).fit(X, y)  # compiled, loaded
+
+    def work(times=10**6):
+        for k in range(times):
+            model.fit(X, y).save(f"{folder}/released-{os.getpid()}-{k}.dpl")
+
+    print("killed", _kill(work, int(kills), random.Random(int(seed))))
+
+
 def created(store, folder, kills, seed):
     """The same with a process that creates ledgers."""
 
@@ -122,4 +142,6 @@ def _kill(work, kills, random):
 
 
 if __name__ == "__main__":
-    {"together": together, "killed": killed, "created": created}[sys.argv[1]](*sys.argv[2:])
+    {"together": together, "killed": killed, "fitted": fitted, "created": created}[sys.argv[1]](
+        *sys.argv[2:]
+    )

@@ -10,6 +10,7 @@ from fractions import Fraction
 import pytest
 
 import spending
+from dplasso import load
 from dplasso.ledger import Budget, BudgetError
 from dplasso.ledger.amount import price
 from dplasso.privacy import zcdp
@@ -55,6 +56,14 @@ def test_300_kills_release_nothing_uncharged(tmp_path):
     chain = check_all_charged(Budget.open(address), released)
     assert len(released) > 20  # some were let live for long enough
     assert charge(Budget.open(address), 1e-9).entry == len(chain.charges) + 1
+
+
+def test_kills_of_fits_leave_no_model_uncharged(tmp_path):
+    address = str(tmp_path / "budget.sqlite")
+    assert spending.run("fitted", address, tmp_path, 60, 4) == "killed 60\n"
+    hashes = [load(path).privacy_["ledger"]["hash"] for path in tmp_path.glob("released-*.dpl")]
+    check_all_charged(Budget.open(address), hashes)
+    assert len(hashes) > 5
 
 
 def test_kills_of_clients_of_a_server_release_nothing_uncharged(server, tmp_path):
