@@ -26,9 +26,10 @@ TABLE = "age,town,note,y\n" + "".join(f"{k},Ulm,well {k},{k % 2}\n" for k in ran
 VALUES = (
     "", "0", "-1", "1", "3", "nan", "inf", "-inf", "1e400", "1e-400", "0x10", "1_0", "٣", "auto",
     "yes", "no,yes", "0,1", "0,0", ",", "=", ":", "age=0:9", "age=9:0", "age=nan:1", "age=0:inf",
-    "age=:", "=0:1", "a=0:1,b=", "town=0", "town=-3", "town=9", "town=1e3", "town=99999999999999999999",
-    "note=5", "y", "town", "none", "\x00", "\ud800", "é" * 300, "../..", "/", ".", "{rows}", "{table}",
-    "{model}", "{new}", "{folder}", "lazy", "heap", "replace_one", "2G", "-1G", "1e3M", "G", "--", "-o",
+    "age=:", "=0:1", "a=0:1,b=", "town=0", "town=-3", "town=9", "town=1e3",
+    "town=99999999999999999999", "note=5", "y", "town", "none", "\x00", "\ud800", "é" * 300,
+    "../..", "/", ".", "{rows}", "{table}", "{model}", "{new}", "{folder}", "lazy", "heap",
+    "replace_one", "2G", "-1G", "1e3M", "G", "--", "-o",
 )  # fmt: skip
 
 
@@ -53,7 +54,7 @@ def bent(rng, content):
 
 
 def check_model(path, content, seed):
-    """A file altered, with a digest that fits half of the time: loaded as a sound model, or refused."""
+    """A file altered, half of the time with a digest that fits: a sound model, or refused."""
     rng = random.Random(seed)
     if rng.random() < 0.5:
         altered = bent(rng, content)
@@ -122,10 +123,13 @@ def _run(given):
     argv, sys.argv = sys.argv, ["dplasso", *given]
     leaks._told.clear()
     try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                application.main()
+        with (
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore")
+            application.main()
     except SystemExit as end:
         return end.code or 0, err.getvalue()
     finally:

@@ -142,6 +142,5 @@ def _kill(work, kills, random):
 
 
 if __name__ == "__main__":
-    {"together": together, "killed": killed, "fitted": fitted, "created": created}[sys.argv[1]](
-        *sys.argv[2:]
-    )
+    modes = {"together": together, "killed": killed, "fitted": fitted, "created": created}
+    modes[sys.argv[1]](*sys.argv[2:])
