@@ -1,18 +1,29 @@
-"""What the README shows runs."""
+"""What the README shows runs, and what it links to is there."""
 
 import re
 from pathlib import Path
 
 import dplasso
 
-README = Path(__file__).resolve().parent.parent / "README.md"
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text()
 
 
-def test_thirty_seconds(tmp_path, monkeypatch):
+def test_examples(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (block,) = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)
+    first, *others = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
     names = {}
-    exec(block, names)
+    exec(first, names)
     assert names["model"]._weights.nnz <= 50
     again = dplasso.load("model.dpl")
     assert (again.predict(names["X"]) == names["model"].predict(names["X"])).all()
+    for block in others:
+        exec(block, names)
+    assert 0.0 < names["budget"].spent_epsilon <= 0.5
+
+
+def test_links():
+    pages = [ROOT / "README.md", ROOT / "SECURITY.md", *(ROOT / "docs").glob("*.md")]
+    for page in pages:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
