@@ -20,7 +20,8 @@ from dplasso.reading.tables import TablePlan
 COMMAND = Path(sys.executable).with_name("dplasso")
 ROWS, COLUMNS = 300, 40
 FEW = ("--rounds", 15, "--radius", 5)
-DECLARED = ("--features", COLUMNS, "--classes", "-1,1", "--rows", ROWS, *FEW)
+KNOWN = ("--classes", "-1,1", "--rows", ROWS, *FEW)
+DECLARED = ("--features", COLUMNS, *KNOWN)
 SECRET = "61.80339"  # stands in broken lines, and must not in what is said of them
 
 

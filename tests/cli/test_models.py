@@ -10,6 +10,7 @@ from commanding import (
     COLUMNS,
     DECLARED,
     FEW,
+    KNOWN,
     ROWS,
     assert_same_model,
     problem,
@@ -26,7 +27,11 @@ from dplasso import load
 def test_a_model_is_the_one_that_python_fits(tmp_path, good, name, kind, classes):
     X, y = problem(kind)
     data, path = write_svmlight(tmp_path / name, X, y), tmp_path / "model.dpl"
-    task = ["--regression"] if classes is None else ["--classes", ",".join(map(str, classes))]
+    task = (
+        ["--regression", "--y-bound", 1]
+        if classes is None
+        else ["--classes", ",".join(map(str, classes))]
+    )
     given = ("--features", COLUMNS, *task, "--seed", 3, *FEW)
     out = good("train", data, "-o", path, *given)
     assert "differentially private" in out
@@ -80,17 +85,16 @@ def test_npz_with_labels(tmp_path, good, run):
     data, labels, path = tmp_path / "X.npz", tmp_path / "y.npy", tmp_path / "model.dpl"
     sp.save_npz(data, X)
     np.save(labels, y)
-    good("train", data, "--labels", labels, "-o", path, *DECLARED, "--seed", 3)
+    good("train", data, "--labels", labels, "-o", path, *KNOWN, "--seed", 3)
     theirs = python_fit("binary", X, y, classes=[-1, 1])
     assert_same_model(load(path), theirs)
     assert np.array_equal(np.array(good("predict", path, data).split(), float), theirs.predict(X))
     scores = json.loads(good("evaluate", path, data, "--labels", labels, "--public", "--json"))
     assert scores["accuracy"] == theirs.score(X, y)
-    assert "--labels" in run("train", data, "-o", path, *DECLARED).err
+    assert "--labels" in run("train", data, "-o", path, *KNOWN).err
     np.save(labels, y[:-1])
     assert (
-        "one label for each row"
-        in run("train", data, "--labels", labels, "-o", path, *DECLARED).err
+        "one label for each row" in run("train", data, "--labels", labels, "-o", path, *KNOWN).err
     )
 
 
@@ -99,7 +103,7 @@ def test_npz_with_labels_of_text_that_looks_like_numbers(tmp_path, good):
     data, labels, path = tmp_path / "X.npz", tmp_path / "y.npy", tmp_path / "model.dpl"
     sp.save_npz(data, X)
     np.save(labels, np.where(y > 0, "1", "-1"))
-    good("train", data, "--labels", labels, "-o", path, *DECLARED)
+    good("train", data, "--labels", labels, "-o", path, *KNOWN)
     assert load(path).classes_.tolist() == ["-1", "1"]
 
 

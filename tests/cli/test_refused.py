@@ -14,6 +14,7 @@ from commanding import (
     COMMAND,
     DECLARED,
     FEW,
+    KNOWN,
     SECRET,
     problem,
     subprocess_of,
@@ -101,9 +102,9 @@ def test_files_that_are_something_else(tmp_path, text, model, run):
     assert done.code == 1 and "truncated" in done.err
     for content in (b"", b"PK\x03\x04", b"no archive"):
         (tmp_path / "X.npz").write_bytes(content)
-        done = run("train", tmp_path / "X.npz", "-o", tmp_path / "x", *DECLARED)
+        done = run("train", tmp_path / "X.npz", "-o", tmp_path / "x", *KNOWN)
         assert done.code == 1 and "X.npz" in done.err and "defect" not in done.err
-    assert run("train", tmp_path, "-o", tmp_path / "x", *DECLARED).code == 1
+    assert run("train", tmp_path, "-o", tmp_path / "x", *KNOWN).code == 1
     assert run("convert", tmp_path / "X.npz", "-o", tmp_path / "x").code == 1
 
 
@@ -132,7 +133,7 @@ def test_nan_in_a_matrix(tmp_path, model, run):
 def test_probabilities_are_for_classifiers(tmp_path, good, run):
     data = write_svmlight(tmp_path / "rows.svm", *problem("regression"))
     path = tmp_path / "model.dpl"
-    good("train", data, "-o", path, "--regression", "--features", COLUMNS, *FEW)
+    good("train", data, "-o", path, "--regression", "--y-bound", 1, "--features", COLUMNS, *FEW)
     done = run("predict", path, data, "--proba")
     assert done.code == 1 and "--proba" in done.err
 
@@ -172,3 +173,47 @@ def test_a_reader_that_leaves_is_no_defect(model, text):
     assert b"Traceback" not in predict.stderr.read()
     predict.stderr.close()
     assert predict.wait() == 1
+
+
+def test_what_is_read_is_never_written_over(tmp_path, text, model, good, run):
+    before = {path: path.read_bytes() for path in (text, model)}
+    for command in (
+        ("train", text, "-o", text, *DECLARED),
+        ("train", text, "-o", model, *DECLARED, "--test", model),
+        ("predict", model, text, "-o", text),
+        ("predict", model, text, "-o", model),
+        ("report", model, "-o", model),
+        ("report", model, "-o", text),
+        ("convert", text, "-o", text, "--features", COLUMNS),
+    ):
+        done = run(*command)
+        assert done.code == 1, command
+    assert {path: path.read_bytes() for path in before} == before
+    notes = tmp_path / "notes.txt"
+    notes.write_text("dear diary")
+    done = run("train", text, "-o", notes, *DECLARED)
+    assert done.code == 1 and "is no model" in done.err
+    done = run("report", model, "-o", notes)
+    assert done.code == 1 and "is no page" in done.err and notes.read_text() == "dear diary"
+    good("train", text, "-o", model, *DECLARED)
+    page = tmp_path / "page.html"
+    good("report", model, "-o", page)
+    good("report", model, "-o", page)
+
+
+def test_a_model_that_was_paid_for_is_replaced_only_when_asked(tmp_path, text, model, good, run):
+    ledger = tmp_path / "budget.sqlite"
+    good("budget", "init", ledger, "--epsilon", 3, "--delta", 1e-6)
+    command = ("train", text, "-o", model, *DECLARED, "--budget", ledger)
+    done = run(*command)
+    assert done.code == 1 and "--overwrite" in done.err
+    good(*command, "--overwrite")
+
+
+def test_options_that_would_be_ignored_are_refused(tmp_path, text, run):
+    done = run("train", text, "-o", tmp_path / "x", *DECLARED, "--target", "y")
+    assert done.code == 1 and "--target is for a table" in done.err
+    done = run("train", text, "-o", tmp_path / "x", *DECLARED, "--labels", text)
+    assert done.code == 1 and "--labels is for a .npz matrix" in done.err
+    done = run("train", text, "-o", tmp_path / "x", "--regression", "--features", COLUMNS)
+    assert done.code == 1 and "--y-bound" in done.err

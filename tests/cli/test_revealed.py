@@ -27,7 +27,7 @@ def test_facts_read_from_the_data_are_told_or_refused(tmp_path, text, run, left_
 
 
 def test_what_is_declared_is_not_told(tmp_path, text, run):
-    done = run("train", text, "-o", tmp_path / "m", *DECLARED, "-e", 10, "--strict")
+    done = run("train", text, "-o", tmp_path / "m", *DECLARED, "--x-bound", 1, "-e", 10, "--strict")
     assert done.code == 0 and done.err == ""
     public = load(tmp_path / "m").privacy_["public"]
     assert not [name for name, fact in public.items() if train.READ in fact["source"]]
@@ -40,7 +40,7 @@ def test_seeds_are_told_or_refused(tmp_path, text, run):
 
 
 def test_undeclared_rows_are_refused_in_strict_mode(tmp_path, text, run):
-    given = ("train", text, "-o", tmp_path / "m", *DECLARED[:4], "--strict")
+    given = ("train", text, "-o", tmp_path / "m", *DECLARED[:4], "--x-bound", 1, "--strict")
     done = run(*given)
     assert done.code == 1 and "--rows" in done.err
 

@@ -7,8 +7,8 @@ import pytest
 
 from commanding import (
     COLUMNS,
-    DECLARED,
     FEW,
+    KNOWN,
     ROWS,
     TABLE,
     assert_same_model,
@@ -28,9 +28,9 @@ def test_a_store_gives_the_model_that_its_text_gives(tmp_path, good, name, x_bou
     data, store = write_svmlight(tmp_path / name, X, y), tmp_path / "rows.dpc"
     facts = json.loads(good("convert", data, "-o", store, "--features", COLUMNS, "--json"))
     assert facts == {"store": str(store), "rows": ROWS, "columns": COLUMNS, "entries": X.nnz}
-    seeded = (*DECLARED, "--seed", 3, "--x-bound", x_bound)
-    for source, path in ((data, tmp_path / "a"), (store, tmp_path / "b")):
-        good("train", source, "-o", path, *seeded)
+    seeded = (*KNOWN, "--seed", 3, "--x-bound", x_bound)
+    good("train", data, "-o", tmp_path / "a", *seeded, "--features", COLUMNS)
+    good("train", store, "-o", tmp_path / "b", *seeded)
     assert_same_model(load(tmp_path / "b"), load(tmp_path / "a"))
     assert good("predict", tmp_path / "a", store) == good("predict", tmp_path / "a", data)
     both = [good("evaluate", tmp_path / "a", rows, "--public", "-q") for rows in (data, store)]
@@ -52,9 +52,31 @@ def test_a_table_in_a_store(tmp_path, good, run):
     predicted = good("predict", tmp_path / "b", data)
     assert good("predict", tmp_path / "a", data) == predicted
     assert good("predict", tmp_path / "a", store) == predicted
+
+
+def test_a_store_remembers_what_was_declared(tmp_path, good, run):
+    data, store = write_table(tmp_path / "people.csv", people()), tmp_path / "people.dpc"
+    good("convert", data, "-o", store, *TABLE, "--classes", "no,yes", "--rows", 210)
+    done = run("train", store, "-o", tmp_path / "a", "--strict")
+    assert done.code == 0, done.err
+    public = load(tmp_path / "a").privacy_["public"]
+    assert public["classes"]["source"] == "declared"
+    assert public["n_rows"] == {"value": 210, "source": "declared"}
+    run("convert", data, "-o", store, *TABLE, "--overwrite")
     done = run("train", store, "-o", tmp_path / "a", *FEW)
     assert done.code == 0 and "--classes" in done.err
     assert load(tmp_path / "a").privacy_["public"]["classes"]["source"] == train.READ
+
+
+@pytest.mark.parametrize(
+    "option",
+    [("--target", "smoker"), ("--bounds", "age=0:9"), ("--ignore", "note"), ("--features", 9)],
+)
+def test_roles_of_a_store_are_those_it_was_converted_with(tmp_path, good, run, option):
+    data, store = write_table(tmp_path / "people.csv", people()), tmp_path / "people.dpc"
+    good("convert", data, "-o", store, *TABLE, "--classes", "no,yes")
+    done = run("train", store, "-o", tmp_path / "a", *option)
+    assert done.code == 1 and option[0] in done.err and "convert the source again" in done.err
 
 
 def test_indices_from_0_are_remembered_by_a_store(tmp_path, good):
@@ -62,7 +84,7 @@ def test_indices_from_0_are_remembered_by_a_store(tmp_path, good):
     data = write_svmlight(tmp_path / "rows.svm", X, y, base=0)
     store, path = tmp_path / "rows.dpc", tmp_path / "model.dpl"
     good("convert", data, "-o", store, "--features", COLUMNS, "--zero-based")
-    good("train", store, "-o", path, *DECLARED)
+    good("train", store, "-o", path, *KNOWN)
     assert good("predict", path, data) == good("predict", path, store)
 
 

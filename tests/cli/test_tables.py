@@ -108,7 +108,9 @@ def test_a_table_needs_a_target_and_bounds(tmp_path, run):
         ("--bounds", "age"),
         ("--bounds", "age=12"),
         ("--bounds", "age=a:b"),
-        ("--hash", "town"),
+        ("--hash", "=3"),
+        ("--hash", "town=3,town=4"),
+        ("--delimiter", "ab"),
         ("--radius", "wide"),
         ("--rounds", "2.5"),
         ("--classes", "no"),
@@ -169,7 +171,7 @@ def test_options_in_other_words(tmp_path, good):
     good(
         "train", data, "-o", tmp_path / "a", *common, *apart, "--hash", "note=32", "--text", "note"
     )
-    joined = ("--bounds", "age=0:120,weight=0:300", "--text", "note=32", "--hash", "town=16")
+    joined = ("--bounds", "age=0:120, weight=0:300", "--text", "note=32", "--hash", "town=16")
     good("train", data, "-o", tmp_path / "b", *common, *joined)
     ours, theirs = load(tmp_path / "b"), load(tmp_path / "a")
     assert ours.table_plan_["bounds"] == theirs.table_plan_["bounds"]
@@ -187,11 +189,11 @@ def test_all_numbers_without_bounds_are_named_at_once(tmp_path, run):
 
 def test_a_column_that_is_not_there(tmp_path, good, run):
     data, path = write_table(tmp_path / "people.csv", people()), tmp_path / "model.dpl"
-    done = run("train", data, "-o", path, "--target", "sick", "--ignore", "id", "--text", "a,b")
-    assert done.code == 1 and "--bounds age" in done.err
-    given = ("--target", "sick", "--ignore", "id", "--ignore", "age")
-    done = run("train", data, "-o", path, *given, "--text", "note,town")
-    assert done.code == 1 and "repeat the option" in done.err and "'town'" in done.err
+    for wrong in (("--text", "tovn"), ("--ignore", "tovn"), ("--bounds", "tovn=0:1")):
+        done = run("train", data, "-o", path, "--target", "sick", "--ignore", "id", *wrong)
+        assert done.code == 1 and "no column 'tovn'; did you mean 'town'?" in done.err
+    done = run("train", data, "-o", path, "--target", "quux")
+    assert done.code == 1 and "no column 'quux'; it has 'id', 'age'" in done.err
     good("train", data, "-o", path, *TABLE, "--classes", "no,yes", *FEW)
     rows = [{key: row[key] for key in ("note", "town")} for row in people(3)]
     done = run("predict", path, write_table(tmp_path / "new.csv", rows))
@@ -233,3 +235,30 @@ def test_few_rows_are_told(tmp_path, run):
     assert done.code == 0 and "few rows" in done.err and "--buckets" in done.err
     assert "few rows" not in run("train", data, "-o", path, *given, "-e", 200).err
     assert "few rows" not in run("train", data, "-o", path, *given, "-e", "inf").err
+
+
+def test_other_delimiters(tmp_path, good, run):
+    data, path = write_table(tmp_path / "people.csv", people()), tmp_path / "model.dpl"
+    good("train", data, "-o", path, *TABLE, "--classes", "no,yes", "--seed", 3, *FEW)
+    wanted = good("predict", path, data, "--id", "id")
+    data.write_text(data.read_text().replace(",", ";"))
+    done = run("train", data, "-o", path, *TABLE, "--classes", "no,yes", *FEW)
+    assert done.code == 1 and "--delimiter ';'" in done.err
+    given = (*TABLE, "--classes", "no,yes", "--seed", 3, "--delimiter", ";", *FEW)
+    good("train", data, "-o", path, *given)
+    assert good("predict", path, data, "--id", "id") == wanted
+
+
+def test_a_dry_run_shows_roles_and_does_nothing(tmp_path, good):
+    data, path = write_table(tmp_path / "people.csv", people()), tmp_path / "model.dpl"
+    out = good("train", data, "-o", path, *TABLE, "--classes", "no,yes", "--dry-run")
+    assert "hashed into 16 buckets" in out and "nothing was fitted" in out and not path.exists()
+
+
+def test_declared_rows_and_delta_that_make_no_sense_are_told(tmp_path, run):
+    data, path = write_table(tmp_path / "people.csv", people()), tmp_path / "model.dpl"
+    given = ("train", data, "-o", path, *TABLE, "--classes", "no,yes")
+    assert "factor of two" in run(*given, "--rows", 20_000).err
+    assert "factor of two" not in run(*given, "--rows", 150).err
+    assert "delta is above" in run(*given, "--rows", 200, "--delta", 0.01).err
+    assert "delta is above" not in run(*given, "--rows", 200, "--delta", 1e-3).err

@@ -186,17 +186,22 @@ def test_what_is_not_declared_is_said_warned_of_or_refused():
     public = model.privacy_["public"]
     assert public["classes"] == {"value": [0, 1], "source": "READ FROM THE DATA"}
     assert public["n_rows"]["source"].startswith("READ FROM THE DATA")
+    assert model.privacy_["bounds"]["x_bound"]["source"] == "not declared, 1 by default"
     assert "READ FROM THE DATA" in str(model.privacy_)
     dplasso.set_strict(True)
     for options, name in (
-        ({"n_rows": 600}, "classes"),
-        ({"classes": [0, 1]}, "n_rows"),
-        ({"classes": [0, 1], "n_rows": 600, "random_state": 0}, "random_state"),
+        ({"n_rows": 600, "x_bound": 1.0}, "classes"),
+        ({"classes": [0, 1], "x_bound": 1.0}, "n_rows"),
+        ({"classes": [0, 1], "n_rows": 600}, "x_bound"),
+        ({"classes": [0, 1], "n_rows": 600, "x_bound": 1, "random_state": 0}, "random_state"),
     ):
         with pytest.raises(dplasso.PrivacyLeakError, match=name):
             PrivateLassoClassifier(**options).fit(X, y)
-    PrivateLassoClassifier(classes=[0, 1], n_rows=600).fit(X, y)
-    given = PrivateLassoClassifier(classes=[0, 1], radius=5.0, max_iter=10).fit(X, y)
+    with pytest.raises(dplasso.PrivacyLeakError, match="y_bound"):
+        PrivateLassoRegressor(n_rows=600, x_bound=1.0).fit(X, y)
+    PrivateLassoClassifier(classes=[0, 1], n_rows=600, x_bound=1.0).fit(X, y)
+    PrivateLassoRegressor(n_rows=600, x_bound=1.0, y_bound=1.0).fit(X, y)
+    given = PrivateLassoClassifier(classes=[0, 1], radius=5.0, max_iter=10, x_bound=1.0).fit(X, y)
     assert given.privacy_["public"]["n_rows"] == {"value": None, "source": "not used"}
 
 
@@ -209,8 +214,8 @@ def test_names_of_features_are_declared_or_said_to_be_read():
     dplasso.set_strict(True)
     with pytest.raises(dplasso.PrivacyLeakError, match="feature_names"):
         classifier().fit(frame, y)
-    declared = classifier(feature_names=names).fit(frame, y).privacy_["public"]["feature_names"]
-    assert declared["source"] == "declared"
+    declared = classifier(feature_names=names, x_bound=1.0).fit(frame, y).privacy_["public"]
+    assert declared["feature_names"]["source"] == "declared"
     for wrong, rows in ((names[::-1], frame), (names, X)):
         with pytest.raises(ValueError, match="feature_names must be"):
             classifier(feature_names=wrong).fit(rows, y)

@@ -39,6 +39,11 @@ _OPTIONS = {
     "pass n_rows": "pass --rows",
     "random_state": "--seed",
     "leave it None": "leave it out",
+    "pass overwrite=True": "give --overwrite",
+    "pass math.inf for no privacy": "give inf for no privacy",
+    "give a file made by save()": "give a file made by dplasso train",
+    "Maybe you are trying to fit a classifier, which expects discrete classes on a regression "
+    "target with continuous values.": "Predict numbers with --regression.",
     "pass accountant=None": "leave out --budget",
 }
 

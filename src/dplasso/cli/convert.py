@@ -2,13 +2,14 @@
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from dplasso.cli import options as o
-from dplasso.cli.inputs import chunks_of
+from dplasso.cli.inputs import Form, chunks_of
 from dplasso.cli.output import emit, reading_bar, show
+from dplasso.cli.table_options import check_kind, plan_of
 from dplasso.privacy import leaks
 from dplasso.storage import build_store, open_store
 
@@ -28,6 +29,7 @@ def convert(
     hashed: o.Hashed = None,
     text: o.Text = None,
     ignore: o.Ignore = None,
+    delimiter: o.Delimiter = None,
     buckets: o.Buckets = None,
     names: o.Names = None,
     overwrite: Annotated[bool, typer.Option(help="Replace a store of this name.")] = False,
@@ -38,10 +40,19 @@ def convert(
     """Convert data once into a column store; training from it does not load it."""
     if strict:
         leaks.set_strict(True)
-    o.check_output(output, folder=True)
+    o.check_output(output, data, folder=True)
+    given: dict[str, Any] = {
+        "--target": target,
+        "--bounds": bounds,
+        "--hash": hashed,
+        "--text": text,
+    }
+    given |= {"--ignore": ignore, "--buckets": buckets, "--delimiter": delimiter}
+    given |= {"--features": features, "--feature-names": names}
+    check_kind(data, {**given, "--zero-based or --one-based": zero_based})
     declared = o.classes_of(classes)
-    plan = o.plan_of(target, bounds, hashed, text, ignore, buckets, rows, declared)
-    form = o.form_of(features, zero_based, None, names, plan)
+    plan = plan_of(target, bounds, hashed, text, ignore, buckets, delimiter, rows, declared)
+    form = Form(features, bool(zero_based), None, plan, names, rows)
     with reading_bar("converting", quiet=quiet or json, rows=plan is not None) as progress:
         chunks, columns, known = chunks_of(data, form, progress)
         built = build_store(

@@ -24,6 +24,16 @@ TABLES = (
 )
 
 
+def kind_of(path: Path) -> str:
+    """What a file is, by its name; a folder is a column store."""
+    name = path.name.lower()
+    if path.is_dir():
+        return "column store"
+    if name.endswith(".npz"):
+        return ".npz matrix"
+    return "table" if name.endswith(TABLES) else "svmlight text"
+
+
 @dataclass(frozen=True)
 class Form:
     """How a file is to be read; what a model needs again to read new rows."""
@@ -33,6 +43,7 @@ class Form:
     labels: Path | None = None  # beside an .npz file
     plan: TablePlan | None = None
     names: Path | None = None  # of features, one a line
+    rows: int | None = None  # declared
 
 
 @dataclass(frozen=True)
@@ -47,10 +58,11 @@ class Rows:
     classes: list[Any] | None = None
     undeclared: frozenset[str] = frozenset()  # public facts that were read from the data
     zero_based: bool = False
+    declared_rows: int | None = None  # where a store knows it
 
     @property
     def recipe(self) -> dict[str, Any] | None:
-        """How rows like these are read, to be kept with a model or a store."""
+        """How rows like these are read, to be kept with a model."""
         if self.plan is not None:
             return self.plan.to_dict()
         return {"zero_based": True} if self.zero_based else None
@@ -70,13 +82,13 @@ def read_rows(
     """
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist; check the path")
-    if path.is_dir():
-        return _from_store(path, x_bound)
-    name = path.name.lower()
-    if name.endswith(".npz"):
-        return _from_npz(path, form, labelled)
-    if name.endswith(TABLES):
-        return _from_table(path, form, labelled, quiet)
+    match kind_of(path):
+        case "column store":
+            return _from_store(path, x_bound)
+        case ".npz matrix":
+            return _from_npz(path, form, labelled)
+        case "table":
+            return _from_table(path, form, labelled, quiet)
     return _from_svmlight(path, form, quiet)
 
 
@@ -85,12 +97,13 @@ def _from_store(path: Path, x_bound: float | None) -> Rows:
     if x_bound is None:
         x_bound = max(1.0, store.header["largest"])
     source = store.source or {}
-    plan = TablePlan.from_dict(source) if "target" in source else None
+    plan = TablePlan.from_dict(source["plan"]) if source.get("plan") else None
     y: NDArray[Any] = store.labels
     if store.classes is not None:
         y = np.array(store.classes, dtype=object)[store.labels.astype(np.intp)]
     names = _objects(store.feature_names)
-    undeclared = frozenset({"classes"} if store.classes is not None else ())
+    declared = source.get("classes_declared", False) or store.classes is None
+    undeclared: frozenset[str] = frozenset() if declared else frozenset({"classes"})
     return Rows(
         store.matrix(x_bound),
         y,
@@ -100,6 +113,7 @@ def _from_store(path: Path, x_bound: float | None) -> Rows:
         classes=store.classes,
         undeclared=undeclared,
         zero_based=source.get("zero_based", False),
+        declared_rows=source.get("rows"),
     )
 
 
@@ -162,7 +176,9 @@ def chunks_of(path: Path, form: Form, progress: Any) -> tuple[Any, int, dict[str
             raise ValueError(f"{path} is a table; name the column to predict with --target")
         space, chunks, classes = table_chunks(path, form.plan, progress=progress)
         known = {"feature_names": space.names, "classes": classes, "bounds": space.bounds}
-        return chunks, space.size, {**known, "source": space.plan.to_dict()}
+        declared = form.plan.classes is not None
+        source = {"plan": space.plan.to_dict(), "rows": form.rows, "classes_declared": declared}
+        return chunks, space.size, {**known, "source": source}
     if name.endswith(".npz"):
         raise ValueError(f"{path} is in memory as a whole once it is read; train from it as it is")
     if form.columns is None:
@@ -178,7 +194,7 @@ def chunks_of(path: Path, form: Form, progress: Any) -> tuple[Any, int, dict[str
         form.columns,
         {
             "feature_names": None if names is None else names.tolist(),
-            "source": {"zero_based": True} if form.zero_based else None,
+            "source": {"zero_based": form.zero_based, "rows": form.rows},
         },
     )
 

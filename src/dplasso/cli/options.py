@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from dplasso.cli.inputs import Form
+from dplasso.cli.inputs import same_file
 from dplasso.ledger import stores
-from dplasso.reading.tables import TablePlan, buckets_for
 
 Data = Annotated[
     Path,
@@ -46,17 +45,23 @@ Bounds = Annotated[
 ]
 Hashed = Annotated[
     list[str] | None,
-    typer.Option("--hash", help="Buckets of columns of categories: town=1000. May repeat."),
+    typer.Option("--hash", help="Columns of categories, with their buckets: town=99. May repeat."),
 ]
 Text = Annotated[
     list[str] | None,
     typer.Option("--text", help="A column of words, or note=4096 with its buckets. May repeat."),
 ]
-Ignore = Annotated[list[str] | None, typer.Option(help="A column to leave out. May repeat.")]
+Ignore = Annotated[
+    list[str] | None, typer.Option(help="Columns to leave out: id,visit. May repeat.")
+]
+Delimiter = Annotated[
+    str | None, typer.Option(help="What separates the columns of a .csv file; a comma by default.")
+]
 Buckets = Annotated[
     int | None,
     typer.Option(
-        help="Buckets of columns that name none; else a sixteenth of --rows, 256 to 65,536.",
+        help="Buckets of columns that name none; else about a sixteenth of --rows (256 to 65,536), "
+        "or 4,096.",
         show_default=False,
     ),
 ]
@@ -76,43 +81,6 @@ Ledger = Annotated[
 ]
 
 
-def form_of(
-    features: int | None,
-    zero_based: bool | None,
-    labels: Path | None,
-    names: Path | None,
-    plan: TablePlan | None,
-) -> Form:
-    return Form(features, bool(zero_based), labels, plan, names)
-
-
-def plan_of(
-    target: str | None,
-    bounds: list[str] | None,
-    hashed: list[str] | None,
-    text: list[str] | None,
-    ignore: list[str] | None,
-    buckets: int | None,
-    rows: int | None,
-    classes: list[str] | None,
-) -> TablePlan | None:
-    """How to read a table, where a target names one."""
-    if target is None:
-        return None
-    words = dict(_sized(column) for column in text or ())
-    sized = {name: _count(name, count) for name, count in _pairs("--hash", hashed)}
-    sized.update({name: count for name, count in words.items() if count is not None})
-    return TablePlan(
-        target=target,
-        bounds={name: _range(name, value) for name, value in _pairs("--bounds", bounds)},
-        hashed=sized,
-        buckets=buckets_for(rows) if buckets is None else buckets,
-        text=tuple(words),
-        ignore=tuple(ignore or ()),
-        classes=classes,
-    )
-
-
 def classes_of(text: str | None) -> list[str] | None:
     """Declared labels, as they are written."""
     return None if text is None else [part.strip() for part in text.split(",")]
@@ -120,18 +88,28 @@ def classes_of(text: str | None) -> list[str] | None:
 
 def numbers_of(classes: list[str]) -> list[float]:
     """Declared labels, where those of the data are numbers."""
-    return [_number("--classes", label) for label in classes]
+    return [number_of("--classes", label) for label in classes]
 
 
-def check_output(path: Path, *, folder: bool = False) -> None:
-    """Refuse a name that cannot be written to, before there is something to lose."""
+def check_output(path: Path, *inputs: Path | None, folder: bool = False) -> None:
+    """Refuse a name that cannot be written to, or is read, before there is something to lose."""
     above = path.absolute().parent
     if (path.is_dir() and not folder) or not above.is_dir() or not os.access(above, os.W_OK):
         raise ValueError(f"{path} cannot be written; give a name in a folder that you can write to")
+    if any(read is not None and same_file(path, read) for read in inputs):
+        raise ValueError(f"{path} is also what is read; give the output another name")
+
+
+def check_replaceable(path: Path, begins: bytes, kind: str) -> None:
+    """Refuse to replace a file that is something else."""
+    if path.is_file() and path.stat().st_size:
+        with open(path, "rb") as file:
+            if file.read(len(begins)).lower() != begins:
+                raise ValueError(f"{path} exists and is no {kind}; give another name, or remove it")
 
 
 def auto_or_number(name: str, text: str) -> float | str:
-    return text if text == "auto" else _number(name, text)
+    return text if text == "auto" else number_of(name, text)
 
 
 def auto_or_count(name: str, text: str) -> int | str:
@@ -143,41 +121,7 @@ def auto_or_count(name: str, text: str) -> int | str:
     return int(number)
 
 
-def _pairs(name: str, values: list[str] | None) -> list[tuple[str, str]]:
-    parts = [part for value in values or () for part in _parts(value)]
-    pairs = [part.rpartition("=") for part in parts]
-    for column, equals, _ in pairs:
-        if not column or not equals:
-            raise ValueError(f"{name} must have the form column=value; see --help")
-    return [(column, value) for column, _, value in pairs]
-
-
-def _parts(value: str) -> list[str]:
-    """Several settings in one, unless a comma is part of a name."""
-    parts = value.split(",")
-    return parts if all("=" in part for part in parts) else [value]
-
-
-def _sized(text: str) -> tuple[str, int | None]:
-    """A column, and its buckets if they are given."""
-    name, _, count = text.rpartition("=")
-    return (name, int(count)) if name and count.isdigit() else (text, None)
-
-
-def _count(name: str, text: str) -> int:
-    if not text.strip().isdigit():
-        raise ValueError(f"buckets of {name!r} must be a whole number, got {text!r}")
-    return int(text)
-
-
-def _range(name: str, text: str) -> tuple[float, float]:
-    low, colon, high = text.partition(":")
-    if not colon:
-        raise ValueError(f"--bounds of {name!r} must have the form low:high, got {text!r}")
-    return _number("--bounds", low), _number("--bounds", high)
-
-
-def _number(name: str, text: str) -> float:
+def number_of(name: str, text: str) -> float:
     try:
         number = float(text)
     except ValueError:

@@ -34,7 +34,7 @@ def predict(
     With --proba or --id there is a header, and columns are separated by tabs.
     """
     if output is not None:
-        o.check_output(output)
+        o.check_output(output, data, model)
     fitted = nameless(load(model))
     X, _ = rows_for(fitted, data, zero_based=zero_based, labels=None, labelled=False, quiet=quiet)
     if proba and not hasattr(fitted, "predict_proba"):
@@ -44,7 +44,8 @@ def predict(
     lines = _probabilities(fitted, X) if proba else _plain(fitted.predict(X))
     if identifier is not None:
         heads = [] if proba else ["prediction"]
-        names = [identifier, *(_cell(text) for text in column_texts(data, identifier))]
+        delimiter = getattr(fitted, "table_plan_", {}).get("delimiter")
+        names = [identifier, *(_cell(text) for text in column_texts(data, identifier, delimiter))]
         lines = [f"{name}\t{line}" for name, line in zip(names, heads + lines, strict=True)]
     if output is None:
         _write(sys.stdout, lines)

@@ -28,7 +28,8 @@ def report(
     quiet: o.Quiet = False,
 ) -> None:
     """Write a self-contained HTML page: the guarantee, the coefficients, how the model grew."""
-    o.check_output(output)
+    o.check_output(output, model, public_data, labels)
+    o.check_replaceable(output, b"<!doctype html", "page")
     if public_data is None and (labels is not None or zero_based is not None):
         raise ValueError("--labels and index options are of --public-data; give that too")
     fitted = load(model)

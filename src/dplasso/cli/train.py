@@ -13,6 +13,7 @@ from dplasso.cli.evaluate import NOT_COVERED, figures
 from dplasso.cli.inputs import Form, Rows, read_rows, same_file
 from dplasso.cli.output import emit, say, show, show_rows, warn
 from dplasso.cli.scoring import nameless, rows_for
+from dplasso.cli.table_options import check_kind, plan_of
 from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
 from dplasso.estimators.defaults import weakest_signal
 from dplasso.ledger import Budget
@@ -32,7 +33,9 @@ def train(
     classes: o.Classes = None,
     rows: o.RowCount = None,
     features: o.Features = None,
-    x_bound: Annotated[float, typer.Option(help="Public bound; entries are clipped to it.")] = 1.0,
+    x_bound: Annotated[
+        float | None, typer.Option(help="Public bound; entries are clipped to it. 1 by default.")
+    ] = None,
     radius: Annotated[
         str,
         typer.Option(
@@ -46,7 +49,9 @@ def train(
     regression: Annotated[
         bool, typer.Option("--regression", help="Predict a number, not a class.")
     ] = False,
-    y_bound: Annotated[float, typer.Option(help="Public bound on labels (regression).")] = 1.0,
+    y_bound: Annotated[
+        float | None, typer.Option(help="Public bound on labels (regression).")
+    ] = None,
     intercept: Annotated[bool, typer.Option(help="Fit an intercept.")] = True,
     neighboring: Annotated[str, typer.Option(help="add_remove or replace_one.")] = "add_remove",
     selection: Annotated[str, typer.Option(help="Rule of the engine.")] = "lazy",
@@ -55,6 +60,7 @@ def train(
     hashed: o.Hashed = None,
     text: o.Text = None,
     ignore: o.Ignore = None,
+    delimiter: o.Delimiter = None,
     buckets: o.Buckets = None,
     zero_based: o.ZeroBased = None,
     labels: o.Labels = None,
@@ -64,6 +70,15 @@ def train(
         Path | None, typer.Option(help="Rows to score the model on; not private.")
     ] = None,
     test_labels: Annotated[Path | None, typer.Option(help="Labels of an .npz --test.")] = None,
+    test_is_public: Annotated[
+        bool, typer.Option("--test-is-public", help="The rows of --test are public.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what columns are taken as, and stop.")
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option(help="Replace a model of this name, with --budget.")
+    ] = False,
     threads: Annotated[int | None, typer.Option(help="Cores to use; all by default.")] = None,
     seed: Annotated[
         int | None,
@@ -76,10 +91,22 @@ def train(
     """Train a private sparse model and save it."""
     if strict:
         leaks.set_strict(True)
-    o.check_output(output)
+    o.check_output(output, data, test, labels, test_labels, names)
+    o.check_replaceable(output, b"dplasso-model", "model")
+    if budget is not None and output.exists() and not overwrite:
+        raise ValueError(f"{output} exists, and was paid for; give another name, or --overwrite")
+    given: dict[str, Any] = {
+        "--target": target,
+        "--bounds": bounds,
+        "--hash": hashed,
+        "--text": text,
+    }
+    given |= {"--ignore": ignore, "--buckets": buckets, "--delimiter": delimiter}
+    given |= {"--features": features, "--feature-names": names, "--labels": labels}
+    check_kind(data, {**given, "--zero-based or --one-based": zero_based, "--x-bound": x_bound})
     declared = o.classes_of(classes)
-    plan = o.plan_of(target, bounds, hashed, text, ignore, buckets, rows, declared)
-    form = o.form_of(features, zero_based, labels, names, plan)
+    plan = plan_of(target, bounds, hashed, text, ignore, buckets, delimiter, rows, declared)
+    form = Form(features, bool(zero_based), labels, plan, names)
     common: dict[str, Any] = {
         "delta": delta,
         "radius": o.auto_or_number("--radius", radius),
@@ -96,16 +123,27 @@ def train(
         "verbose": 0 if quiet or json else 1,
     }
     model: Any
-    if regression:
-        model = PrivateLassoRegressor(epsilon, y_bound=y_bound, **common)
-    else:
+    if not regression:
         model = PrivateLassoClassifier(epsilon, **common)
+    elif y_bound is None:
+        raise ValueError("labels need a public bound to be clipped to; give --y-bound")
+    else:
+        model = PrivateLassoRegressor(epsilon, y_bound=y_bound, **common)
     model._check_parameters()  # before a long file is read
-    _warn_of(epsilon, data, test)
-    found, times = _fit(model, data, form, declared, quiet=quiet or json)
+    _warn_of(epsilon, data, test, test_is_public)
     start = time.perf_counter()
+    found = _read(model, data, form, declared, quiet=quiet or json)
+    if not (quiet or json):
+        _show_roles(found)
+    if dry_run:
+        say("nothing was fitted, charged or written")
+        return
+    read = time.perf_counter()
+    model.fit(found.X, _labels(found, regression))
+    _describe(model, found, declared)
+    fitted = time.perf_counter()
     model.save(output)
-    times["saving"] = time.perf_counter() - start
+    saved = time.perf_counter()
     _warn_of_rows(model)
     scores = None
     if test is not None:
@@ -114,30 +152,39 @@ def train(
             plain, test, zero_based=None, labels=test_labels, labelled=True, quiet=quiet or json
         )
         scores = figures(plain, X, y)
+    times = {"reading": read - start, "fitting": fitted - read, "saving": saved - fitted}
     if json:
         tested = {} if scores is None else {"test": scores}
         emit({**_facts(model, output), "seconds": times, **tested, "privacy": model.privacy_})
         return
     if not quiet:
-        _show(model, output, found, times)
+        seconds = {f"{name}, s": round(taken, 3) for name, taken in times.items()}
+        show("Trained", {**_facts(model, output), **seconds})
+        say(f"\n{model.privacy_}")
     if scores is not None:
         show(f"On {test}", scores)
 
 
-def _fit(
-    model: Any, data: Path, form: Form, declared: list[str] | None, *, quiet: bool
-) -> tuple[Rows, dict[str, float]]:
-    """Read the rows and fit; returns them and the seconds both took."""
-    start = time.perf_counter()
-    found = read_rows(data, form, x_bound=model.x_bound, quiet=quiet)
-    read = time.perf_counter()
+def _read(model: Any, data: Path, form: Form, declared: list[str] | None, *, quiet: bool) -> Rows:
+    """The rows, and what is known of them as parameters of the model."""
+    x_bound = 1.0 if model.x_bound is None else model.x_bound
+    found = read_rows(data, form, x_bound=x_bound, quiet=quiet)
     if found.bounds is not None:
         model.x_bound = found.bounds
+    if model.n_rows is None:
+        model.n_rows = found.declared_rows
     if isinstance(model, PrivateLassoClassifier):
         model.classes = _classes(declared, found, data)
-    model.fit(found.X, _labels(found, isinstance(model, PrivateLassoRegressor)))
-    _describe(model, found, declared)
-    return found, {"reading": read - start, "fitting": time.perf_counter() - read}
+    if model.n_rows is not None and not 0.5 <= found.X.shape[0] / model.n_rows <= 2.0:
+        warn("--rows is not within a factor of two of the rows there are; results will suffer")
+    return found
+
+
+def _show_roles(found: Rows) -> None:
+    if found.plan is not None:
+        roles = [list(role) for role in FeatureSpace(found.plan).roles]
+        show_rows("", ["column", "taken as", "features"], roles)
+        say()
 
 
 def _facts(model: Any, output: Path) -> dict[str, Any]:
@@ -147,17 +194,6 @@ def _facts(model: Any, output: Path) -> dict[str, Any]:
         "columns": int(model.n_features_in_),
         "rounds": int(model.n_iter_),
     }
-
-
-def _show(model: Any, output: Path, found: Rows, times: dict[str, float]) -> None:
-    if found.plan is not None:
-        roles = [list(role) for role in FeatureSpace(found.plan).roles]
-        show_rows("", ["column", "taken as", "features"], roles)
-        say()
-    seconds = {f"{name}, s": round(taken, 3) for name, taken in times.items()}
-    show("Trained", {**_facts(model, output), **seconds})
-    say()
-    say(str(model.privacy_))
 
 
 def _warn_of_rows(model: Any) -> None:
@@ -170,9 +206,12 @@ def _warn_of_rows(model: Any) -> None:
         warn(
             "the number of rows was read from the data and is in the model; declare it with --rows"
         )
+    if rows["value"] is not None and statement["delta"] * rows["value"] > 1.0:
+        warn("delta is above one over the number of rows: it should be well below")
     if rows["value"] is None or not hasattr(model, "classes_"):
         return
-    theta, bounds = statement["releases"][-1]["theta"], model.x_bound
+    theta = statement["releases"][-1]["theta"]
+    bounds = 1.0 if model.x_bound is None else model.x_bound
     share = weakest_signal(
         theta, float(np.max(bounds)), rows["value"], model.n_features_in_, len(model.classes_)
     )
@@ -185,7 +224,7 @@ def _warn_of_rows(model: Any) -> None:
         )
 
 
-def _warn_of(epsilon: float, data: Path, test: Path | None) -> None:
+def _warn_of(epsilon: float, data: Path, test: Path | None, test_is_public: bool) -> None:
     """What should be known, or refused, before budget is spent."""
     if math.isinf(epsilon):
         warn("epsilon = inf: the model is not private")
@@ -195,7 +234,8 @@ def _warn_of(epsilon: float, data: Path, test: Path | None) -> None:
         return
     if not test.exists():
         raise FileNotFoundError(f"{test} does not exist; check the path")
-    leaks.report(NOT_COVERED.format(data=test.name))
+    if not test_is_public:
+        leaks.report(f"{NOT_COVERED.format(data=test.name)}; then say so with --test-is-public")
     if same_file(data, test):
         leaks.report(f"{test.name} is the training data: the figures say nothing of new rows")
 
@@ -205,7 +245,7 @@ def _classes(declared: list[str] | None, found: Rows, data: Path) -> list[Any] |
     if declared is not None:
         text = found.y is not None and found.y.dtype.kind in "OU"
         return declared if text else o.numbers_of(declared)
-    if found.classes is not None and data.is_dir():
+    if data.is_dir() and "classes" in found.undeclared:
         leaks.report(f"classes are those of {data.name}; declare them with --classes")
     return found.classes
 

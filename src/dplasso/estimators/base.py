@@ -145,7 +145,8 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         rows, columns = X.shape
         if len(labels) != rows:
             raise ValueError("X and y differ in their number of rows; give one label per row")
-        bounds = ColumnBounds.of(self.x_bound, columns, getattr(self, "feature_names_in_", None))
+        x_bound = bound_or_one(self, "x_bound")
+        bounds = ColumnBounds.of(x_bound, columns, getattr(self, "feature_names_in_", None))
         unit = self._margin_unit()
         settings = settings_of(self, rows, columns, loss.outputs, bounds.largest, unit)
         share = 0.0
@@ -320,7 +321,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
             rounds=self.n_iter_,
             releases=self._releases(plan),
             bounds={
-                "x_bound": fact(x_bound, "declared"),
+                "x_bound": fact(x_bound, source_of(self.x_bound)),
                 "radius": fact(settings.radius, settings.radius_source, radius_of),
                 **self._more_bounds(),
             },
@@ -424,6 +425,18 @@ def refuse(options: dict[str, Any], where: str) -> None:
         if reason is None:
             raise TypeError(f"{where} got an unexpected option {name!r}")
         raise TypeError(f"{where} does not take {name}: {reason}; leave it out")
+
+
+def bound_or_one(model: Any, name: str) -> Any:
+    """A bound as it was declared; 1 where it was not, which strict mode refuses."""
+    bound = getattr(model, name)
+    if bound is None and not math.isinf(model.epsilon):
+        leaks.report(f"{name} is not declared, and 1 is used; pass {name}", warn=False)
+    return 1.0 if bound is None else bound
+
+
+def source_of(bound: Any) -> str:
+    return "not declared, 1 by default" if bound is None else "declared"
 
 
 def _threads(n_jobs: int | None) -> int | None:

@@ -35,7 +35,8 @@ class PrivateLassoClassifier(ClassifierMixin, PrivateLasso):  # type: ignore[mis
         columns have bounds of their own, a coefficient counts times its bound over the largest.
     max_iter : number of rounds, or "auto": a rule of the same kind.
     x_bound : public bound on the size of entries: one number, one per column, or a mapping from
-        feature names. Larger entries are clipped; what is never that large wastes budget.
+        feature names; 1 where it is left out. Larger entries are clipped; what is never that large
+        wastes budget.
     fit_intercept : whether to fit an intercept; it is one more coordinate.
     classes : the labels there can be. Left out, they are read from ``y``, which is not private and
         warns.
@@ -83,7 +84,7 @@ class PrivateLassoClassifier(ClassifierMixin, PrivateLasso):  # type: ignore[mis
         *,
         radius: float | str = "auto",
         max_iter: int | str = "auto",
-        x_bound: Any = 1.0,
+        x_bound: Any = None,
         fit_intercept: bool = True,
         classes: Sequence[Any] | None = None,
         n_rows: int | None = None,

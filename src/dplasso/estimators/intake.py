@@ -21,6 +21,8 @@ def checked_rows(model: Any, X: Any, *, reset: bool) -> Any:
         message = str(error)
         if message.startswith("Expected 2D"):
             message = "X must have two dimensions. Reshape your data: one row each, or one column"
+        elif "contains NaN" in message:
+            message = "X holds NaN; replace or remove such entries by a rule that reads no rows"
         elif "could not convert" in message:
             message = "X must hold numbers, got text; encode it first"
         else:

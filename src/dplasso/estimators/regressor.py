@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.linear_model import LinearRegression
 from sklearn.utils import assert_all_finite
 
-from dplasso.estimators.base import PrivateLasso, refuse
+from dplasso.estimators.base import PrivateLasso, bound_or_one, refuse, source_of
 from dplasso.estimators.handing_over import hand_over
 from dplasso.estimators.sparsifier import Sparsifier
 from dplasso.losses import Loss, SquaredLoss
@@ -28,7 +28,8 @@ class PrivateLassoRegressor(RegressorMixin, PrivateLasso):  # type: ignore[misc]
 
     Parameters
     ----------
-    y_bound : public bound on the size of labels; larger ones are clipped, with privacy and without.
+    y_bound : public bound on the size of labels; larger ones are clipped, with privacy and
+        without. 1 where it is left out.
     residual_bound : where the loss turns linear; "auto" is ``y_bound`` with privacy, and infinity
         (plain squared loss) without.
 
@@ -61,8 +62,8 @@ class PrivateLassoRegressor(RegressorMixin, PrivateLasso):  # type: ignore[misc]
         *,
         radius: float | str = "auto",
         max_iter: int | str = "auto",
-        x_bound: Any = 1.0,
-        y_bound: float = 1.0,
+        x_bound: Any = None,
+        y_bound: float | None = None,
         residual_bound: float | str = "auto",
         fit_intercept: bool = True,
         n_rows: int | None = None,
@@ -120,22 +121,27 @@ class PrivateLassoRegressor(RegressorMixin, PrivateLasso):  # type: ignore[misc]
         assert_all_finite(numbers, input_name="y")
         return numbers
 
+    @property
+    def _y_bound(self) -> float:
+        bound: float = bound_or_one(self, "y_bound")
+        return bound
+
     def _make_loss(self, y: NDArray[Any]) -> Loss:
-        return SquaredLoss(self.y_bound, self._residual_bound())
+        return SquaredLoss(self._y_bound, self._residual_bound())
 
     def _margin_unit(self) -> float:
         # Labels have a scale of their own, and squared loss four times the curvature.
-        return float(self.y_bound) / 4.0
+        return self._y_bound / 4.0
 
     def _residual_bound(self) -> float:
         if self.residual_bound == "auto":
-            return math.inf if math.isinf(self.epsilon) else float(self.y_bound)
+            return math.inf if math.isinf(self.epsilon) else self._y_bound
         return checks.target("residual_bound", self.residual_bound)
 
     def _more_bounds(self) -> dict[str, dict[str, Any]]:
         source = "public rule" if self.residual_bound == "auto" else "declared"
         return {
-            "y_bound": fact(float(self.y_bound), "declared"),
+            "y_bound": fact(self._y_bound, source_of(self.y_bound)),
             "residual_bound": fact(jsonable(self._residual_bound()), source),
         }
 

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import cached_property
 from hashlib import blake2b
 from os import PathLike, fspath
@@ -54,6 +55,7 @@ class TablePlan:
     ignore : columns left out.
     classes : labels there can be, where they are text. Undeclared, they are read from the rows,
         which is not private and warns.
+    delimiter : what separates the columns of a CSV file; None for a comma (.csv) or a tab (.tsv).
     complete : whether columns without a role are left out; else they are taken as categories, which
         is told, or refused where they are numbers.
     """
@@ -65,6 +67,7 @@ class TablePlan:
     text: Sequence[str] = ()
     ignore: Sequence[str] = ()
     classes: Sequence[str] | None = None
+    delimiter: str | None = None
     complete: bool = False
 
     def __post_init__(self) -> None:
@@ -81,6 +84,8 @@ class TablePlan:
             if isinstance(count, bool) or not isinstance(count, int) or count < 1:
                 where = f"column {name!r}" if name else "the plan"
                 raise ValueError(f"buckets of {where} must be a positive whole number")
+        if self.delimiter is not None and not re.fullmatch(r'[^\r\n"]', self.delimiter):
+            raise ValueError("delimiter must be one character, such as ; or a tab")
         if self.classes is not None and (
             len(set(self.classes)) < 2 or len(set(self.classes)) < len(self.classes)
         ):
@@ -99,6 +104,7 @@ class TablePlan:
             "text": list(self.text),
             "ignore": list(self.ignore),
             "classes": None if self.classes is None else list(self.classes),
+            "delimiter": self.delimiter,
             "complete": self.complete,
         }
 
@@ -194,7 +200,7 @@ def table_chunks(
     ``labelled=False`` needs no target, and gives zeros as labels. Names of columns are public: the
     file declares them. Rows are counted from 1, without the header.
     """
-    table = _Table(fspath(path))
+    table = _Table(fspath(path), plan.delimiter)
     plan = _completed(table, plan, labelled)
     if plan.classes is None and labelled and not table.is_numeric(plan.target):
         leaks.report(
@@ -206,9 +212,9 @@ def table_chunks(
     return space, _chunks(table, space, labelled, progress), classes
 
 
-def column_texts(path: _Path, name: str) -> Iterator[str]:
+def column_texts(path: _Path, name: str, delimiter: str | None = None) -> Iterator[str]:
     """The cells of one column of a table as they are written; empty where they are missing."""
-    table = _Table(fspath(path))
+    table = _Table(fspath(path), delimiter)
     if name not in table.names:
         raise ValueError(f"{table.path} has no column {name!r}; it has {_listed(table.names)}")
     for batch in table.batches([name]):
@@ -221,12 +227,14 @@ class _Table:
     CSV columns are read as text: what pyarrow would guess of their types depends on the rows.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, delimiter: str | None) -> None:
         self.path, self.rows = path, None
         ending = re.search(r"\.(csv|tsv)(\.gz|\.bz2|\.zst)?$|\.(parquet|pq)$", path.lower())
         if ending is None:
             raise ValueError(f"{path} is no table that is known by its name; give .csv or .parquet")
         self.delimiter = _DELIMITERS.get(ending[1])
+        if self.delimiter is not None:
+            self.delimiter = delimiter or self.delimiter
         self.kinds: dict[str, Any] = {}  # types of columns, where the file declares them
         with self._readable():
             if self.delimiter is not None:
@@ -239,6 +247,17 @@ class _Table:
                 self.kinds = dict(zip(schema.names, schema.types, strict=True))
         if twice := _repeated(self.names):
             raise ValueError(f"{path} has two columns named {twice[0]!r}; rename one")
+        if self.delimiter is not None and len(self.names) == 1:
+            self._doubt_delimiter(self.names[0])
+
+    def _doubt_delimiter(self, name: str) -> None:
+        """A header of one column that looks like several."""
+        for sign in ";\t|,":
+            if sign in name and sign != self.delimiter:
+                raise ValueError(
+                    f"{self.path} has but one column; it seems to be separated by {sign!r}: say so "
+                    f"with --delimiter {sign!r}"
+                )
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         """Record batches of the named columns, in bounded memory."""
@@ -267,7 +286,7 @@ class _Table:
         return next(self.batches(self.names), None)
 
     def refuse(self, row: int, why: str) -> NoReturn:
-        raise ValueError(f"{self.path}: row {row} {why}")
+        raise ValueError(f"{self.path}: row {row} {why} (rows are counted without the header)")
 
     def _csv(self, names: Sequence[str]) -> Any:
         return pa.csv.open_csv(
@@ -298,6 +317,7 @@ def _completed(table: _Table, plan: TablePlan, labelled: bool) -> TablePlan:
     hashed = dict(plan.hashed)
     for name in plan.text:
         hashed.setdefault(name, plan.buckets)
+    _check_names(table, plan, [*hashed, *([plan.target] if labelled else [])], labelled)
     if not plan.complete:
         known = {plan.target, *plan.bounds, *hashed, *plan.ignore}
         left = [name for name in table.names if name not in known]
@@ -309,14 +329,21 @@ def _completed(table: _Table, plan: TablePlan, labelled: bool) -> TablePlan:
                 "--text, or --ignore them"
             )
         hashed.update(dict.fromkeys(left, plan.buckets))
-    for name in [*plan.bounds, *hashed, *([plan.target] if labelled else [])]:
-        if name not in table.names:
-            raise ValueError(_absent(table, plan, name))
-        if pa.types.is_nested(table.kinds.get(name, pa.string())):
-            raise ValueError(f"{table.path}: column {name!r} has lists or records; ignore it")
     if not plan.bounds and not hashed:
         raise ValueError(f"{table.path} has no column to take features from; give it a role")
     return replace(plan, hashed=hashed, complete=True)
+
+
+def _check_names(table: _Table, plan: TablePlan, more: list[str], labelled: bool) -> None:
+    """Columns that have a role are there, and hold one value each."""
+    ignored = plan.ignore if labelled and not plan.complete else ()
+    for name in [*ignored, *plan.bounds, *more]:
+        if name not in table.names:
+            raise ValueError(_absent(table, plan, name))
+    used = table.names if not plan.complete else [*plan.bounds, *more]
+    for name in set(used).difference(plan.ignore):
+        if pa.types.is_nested(table.kinds.get(name, pa.string())):
+            raise ValueError(f"{table.path}: column {name!r} has lists or records; ignore it")
 
 
 def _refuse_unbounded(table: _Table, numeric: list[str]) -> None:
@@ -331,8 +358,9 @@ def _refuse_unbounded(table: _Table, numeric: list[str]) -> None:
 def _absent(table: _Table, plan: TablePlan, name: str) -> str:
     if plan.complete:
         return f"{table.path} has no column {name!r}, which the model was trained with; add it"
-    several = "; repeat the option for several columns" if "," in name else ""
-    return f"{table.path} has no column {name!r}; it has {_listed(table.names)}{several}"
+    near = get_close_matches(name, table.names, n=1)
+    meant = f"did you mean {near[0]!r}?" if near else f"it has {_listed(table.names)}"
+    return f"{table.path} has no column {name!r}; {meant}"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -384,7 +412,9 @@ def _labels(table: _Table, plan: TablePlan, column: Any, done: int) -> NDArray[n
         unknown = np.isnan(labels) & strings.is_valid().to_numpy(zero_copy_only=False)
         if unknown.any():
             row = done + int(unknown.argmax()) + 1
-            table.refuse(row, "has a label that is not among the classes; declare it")
+            table.refuse(
+                row, "has a label that is not among the classes, to the letter; declare it"
+            )
     missing = ~np.isfinite(labels)
     if missing.any():
         table.refuse(done + int(missing.argmax()) + 1, "has no label; remove it or give it one")

@@ -65,7 +65,7 @@ def check_replaceable(target: Path, overwrite: bool) -> None:
     if not os.path.lexists(target):
         return
     if not overwrite:
-        raise ColumnStoreError(f"{target} exists; choose another name, or overwrite it")
+        raise ColumnStoreError(f"{target} exists; choose another name, or pass overwrite=True")
     if target.is_symlink() or not (target / HEADER).is_file():
         raise ColumnStoreError(f"{target} is no column store; choose another name")
 
