@@ -14,6 +14,7 @@ from dplasso.kernels.gradients import row_gradients
 from dplasso.kernels.problem import PATH, SCALE, Problem, Walk
 from dplasso.kernels.scores import grain_size, partial_score, scores_from
 from dplasso.kernels.trials import WORD
+from dplasso.mechanisms.selection.alike import AlikeRows
 from dplasso.mechanisms.selection.base import Rule
 from dplasso.mechanisms.selection.noisy_max import NoisyMax
 
@@ -61,6 +62,7 @@ class LazyDraw(Rule):
         self.gradients: Floats | None = None
         self.plain: NoisyMax | None = None
         self.spell = 1
+        self.alike = AlikeRows(problem, walk)
         columns, norm1, norm2 = self._heavy_columns()
         bits = np.zeros((len(problem.indptr) + 6) // 8 + 1, np.uint8)
         column_kernels.mark(bits, columns)
@@ -189,8 +191,11 @@ class LazyDraw(Rule):
         return out
 
     def _score(self, vertex: int) -> float:
-        """Score of one long column, on all cores."""
+        """Score of one long column: from rows that are alike, or else on all cores."""
         problem, walk = self.problem, self.walk
+        found = self.alike.score(vertex, self.done)
+        if found is not None:
+            return found
         column = vertex // problem.classes
         length = int(problem.indptr[column + 1]) - int(problem.indptr[column])
         parts = pool.run(
