@@ -48,6 +48,7 @@ from dplasso.kernels.head import (
     HORIZON,
     Head,
     follow,
+    follow_outside,
     head_interval,
     measure,
     refer,
@@ -70,6 +71,7 @@ LIGHT, HEAVY, HEAD = 0, 1, 2
 # Returned by `advance` in place of a vertex.
 FINISHED, TAKE_STOCK = -1, -2
 RING = 64  # words drawn ahead
+CLOSE, ROWS = 8, 8
 FAR, NEAR = 32, 16  # how far ahead a column's place, then its entries, are fetched
 FETCHED, CACHE_LINE = 128, 16  # entries fetched ahead at most, and how many come at a time
 
@@ -85,7 +87,7 @@ def _light_column(classes, ring, whole, ahead):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _next_ticket(matrix, classes, heavy_bits, ring, whole, rng):  # type: ignore[no-untyped-def]
+def _next_ticket(matrix, classes, heavy_bits, margins, ring, whole, rng):  # type: ignore[no-untyped-def]
     """A uniform ticket of the light and heavy; words to come are peeked at to warm the cache."""
     indptr, indices, values = matrix
     total = whole[LIGHT_TICKETS] + whole[HEAVY_TICKETS]
@@ -106,6 +108,11 @@ def _next_ticket(matrix, classes, heavy_bits, ring, whole, rng):  # type: ignore
             for p in range(first, min(last, first + FETCHED), CACHE_LINE):
                 prefetch(indices, p)
                 prefetch(values, p)
+        column = _light_column(classes, ring, whole, CLOSE)
+        if column >= 0:
+            first, last = np.int64(indptr[column]), np.int64(indptr[column + 1])
+            for p in range(first, min(last, first + ROWS)):
+                prefetch(margins, np.int64(indices[p]) * classes)
     return ticket
 
 
@@ -243,7 +250,7 @@ def advance(  # type: ignore[no-untyped-def]
             counters[PROPOSALS] += 1
             ticket = np.int64(-1)
             if not (with_head and _head_is_next(whole, real, head_whole, head_real, rng)):
-                ticket = _next_ticket(matrix, classes, heavy_bits, ring, whole, rng)
+                ticket = _next_ticket(matrix, classes, heavy_bits, margins, ring, whole, rng)
             if 0 <= ticket < whole[LIGHT_TICKETS]:
                 vertex = ticket >> whole[LIGHT_SHIFT]
                 column, _ = split(classes, vertex)
@@ -264,9 +271,10 @@ def advance(  # type: ignore[no-untyped-def]
                     return done, np.int64(TAKE_STOCK)
         eta = step_size(step, done + 1)
         added = move(matrix, classes, radius, margins, scalars, vertex, sign, eta)
-        if with_head:
-            slot = whole[LAST_SLOT] if whole[LAST_TIER] == HEAD else -1
-            follow(problem, walk, head, slot, eta, -sign * eta * radius, added)
+        if whole[LAST_TIER] == HEAD:
+            follow(problem, walk, head, whole[LAST_SLOT], eta, -sign * eta * radius, added)
+        elif with_head:
+            follow_outside(head_real, eta, added)
         if scalars[SCALE] < SMALLEST_SCALE:
             head.weights[:] *= multiply_out(walk)
         vertices[done] = vertex
