@@ -11,7 +11,8 @@ Three kinds of vertices:
 * *head*: the few densest (see ``head.py``).
 
 A block's tickets are counted for a path somewhat longer than the present one, its *horizon*, and
-counted anew when the path crosses it.
+counted anew when the path crosses it. A block whose norms alone claim next to nothing is *idle*: its
+tickets are counted by the norms, once.
 """
 
 import math
@@ -50,7 +51,7 @@ class Envelope(NamedTuple):
 
 
 class Heavy(NamedTuple):
-    """One entry a heavy vertex, by falling ``drift``; the last three one a block."""
+    """One entry a heavy vertex, by falling ``drift``; the last ones one a block."""
 
     vertices: Any
     limit: Any  # bound on the score's size that always holds
@@ -62,6 +63,7 @@ class Heavy(NamedTuple):
     tickets: Any
     block_tickets: Any
     block_horizon: Any
+    block_ahead: Any  # how far beyond the path a horizon lies; infinite for an idle block
 
 
 @njit(inline="always")
@@ -89,7 +91,7 @@ def count_block(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy, 
     last = min(first + BLOCK, heavy.vertices.size)
     path, length = walk.scalars[PATH], margin_length(walk)
     theta, log_unit = problem.theta, envelope.real[LOG_UNIT]
-    ahead = SLACK / (theta * heavy.drift[first])
+    ahead = heavy.block_ahead[block]
     total = np.int64(0)
     settled = True
     for slot in range(first, last):
@@ -111,6 +113,16 @@ def count_block(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy, 
     heavy.block_horizon[block] = math.inf if settled else path + ahead
     envelope.real[NEXT_HORIZON] = min(envelope.real[NEXT_HORIZON], heavy.block_horizon[block])
     walk.counters[REFRESHES] += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def recount(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy, block):  # type: ignore[no-untyped-def]
+    """Count a block anew because a trial of its was void or brought news of a score."""
+    if heavy.block_ahead[block] < math.inf:
+        count_block(problem, walk, envelope, heavy, block)
+        if not unit_fits(envelope, heavy):
+            choose_unit(problem, walk, envelope, heavy)
+        aim_words(envelope)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -34,13 +34,10 @@ from dplasso.kernels.envelope import (
     WORK,
     Envelope,
     Heavy,
-    aim_words,
-    choose_unit,
-    count_block,
     heavy_interval,
     keep_up,
     margin_length,
-    unit_fits,
+    recount,
 )
 from dplasso.kernels.head import (
     HEAD_TICKETS,
@@ -65,7 +62,7 @@ from dplasso.kernels.problem import (
 )
 from dplasso.kernels.scores import LANE, score
 from dplasso.kernels.steps import SMALLEST_SCALE, move, multiply_out, split, step_size
-from dplasso.kernels.trials import bernoulli, settle, settle_by_bounds
+from dplasso.kernels.trials import VOID, bernoulli, settle, settle_by_bounds
 
 LIGHT, HEAVY, HEAD = 0, 1, 2
 # Returned by `advance` in place of a vertex.
@@ -174,10 +171,7 @@ def _settle_scored(  # type: ignore[no-untyped-def]
     sign = settle(rng, ticket, found, theta, envelope.real[LOG_UNIT])
     heavy.score[slot] = found
     heavy.score_path[slot] = walk.scalars[PATH]
-    count_block(problem, walk, envelope, heavy, slot // BLOCK)
-    if not unit_fits(envelope, heavy):
-        choose_unit(problem, walk, envelope, heavy)
-    aim_words(envelope)
+    recount(problem, walk, envelope, heavy, slot // BLOCK)
     return heavy.vertices[slot], sign
 
 
@@ -203,6 +197,10 @@ def _listed_trial(  # type: ignore[no-untyped-def]
         low, high = heavy_interval(heavy, slot, path, margin_length(walk))
     whole[LAST_TIER], whole[LAST_SLOT] = tier, slot
     sign = settle_by_bounds(ticket, low, high, problem.theta, log_unit)
+    if sign == VOID:
+        if tier == HEAVY:
+            recount(problem, walk, envelope, heavy, slot // BLOCK)
+        return vertex, 0
     if sign != 0:
         return vertex, sign
     whole[PENDING_TIER], whole[PENDING_SLOT], whole[PENDING_TICKET] = tier, slot, ticket

@@ -26,6 +26,8 @@ HEAD_ACTIVE = 256
 # Heavy vertices are scored at w = 0 until those left over could claim no more than this part of
 # the light ones' weight by their norms alone.
 UNSCORED_SHARE = 0.1
+# Blocks of them are left at their norms for good where that claims no more than this part in all.
+IDLE_SHARE = 0.05
 # More entries than this are handed to all cores, which costs some 50 us.
 LONG_COLUMN = 1 << 18
 # What an entry costs when all heavy columns are scored together, over what it costs in a score of
@@ -241,7 +243,17 @@ class LazyDraw(Rule):
             tickets=np.zeros(size, np.int64),
             block_tickets=np.zeros(blocks, np.int64),
             block_horizon=np.zeros(blocks),
+            block_ahead=self._ahead(limit, drift),
         )
+
+    def _ahead(self, limit: Floats, drift: Floats) -> Floats:
+        """How far ahead the blocks' tickets are counted: for ever where norms will do."""
+        first = np.arange(0, len(limit), tiers.BLOCK)
+        slots = (len(self.problem.indptr) - 1) * self.problem.classes
+        size = np.minimum(self.problem.theta * limit, 600.0)
+        claimed = np.add.reduceat(np.exp(size) + np.exp(-size), first) / (2.0 * slots)
+        idle = claimed * len(first) <= IDLE_SHARE
+        return np.where(idle, math.inf, tiers.SLACK / (self.problem.theta * drift[first]))
 
     def _worth_scoring(self, spread: Floats) -> NDArray[np.bool_]:
         """Heavy vertices that would claim much of the weight if only their norms were known."""
