@@ -73,10 +73,13 @@ class LazyDraw(Rule):
         order = np.argsort(-drift, kind="stable")
         columns, limit, drift = columns[order], limit[order], drift[order]
         dense = self._dense(limit)
-        self.head = self._make_head(columns[dense], limit[dense], drift[dense])
-        sparse = ~dense
-        self.heavy = self._make_heavy(columns[sparse], limit[sparse], drift[sparse])
-        self.envelope = self._make_envelope(bits, columns[sparse])
+        head = columns[dense], limit[dense], drift[dense]
+        heavy = self._for_every_class(columns[~dense], limit[~dense], drift[~dense])
+        known = self._worth_scoring(heavy[1])
+        origin = self._scores(np.concatenate((head[0], heavy[0][known])))
+        self.head = self._make_head(*head, origin[: len(head[0])])
+        self.heavy = self._make_heavy(*heavy, known, origin[len(head[0]) :])
+        self.envelope = self._make_envelope(bits, columns[~dense])
         tiers.choose_unit(problem, walk, self.envelope, self.heavy)
         tiers.aim_words(self.envelope)
         if len(self.head.vertices):
@@ -220,23 +223,33 @@ class LazyDraw(Rule):
         real[tiers.LIGHT_RATE] = problem.theta * problem.gradient_bound * problem.x_bound
         return tiers.Envelope(heavy_bits, ring, whole, real)
 
-    def _make_heavy(self, columns: Ints, limit: Floats, drift: Floats) -> tiers.Heavy:
+    def _for_every_class(
+        self, columns: Ints, limit: Floats, drift: Floats
+    ) -> tuple[Ints, Floats, Floats]:
+        """Columns to vertices, with what is known of them."""
         classes = self.problem.classes
-        if classes > 1:
-            columns = (columns[:, None] * classes + np.arange(classes)).ravel()
-            limit, drift = np.repeat(limit, classes), np.repeat(drift, classes)
-        size = len(columns)
+        vertices = (columns[:, None] * classes + np.arange(classes)).ravel()
+        return vertices, np.repeat(limit, classes), np.repeat(drift, classes)
+
+    def _make_heavy(
+        self,
+        vertices: Ints,
+        limit: Floats,
+        drift: Floats,
+        known: NDArray[np.bool_],
+        scores: Floats,
+    ) -> tiers.Heavy:
+        size = len(vertices)
         blocks = -(-size // tiers.BLOCK)
-        score, origin = np.zeros(size), np.zeros(size)
+        origin = np.zeros(size)
+        origin[known] = scores
         spread = limit * (self.problem.start_bound / self.problem.gradient_bound)
-        known = self._worth_scoring(limit)
         spread[known] = 0.0
-        score[known] = origin[known] = self._scores(columns[known])
         return tiers.Heavy(
-            vertices=columns,
+            vertices=vertices,
             limit=limit,
             drift=drift,
-            score=score,
+            score=origin.copy(),
             score_path=np.where(known, 0.0, -math.inf),
             origin=origin,
             origin_spread=spread,
@@ -266,11 +279,12 @@ class LazyDraw(Rule):
         worth[order[few:]] = True
         return worth
 
-    def _make_head(self, columns: Ints, limit: Floats, drift: Floats) -> head_kernels.Head:
+    def _make_head(
+        self, columns: Ints, limit: Floats, drift: Floats, origin: Floats
+    ) -> head_kernels.Head:
         size, references = len(columns), head_kernels.REFERENCES
         active = min(size, HEAD_ACTIVE)
         rows = len(self.problem.labels) if size else 0
-        origin = self._scores(columns)
         return head_kernels.Head(
             vertices=columns,
             limit=limit,
