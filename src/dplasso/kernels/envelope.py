@@ -38,7 +38,7 @@ LARGEST = 36.0  # log of the most tickets one vertex may hold
 LIGHT_SHIFT, LIGHT_TICKETS, HEAVY_TICKETS, WORD_SHIFT, RING_AT = 0, 1, 2, 3, 4
 PENDING_TIER, PENDING_SLOT, PENDING_TICKET, LAST_TIER, LAST_SLOT = 5, 6, 7, 8, 9
 LONG_COLUMN, OVERFLOW, WORK, MOST_WORK = 10, 11, 12, 13
-LOG_UNIT, NEXT_HORIZON, LIGHT_RATE, PENDING_SCORE = 0, 1, 2, 3
+LOG_UNIT, PER_UNIT, NEXT_HORIZON, LIGHT_RATE, PENDING_SCORE = 0, 1, 2, 3, 4
 
 
 class Envelope(NamedTuple):
@@ -167,6 +167,7 @@ def choose_unit(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy):
         total += exponential(max(size - largest, -700.0))
     shift = math.floor((light - largest - math.log(total)) / LN2 + TICKET_BITS)
     envelope.real[LOG_UNIT] = light - shift * LN2
+    envelope.real[PER_UNIT] = math.exp(-envelope.real[LOG_UNIT])
     envelope.whole[LIGHT_SHIFT] = max(np.int64(shift), 0)
     envelope.whole[LIGHT_TICKETS] = np.int64(slots) << envelope.whole[LIGHT_SHIFT]
     envelope.real[NEXT_HORIZON] = math.inf

@@ -29,6 +29,7 @@ from dplasso.kernels.envelope import (
     PENDING_SLOT,
     PENDING_TICKET,
     PENDING_TIER,
+    PER_UNIT,
     RING_AT,
     WORD_SHIFT,
     WORK,
@@ -68,9 +69,10 @@ LIGHT, HEAVY, HEAD = 0, 1, 2
 # Returned by `advance` in place of a vertex.
 FINISHED, TAKE_STOCK = -1, -2
 RING = 64  # words drawn ahead
-CLOSE, ROWS = 8, 8
-FAR, NEAR = 32, 16  # how far ahead a column's place, then its entries, are fetched
+# How far ahead a column's place, then its entries, then its rows' margins are fetched.
+FAR, NEAR, NEXT = 32, 16, 8
 FETCHED, CACHE_LINE = 128, 16  # entries fetched ahead at most, and how many come at a time
+ROWS, CACHED = 8, 1 << 17  # margins fetched ahead at most; so many stay in the cache by themselves
 
 
 @njit(inline="always")
@@ -105,7 +107,10 @@ def _next_ticket(matrix, classes, heavy_bits, margins, ring, whole, rng):  # typ
             for p in range(first, min(last, first + FETCHED), CACHE_LINE):
                 prefetch(indices, p)
                 prefetch(values, p)
-        column = _light_column(classes, ring, whole, CLOSE)
+        # Where the margins do not all fit the cache, those of the rows are fetched as well.
+        column = np.int64(-1)
+        if margins.size > CACHED:
+            column = _light_column(classes, ring, whole, NEXT)
         if column >= 0:
             first, last = np.int64(indptr[column]), np.int64(indptr[column + 1])
             for p in range(first, min(last, first + ROWS)):
@@ -257,7 +262,7 @@ def advance(  # type: ignore[no-untyped-def]
                 ticket -= vertex << whole[LIGHT_SHIFT]
                 entries = indptr[column + 1] - indptr[column]
                 whole[LAST_TIER] = LIGHT
-                sign = _settle_light(math.exp(-real[LOG_UNIT]), real[LIGHT_RATE], entries, ticket)
+                sign = _settle_light(real[PER_UNIT], real[LIGHT_RATE], entries, ticket)
                 if sign == 0:
                     sign = _light_trial(problem, walk, real[LOG_UNIT], rng, vertex, ticket)
             else:

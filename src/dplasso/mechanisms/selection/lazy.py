@@ -26,8 +26,9 @@ HEAD_ACTIVE = 256
 # Heavy vertices are scored at w = 0 until those left over could claim no more than this part of
 # the light ones' weight by their norms alone.
 UNSCORED_SHARE = 0.1
-# Blocks of them are left at their norms for good where that claims no more than this part in all.
-IDLE_SHARE = 0.05
+# Blocks of them are left at their norms for good where the trials that this claims cost no more
+# than so many entries a round, all blocks together; a trial by itself is worth that of so many.
+IDLE_COST, TRIAL_COST = 5.0, 100.0
 # More entries than this are handed to all cores, which costs some 50 us.
 LONG_COLUMN = 1 << 18
 # What an entry costs when all heavy columns are scored together, over what it costs in a score of
@@ -75,10 +76,12 @@ class LazyDraw(Rule):
         dense = self._dense(limit)
         head = columns[dense], limit[dense], drift[dense]
         heavy = self._for_every_class(columns[~dense], limit[~dense], drift[~dense])
-        known = self._worth_scoring(heavy[1])
+        claims = self._claims(heavy[1])
+        known = self._worth_scoring(claims)
         origin = self._scores(np.concatenate((head[0], heavy[0][known])))
         self.head = self._make_head(*head, origin[: len(head[0])])
-        self.heavy = self._make_heavy(*heavy, known, origin[len(head[0]) :])
+        ahead = self._ahead(heavy[0], claims, heavy[2])
+        self.heavy = self._make_heavy(*heavy, ahead, known, origin[len(head[0]) :])
         self.envelope = self._make_envelope(bits, columns[~dense])
         tiers.choose_unit(problem, walk, self.envelope, self.heavy)
         tiers.aim_words(self.envelope)
@@ -216,7 +219,7 @@ class LazyDraw(Rule):
         problem = self.problem
         entries = int(np.sum(problem.indptr[columns + 1] - problem.indptr[columns], dtype=np.int64))
         ring = (self.generator.random(kernels.RING) * WORD).astype(np.int64)
-        whole, real = np.zeros(14, np.int64), np.zeros(4)
+        whole, real = np.zeros(14, np.int64), np.zeros(5)
         whole[tiers.PENDING_TIER] = -1
         whole[tiers.LONG_COLUMN] = LONG_COLUMN
         whole[tiers.MOST_WORK] = STOCK_COST * (entries + len(problem.labels))
@@ -228,6 +231,8 @@ class LazyDraw(Rule):
     ) -> tuple[Ints, Floats, Floats]:
         """Columns to vertices, with what is known of them."""
         classes = self.problem.classes
+        if classes == 1:
+            return columns, limit, drift
         vertices = (columns[:, None] * classes + np.arange(classes)).ravel()
         return vertices, np.repeat(limit, classes), np.repeat(drift, classes)
 
@@ -236,11 +241,11 @@ class LazyDraw(Rule):
         vertices: Ints,
         limit: Floats,
         drift: Floats,
+        ahead: Floats,
         known: NDArray[np.bool_],
         scores: Floats,
     ) -> tiers.Heavy:
         size = len(vertices)
-        blocks = -(-size // tiers.BLOCK)
         origin = np.zeros(size)
         origin[known] = scores
         spread = limit * (self.problem.start_bound / self.problem.gradient_bound)
@@ -254,30 +259,33 @@ class LazyDraw(Rule):
             origin=origin,
             origin_spread=spread,
             tickets=np.zeros(size, np.int64),
-            block_tickets=np.zeros(blocks, np.int64),
-            block_horizon=np.zeros(blocks),
-            block_ahead=self._ahead(limit, drift),
+            block_tickets=np.zeros(len(ahead), np.int64),
+            block_horizon=np.zeros(len(ahead)),
+            block_ahead=ahead,
         )
 
-    def _ahead(self, limit: Floats, drift: Floats) -> Floats:
-        """How far ahead the blocks' tickets are counted: for ever where norms will do."""
-        first = np.arange(0, len(limit), tiers.BLOCK)
-        slots = (len(self.problem.indptr) - 1) * self.problem.classes
+    def _claims(self, limit: Floats) -> Floats:
+        """Weights that vertices could have by their norms alone, over that of all light ones."""
         size = np.minimum(self.problem.theta * limit, 600.0)
-        claimed = np.add.reduceat(np.exp(size) + np.exp(-size), first) / (2.0 * slots)
-        idle = claimed * len(first) <= IDLE_SHARE
-        return np.where(idle, math.inf, tiers.SLACK / (self.problem.theta * drift[first]))
+        light = 2.0 * (len(self.problem.indptr) - 1) * self.problem.classes
+        claims: Floats = (np.exp(size) + np.exp(-size)) / light
+        return claims
 
-    def _worth_scoring(self, spread: Floats) -> NDArray[np.bool_]:
+    def _worth_scoring(self, claims: Floats) -> NDArray[np.bool_]:
         """Heavy vertices that would claim much of the weight if only their norms were known."""
-        size = self.problem.theta * spread
-        order = np.argsort(size)
-        slots = (len(self.problem.indptr) - 1) * self.problem.classes
-        claimed = np.logaddexp.accumulate(np.logaddexp(size[order], -size[order]))
-        few = np.searchsorted(claimed, math.log(UNSCORED_SHARE * 2.0 * slots))
-        worth = np.zeros(len(spread), np.bool_)
-        worth[order[few:]] = True
+        order = np.argsort(claims)
+        worth = np.zeros(len(claims), np.bool_)
+        worth[order[np.searchsorted(np.cumsum(claims[order]), UNSCORED_SHARE) :]] = True
         return worth
+
+    def _ahead(self, vertices: Ints, claims: Floats, drift: Floats) -> Floats:
+        """How far ahead the tickets of a block are counted: for ever where norms will do."""
+        columns, first = vertices // self.problem.classes, np.arange(0, len(drift), tiers.BLOCK)
+        entries = self.problem.indptr[columns + 1] - self.problem.indptr[columns]
+        cost = np.add.reduceat(claims * (entries + TRIAL_COST), first)
+        ahead = tiers.SLACK / (self.problem.theta * drift[first])
+        ahead[cost * len(first) <= IDLE_COST] = math.inf
+        return ahead
 
     def _make_head(
         self, columns: Ints, limit: Floats, drift: Floats, origin: Floats
