@@ -22,7 +22,7 @@ MARKS = 63  # columns whose union of cohorts can be marked
 
 
 class Cohorts(NamedTuple):
-    """Rows listed cohort by cohort, and four entries a cohort."""
+    """Rows listed cohort by cohort, and five entries a cohort."""
 
     rows: Any
     place: Any  # of a row in that list
@@ -30,7 +30,8 @@ class Cohorts(NamedTuple):
     first: Any  # place in the list
     size: Any
     marks: Any  # bits of the marked columns that the cohort is part of
-    split_off: Any  # while a column splits: how many rows have it
+    split_off: Any  # while a column splits: how many rows have it; else 0
+    met: Any  # while a column splits: the cohorts that have such rows
     count: Any  # how many cohorts there are
 
 
@@ -59,15 +60,20 @@ def split(problem: Problem, cohorts: Cohorts, column, mark):  # type: ignore[no-
     Returns False, with all as it was, where the cohorts could outgrow the room there is.
     """
     rows, place, cohort = cohorts.rows, cohorts.place, cohorts.cohort
-    first, size, marks, split_off = cohorts.first, cohorts.size, cohorts.marks, cohorts.split_off
+    first, size, marks, met = cohorts.first, cohorts.size, cohorts.marks, cohorts.met
+    split_off = cohorts.split_off
     start, stop = np.int64(problem.indptr[column]), np.int64(problem.indptr[column + 1])
     before = cohorts.count[0]
     if before + min(before, stop - start) > size.size:
         return False
     # Rows that have the column are swapped to the front of their cohort's part of the list.
+    number = 0
     for p in range(start, stop):
-        row = np.int64(problem.indices[p])
-        own = np.int64(cohort[row])
+        row = problem.indices[p]
+        own = cohort[row]
+        if split_off[own] == 0:
+            met[number] = own
+            number += 1
         here, there = place[row], first[own] + split_off[own]
         other = rows[there]
         rows[there], rows[here] = row, other
@@ -75,11 +81,9 @@ def split(problem: Problem, cohorts: Cohorts, column, mark):  # type: ignore[no-
         split_off[own] += 1
     bit = np.int64(1) << mark if mark >= 0 else np.int64(0)
     count = before
-    for own in range(before):
+    for own in met[:number]:
         having = split_off[own]
         split_off[own] = 0
-        if having == 0:
-            continue
         if having == size[own]:
             marks[own] |= bit
         else:
@@ -91,6 +95,15 @@ def split(problem: Problem, cohorts: Cohorts, column, mark):  # type: ignore[no-
             count += 1
     cohorts.count[0] = count
     return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def split_by_all(problem: Problem, cohorts: Cohorts, columns):  # type: ignore[no-untyped-def]
+    """Split the cohorts by one column after the other; False where there is no room for that."""
+    room = True
+    for k in range(columns.size):
+        room = room and split(problem, cohorts, columns[k], -1)
+    return room
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

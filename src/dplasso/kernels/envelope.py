@@ -11,8 +11,8 @@ Three kinds of vertices:
 * *head*: the few densest (see ``head.py``).
 
 A block's tickets are counted for a path somewhat longer than the present one, its *horizon*, and
-counted anew when the path crosses it. A block whose norms alone claim next to nothing is *idle*: its
-tickets are counted by the norms, once.
+counted anew when the path crosses it. A block whose norms alone claim next to nothing is *idle*:
+its tickets are counted by the norms, once.
 """
 
 import math

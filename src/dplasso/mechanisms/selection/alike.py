@@ -30,26 +30,41 @@ class AlikeRows:
             return None
         if self.cohorts is None:
             self.cohorts = self._by_label()
+        self._keep_up(done)
         if column not in self.marks and len(self.marks) < kernels.MARKS:
-            self._split(column, len(self.marks))
-            self.marks[column] = len(self.marks)
-        for released in set(self.walk.vertices[self.done : done].tolist()) - self.known:
-            self._split(released, -1)
-        self.done = done
+            self._mark(column)
         if not self.worth_it or column not in self.marks:
             return None
         return float(
             kernels.score_of_mark(self.problem, self.walk, self.cohorts, self.marks[column])
         )
 
-    def _by_label(self) -> kernels.Cohorts:
-        lists = [np.empty(len(self.problem.labels), np.int32) for _ in range(3)]
-        each = [np.zeros(MOST_COHORTS, np.int64) for _ in range(4)]
-        cohorts = kernels.Cohorts(*lists, *each, np.zeros(1, np.int64))
-        kernels.by_label(self.problem, cohorts)
-        return cohorts
+    def _keep_up(self, done: int) -> None:
+        """Split by what has been released since the last time."""
+        released = set(self.walk.vertices[self.done : done].tolist()) - self.known
+        self.known |= released
+        self.done = done
+        if released:
+            columns = np.array(sorted(released))
+            self.worth_it = kernels.split_by_all(self.problem, self.cohorts, columns)
 
-    def _split(self, column: int, mark: int) -> None:
-        self.known.add(column)
+    def _mark(self, column: int) -> None:
+        mark = self.marks[column] = len(self.marks)
         if self.worth_it:
             self.worth_it = kernels.split(self.problem, self.cohorts, column, mark)
+
+    def _by_label(self) -> kernels.Cohorts:
+        rows, most = len(self.problem.labels), MOST_COHORTS
+        cohorts = kernels.Cohorts(
+            rows=np.empty(rows, np.int32),
+            place=np.empty(rows, np.int32),
+            cohort=np.empty(rows, np.int32),
+            first=np.zeros(most, np.int64),
+            size=np.zeros(most, np.int64),
+            marks=np.zeros(most, np.int64),
+            split_off=np.zeros(most, np.int64),
+            met=np.zeros(most, np.int64),
+            count=np.zeros(1, np.int64),
+        )
+        kernels.by_label(self.problem, cohorts)
+        return cohorts

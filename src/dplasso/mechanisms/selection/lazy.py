@@ -1,43 +1,21 @@
 """Exact private selection at the cost of the columns it proposes."""
 
-import math
-
 import numpy as np
-from numpy.typing import NDArray
 
 from dplasso import threads as pool
-from dplasso.kernels import columns as column_kernels
 from dplasso.kernels import envelope as tiers
 from dplasso.kernels import head as head_kernels
 from dplasso.kernels import lazy as kernels
 from dplasso.kernels.gradients import row_gradients
 from dplasso.kernels.problem import PATH, SCALE, Problem, Walk
 from dplasso.kernels.scores import grain_size, partial_score, scores_from
-from dplasso.kernels.trials import WORD
+from dplasso.mechanisms.selection import lazy_tiers
 from dplasso.mechanisms.selection.alike import AlikeRows
 from dplasso.mechanisms.selection.base import Rule
+from dplasso.mechanisms.selection.lazy_tiers import LONG_COLUMN, Floats, Ints, shares
 from dplasso.mechanisms.selection.noisy_max import NoisyMax
 
-# Columns whose weight can vary by more nats than this get the bounds of the head, so many at most.
-HEAD_NATS = 25.0
-HEAD_SIZE = 2048
-# Of these, so many can be followed one by one once they have been released.
-HEAD_ACTIVE = 256
-# Heavy vertices are scored at w = 0 until those left over could claim no more than this part of
-# the light ones' weight by their norms alone.
-UNSCORED_SHARE = 0.1
-# Blocks of them are left at their norms for good where the trials that this claims cost no more
-# than so many entries a round, all blocks together; a trial by itself is worth that of so many.
-IDLE_COST, TRIAL_COST = 5.0, 100.0
-# More entries than this are handed to all cores, which costs some 50 us.
-LONG_COLUMN = 1 << 18
-# What an entry costs when all heavy columns are scored together, over what it costs in a score of
-# its own: row gradients are then computed once, and all cores share the work.
-STOCK_COST = 0.3
 LONGEST_SPELL = 256  # rounds by the standard rule before bounds are tried again
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class LazyDraw(Rule):
@@ -66,26 +44,26 @@ class LazyDraw(Rule):
         self.plain: NoisyMax | None = None
         self.spell = 1
         self.alike = AlikeRows(problem, walk)
-        columns, norm1, norm2 = self._heavy_columns()
-        bits = np.zeros((len(problem.indptr) + 6) // 8 + 1, np.uint8)
-        column_kernels.mark(bits, columns)
-        limit = problem.gradient_bound * norm1 * (1.0 + 1e-9)
-        drift = problem.lipschitz * norm2 * (1.0 + 1e-9)
-        order = np.argsort(-drift, kind="stable")
-        columns, limit, drift = columns[order], limit[order], drift[order]
-        dense = self._dense(limit)
-        head = columns[dense], limit[dense], drift[dense]
-        heavy = self._for_every_class(columns[~dense], limit[~dense], drift[~dense])
-        claims = self._claims(heavy[1])
-        known = self._worth_scoring(claims)
-        origin = self._scores(np.concatenate((head[0], heavy[0][known])))
-        self.head = self._make_head(*head, origin[: len(head[0])])
-        ahead = self._ahead(heavy[0], claims, heavy[2])
-        self.heavy = self._make_heavy(*heavy, ahead, known, origin[len(head[0]) :])
-        self.envelope = self._make_envelope(bits, columns[~dense])
+        self._sort_into_tiers()
+
+    def _sort_into_tiers(self) -> None:
+        problem, walk = self.problem, self.walk
+        columns = lazy_tiers.heavy_columns(problem, self.threads)
+        dense = lazy_tiers.dense_ones(problem, columns.limit)
+        head, sparse = columns.only(dense), columns.only(~dense)
+        heavy = sparse.for_every_class(problem.classes)
+        claims = lazy_tiers.claims_of(problem, heavy.limit)
+        known = lazy_tiers.worth_scoring(claims)
+        size = len(head.vertices)
+        origin = self._scores(np.concatenate((head.vertices, heavy.vertices[known])))
+        self.head = lazy_tiers.make_head(problem, head, origin[:size])
+        self.heavy = lazy_tiers.make_heavy(problem, heavy, claims, known, origin[size:])
+        self.envelope = lazy_tiers.make_envelope(
+            problem, columns.vertices, sparse.vertices, self.generator
+        )
         tiers.choose_unit(problem, walk, self.envelope, self.heavy)
         tiers.aim_words(self.envelope)
-        if len(self.head.vertices):
+        if size:
             head_kernels.measure(problem, walk, self.head)
 
     def advance(self, until: int) -> None:
@@ -132,50 +110,6 @@ class LazyDraw(Rule):
         tiers.aim_words(self.envelope)
         self.envelope.whole[tiers.WORK] = 0
 
-    def _heavy_columns(self) -> tuple[Ints, Floats, Floats]:
-        """Columns that are not light, with their norms."""
-        problem, indptr = self.problem, self.problem.indptr
-        lightest = tiers.KAPPA / (problem.theta * problem.gradient_bound)
-        if problem.norm1 is not None:
-            found = np.empty(len(problem.norm1), np.int64)
-            quiet = np.float32(min(lightest / problem.x_bound * (1.0 - 1e-6), 3e38))
-            columns = found[: column_kernels.loud_columns(problem.norm1, quiet, found)].copy()
-            norm1 = problem.norm1[columns].astype(np.float64) * problem.x_bound
-            norm2 = np.empty(len(columns))
-            pool.run(
-                column_kernels.norms2,
-                [
-                    (indptr, problem.values, columns[a:b], norm2[a:b])
-                    for a, b in self._shares(columns)
-                ],
-            )
-            return columns, norm1, norm2
-        runs = pool.even_runs(len(indptr) - 1, self.threads)
-        lists = [np.empty(last - first, np.int64) for first, last in runs]
-        shortest = math.floor(min(lightest, len(problem.labels)))
-        counts = pool.run(
-            column_kernels.long_columns,
-            [(indptr, shortest, *run, out) for run, out in zip(runs, lists, strict=True)],
-        )
-        columns = np.concatenate([out[:n] for out, n in zip(lists, counts, strict=True)])
-        norm1 = (indptr[columns + 1] - indptr[columns]).astype(np.float64)
-        return columns, norm1, np.sqrt(norm1)
-
-    def _shares(self, columns: Ints) -> list[tuple[int, int]]:
-        """Split a list of columns into runs of equal work, one a thread where it is worth one."""
-        work = self.problem.indptr[columns + 1] - self.problem.indptr[columns]
-        starts = np.concatenate(([0], np.cumsum(work, dtype=np.int64)))
-        return pool.balanced_runs(starts, self.threads if starts[-1] > LONG_COLUMN else 1)
-
-    def _dense(self, limit: Floats) -> NDArray[np.bool_]:
-        """Which heavy columns go to the head: the densest few, where one score a column exists."""
-        dense = self.problem.theta * limit > HEAD_NATS
-        if self.problem.classes > 1:
-            return np.zeros_like(dense)
-        if np.count_nonzero(dense) > HEAD_SIZE:
-            dense &= limit >= np.partition(limit, -HEAD_SIZE)[-HEAD_SIZE]
-        return dense
-
     def _scores(self, vertices: Ints) -> Floats:
         """Scores at the present margins, from the gradients of all rows, on all cores."""
         problem, walk, out = self.problem, self.walk, np.empty(len(vertices))
@@ -193,7 +127,7 @@ class LazyDraw(Rule):
             scores_from,
             [
                 (problem, self.gradients, vertices[a:b], out[a:b])
-                for a, b in self._shares(vertices // problem.classes)
+                for a, b in shares(problem, vertices // problem.classes, self.threads)
             ],
         )
         return out
@@ -214,103 +148,3 @@ class LazyDraw(Rule):
             ],
         )
         return float(sum(parts) * grain_size(problem))
-
-    def _make_envelope(self, heavy_bits: NDArray[np.uint8], columns: Ints) -> tiers.Envelope:
-        problem = self.problem
-        entries = int(np.sum(problem.indptr[columns + 1] - problem.indptr[columns], dtype=np.int64))
-        ring = (self.generator.random(kernels.RING) * WORD).astype(np.int64)
-        whole, real = np.zeros(14, np.int64), np.zeros(5)
-        whole[tiers.PENDING_TIER] = -1
-        whole[tiers.LONG_COLUMN] = LONG_COLUMN
-        whole[tiers.MOST_WORK] = STOCK_COST * (entries + len(problem.labels))
-        real[tiers.LIGHT_RATE] = problem.theta * problem.gradient_bound * problem.x_bound
-        return tiers.Envelope(heavy_bits, ring, whole, real)
-
-    def _for_every_class(
-        self, columns: Ints, limit: Floats, drift: Floats
-    ) -> tuple[Ints, Floats, Floats]:
-        """Columns to vertices, with what is known of them."""
-        classes = self.problem.classes
-        if classes == 1:
-            return columns, limit, drift
-        vertices = (columns[:, None] * classes + np.arange(classes)).ravel()
-        return vertices, np.repeat(limit, classes), np.repeat(drift, classes)
-
-    def _make_heavy(
-        self,
-        vertices: Ints,
-        limit: Floats,
-        drift: Floats,
-        ahead: Floats,
-        known: NDArray[np.bool_],
-        scores: Floats,
-    ) -> tiers.Heavy:
-        size = len(vertices)
-        origin = np.zeros(size)
-        origin[known] = scores
-        spread = limit * (self.problem.start_bound / self.problem.gradient_bound)
-        spread[known] = 0.0
-        return tiers.Heavy(
-            vertices=vertices,
-            limit=limit,
-            drift=drift,
-            score=origin.copy(),
-            score_path=np.where(known, 0.0, -math.inf),
-            origin=origin,
-            origin_spread=spread,
-            tickets=np.zeros(size, np.int64),
-            block_tickets=np.zeros(len(ahead), np.int64),
-            block_horizon=np.zeros(len(ahead)),
-            block_ahead=ahead,
-        )
-
-    def _claims(self, limit: Floats) -> Floats:
-        """Weights that vertices could have by their norms alone, over that of all light ones."""
-        size = np.minimum(self.problem.theta * limit, 600.0)
-        light = 2.0 * (len(self.problem.indptr) - 1) * self.problem.classes
-        claims: Floats = (np.exp(size) + np.exp(-size)) / light
-        return claims
-
-    def _worth_scoring(self, claims: Floats) -> NDArray[np.bool_]:
-        """Heavy vertices that would claim much of the weight if only their norms were known."""
-        order = np.argsort(claims)
-        worth = np.zeros(len(claims), np.bool_)
-        worth[order[np.searchsorted(np.cumsum(claims[order]), UNSCORED_SHARE) :]] = True
-        return worth
-
-    def _ahead(self, vertices: Ints, claims: Floats, drift: Floats) -> Floats:
-        """How far ahead the tickets of a block are counted: for ever where norms will do."""
-        columns, first = vertices // self.problem.classes, np.arange(0, len(drift), tiers.BLOCK)
-        entries = self.problem.indptr[columns + 1] - self.problem.indptr[columns]
-        cost = np.add.reduceat(claims * (entries + TRIAL_COST), first)
-        ahead = tiers.SLACK / (self.problem.theta * drift[first])
-        ahead[cost * len(first) <= IDLE_COST] = math.inf
-        return ahead
-
-    def _make_head(
-        self, columns: Ints, limit: Floats, drift: Floats, origin: Floats
-    ) -> head_kernels.Head:
-        size, references = len(columns), head_kernels.REFERENCES
-        active = min(size, HEAD_ACTIVE)
-        rows = len(self.problem.labels) if size else 0
-        return head_kernels.Head(
-            vertices=columns,
-            limit=limit,
-            drift=drift,
-            origin=origin,
-            middle=origin.copy(),
-            radius=np.zeros(size),
-            measured=np.zeros(size),
-            nearest=np.zeros(size, np.int64),
-            tickets=np.zeros(size, np.int64),
-            row=np.full(size, -1),
-            weights=np.zeros(active),
-            inner=np.zeros((size, active)),
-            inner_abs=np.zeros((size, active)),
-            reference_score=np.tile(origin, (references, 1)),
-            reference_rest=np.zeros((references, size)),
-            reference_weights=np.zeros((references, size, active)),
-            scratch=np.zeros(rows),
-            whole=np.zeros(2, np.int64),
-            real=np.zeros(4),
-        )
