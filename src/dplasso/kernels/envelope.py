@@ -84,6 +84,15 @@ def heavy_interval(heavy, slot, path, length):  # type: ignore[no-untyped-def]
     return low, high
 
 
+@njit(inline="always")
+def _bound(heavy, slot, path, length):  # type: ignore[no-untyped-def]
+    """Size that the score of a heavy vertex can have now; in an idle block, the largest ever."""
+    if heavy.block_ahead[slot // BLOCK] == math.inf:
+        return heavy.limit[slot]
+    low, high = heavy_interval(heavy, slot, path, length)
+    return max(high, -low)
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def count_block(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy, block):  # type: ignore[no-untyped-def]
     """Count one block's tickets anew, for a horizon ahead of the present path."""
@@ -95,9 +104,7 @@ def count_block(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy, 
     total = np.int64(0)
     settled = True
     for slot in range(first, last):
-        low, high = heavy_interval(heavy, slot, path, length)
-        bound = max(high, -low)
-        limit = heavy.limit[slot]
+        bound, limit = _bound(heavy, slot, path, length), heavy.limit[slot]
         if bound < limit:
             bound = min(bound + heavy.drift[slot] * ahead, limit)
             settled = False
@@ -158,12 +165,11 @@ def choose_unit(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy):
     light = log_two_cosh(KAPPA) + 1e-9
     largest = light + math.log(slots)
     for slot in range(heavy.vertices.size):
-        low, high = heavy_interval(heavy, slot, path, length)
-        largest = max(largest, problem.theta * max(high, -low) + LN2 + SLACK)
+        size = problem.theta * _bound(heavy, slot, path, length) + LN2 + SLACK
+        largest = max(largest, size)
     total = exponential(max(light + math.log(slots) - largest, -700.0))
     for slot in range(heavy.vertices.size):
-        low, high = heavy_interval(heavy, slot, path, length)
-        size = problem.theta * max(high, -low) + LN2 + SLACK
+        size = problem.theta * _bound(heavy, slot, path, length) + LN2 + SLACK
         total += exponential(max(size - largest, -700.0))
     shift = math.floor((light - largest - math.log(total)) / LN2 + TICKET_BITS)
     envelope.real[LOG_UNIT] = light - shift * LN2

@@ -126,7 +126,7 @@ def test_law_where_long_columns_are_scored_by_rows_that_are_alike():
     assert len(rule.alike.marks) > 3
 
 
-@pytest.mark.parametrize("theta", [0.03, 0.1])
+@pytest.mark.parametrize("theta", [0.004, 0.015])
 def test_law_where_blocks_are_idle(theta):
     loss = LOSSES["logistic"]
     rule = started(loss, theta)
