@@ -2,9 +2,10 @@
 
     python benchmarks/breakdown.py [--sets zipf,reuters21578_usa] [--epsilons 1,0.1]
 
-*moves* is the replay of the released vertices, *scores* the entries that were evaluated at what an
-entry costs in one score of the column evaluated most, on all cores where the rule would use them;
-*rest* is what remains of the rounds: draws, bounds, and columns that had to come from memory.
+*moves* is the replay of the released vertices; *long* the scores of long columns, from cohorts of
+rows or on all cores; *scores* the entries evaluated otherwise, at what an entry costs in a score of
+a column about as long as theirs; *rest* is what remains of the rounds: draws, bounds, and columns
+that had to come from memory. Entries are counted whether or not cohorts stand for them.
 Medians over seeds, milliseconds. The rivals' times stand in results/selection.txt.
 """
 
@@ -25,7 +26,7 @@ from dplasso.kernels.scores import LANE, score
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.mechanisms.selection import PRIVATE
 
-PARTS = ("labels", "set-up", "moves", "scores", "rest", "weights", "total")
+PARTS = ("labels", "set-up", "moves", "long", "scores", "rest", "weights", "total")
 
 
 def timed(action):
@@ -40,24 +41,42 @@ def one_run(matrix: ColumnMatrix, y: np.ndarray, theta: float, seed: int) -> dic
     problem = solver._problem(matrix, labels, loss, RADIUS, theta, 0.0)
     walk = solver._walk(problem, ROUNDS)
     rule, setup = timed(lambda: PRIVATE["lazy"](problem, walk, bits.generator, 2))
+    long = Long(rule)
     _, rounds = timed(lambda: rule.advance(ROUNDS))
     _, weights = timed(lambda: solver._solution(problem, walk, matrix.shape[1], False))
     counts = walk.counters
-    per_entry = entry_cost(rule, counts)
     moves = 1e3 * time_replay(problem, walk)
-    scores = float(counts[ENTRIES]) * per_entry
+    entries = int(counts[ENTRIES]) - long.entries
+    scores = entries * entry_cost(rule, entries / max(int(counts[EVALUATIONS]) - long.asked, 1))
     return {
         "labels": encoding,
         "set-up": setup,
         "moves": moves,
+        "long": long.spent,
         "scores": scores,
-        "rest": rounds - moves - scores,
+        "rest": rounds - moves - long.spent - scores,
         "weights": weights,
         "total": encoding + setup + rounds + weights,
         "proposals a round": counts[PROPOSALS] / ROUNDS,
         "scores a round": counts[EVALUATIONS] / ROUNDS,
         "entries a round": counts[ENTRIES] / ROUNDS,
     }
+
+
+class Long:
+    """Listens to a rule's scores of long columns."""
+
+    def __init__(self, rule) -> None:
+        self.lengths, self.score = np.diff(rule.problem.indptr), rule._score
+        self.spent, self.entries, self.asked = 0.0, 0, 0
+        rule._score = self.listen
+
+    def listen(self, vertex: int) -> float:
+        found, spent = timed(lambda: self.score(vertex))
+        self.spent += spent
+        self.entries += int(self.lengths[vertex])
+        self.asked += 1
+        return found
 
 
 @njit(cache=True)
@@ -69,17 +88,11 @@ def scored(problem, margins, scale, vertex, times):  # type: ignore[no-untyped-d
     return total
 
 
-def entry_cost(rule, counts) -> float:
-    """Milliseconds an entry takes in a score: of the longest column, if such ones fill the counts,
-    else of one about as long as those evaluated."""
+def entry_cost(rule, typical: float) -> float:
+    """Milliseconds an entry takes in a score of a column with about as many."""
     lengths = np.diff(rule.problem.indptr)
-    typical = counts[ENTRIES] / max(counts[EVALUATIONS], 1)
-    if typical > 10_000:
-        column = int(np.argmax(lengths))
-        _, spent = timed(lambda: [rule._score(column) for _ in range(20)])
-        return spent / 20 / int(lengths[column])
     column = int(np.argmin(np.abs(lengths - max(typical, 1.0))))
-    walk, times = rule.walk, 10_000
+    walk, times = rule.walk, max(10, int(1e6 / max(typical, 100.0)))
     state = (rule.problem, walk.margins, walk.scalars[SCALE], column)
     scored(*state, 1)
     _, spent = timed(lambda: scored(*state, times))

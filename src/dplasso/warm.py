@@ -15,6 +15,7 @@ import scipy.sparse as sp
 import dplasso
 from dplasso import kernels
 from dplasso.mechanisms.random_bits import random_bits
+from dplasso.mechanisms.selection.lazy_tiers import LONG_COLUMN
 from dplasso.reading import read_svmlight, svmlight_chunks
 from dplasso.storage import build_store
 
@@ -32,13 +33,15 @@ def drop_stale() -> None:
 
 
 def warm() -> None:
-    """Read and fit a little of what people start with: sparse, dense and 0/1 data, both laws."""
+    """Read and fit a little of what people start with: sparse, dense and 0/1 data, both laws, and
+    one column so long that its score is another matter."""
     rng = np.random.default_rng(0)
     X = sp.random_array((100, 5), density=0.5, rng=rng, format="csc")
-    y = rng.integers(0, 2, 100)
     ones = X.copy()
     ones.data = np.ones_like(ones.data)
-    for data in (X, X.astype(np.float32), ones):
+    long = np.ones((LONG_COLUMN + 1, 1))
+    for data in (X, X.astype(np.float32), ones, long):
+        y = np.arange(data.shape[0]) % 2
         # The standard rule helps the lazy one out where many classes share columns.
         for theta, selection in ((0.1, "lazy"), (0.1, "noisy_max"), (math.inf, "lazy")):
             dplasso.frank_wolfe(

@@ -8,7 +8,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from dplasso.kernels.trials import WORD, bernoulli, settle, settle_by_bounds, tickets_for
+from dplasso.kernels.trials import VOID, WORD, bernoulli, settle, settle_by_bounds, tickets_for
 from reference import chi_square, seeded
 
 
@@ -123,9 +123,9 @@ def test_bounds_never_contradict_the_score(
     at = {None: place * (up + down), "up": up, "total": up + down}[edge]
     ticket = max(int(at) + nudge, 0)
     sign = settle_by_bounds.py_func(ticket, low, high, theta, log_unit)
-    assert sign in (-1, 0, 1)
+    assert sign in (-1, 0, 1, VOID)
     if sign != 0:
-        assert decided(uniform, ticket, score, theta, log_unit) == sign
+        assert decided(uniform, ticket, score, theta, log_unit) == (0 if sign == VOID else sign)
 
 
 @settings(max_examples=200, deadline=None)
@@ -144,7 +144,8 @@ def test_tight_bounds_decide_all_tickets_but_those_at_the_edges(nats, height, un
 
 @pytest.mark.parametrize("low", [-3.0, -0.5, 0.0, 0.5])
 def test_wide_bounds_still_decide_what_they_can(low):
-    """Tickets below the lowest weight of plus, and those between plus and the least total."""
+    """Tickets below the lowest weight of plus, those between plus and the least total, and those
+    beyond the largest total."""
     high, log_unit = low + 0.4, -10.0
     nearest = min(max(0.0, low), high)
     first = math.exp(low - log_unit)
@@ -156,6 +157,9 @@ def test_wide_bounds_still_decide_what_they_can(low):
         assert settle_by_bounds(int(last) + 2, low, high, 1.0, log_unit) == -1
         assert settle_by_bounds(int(total) - 2, low, high, 1.0, log_unit) == -1
     assert settle_by_bounds(int(max(total, last)) + 1, low, high, 1.0, log_unit) == 0
+    most = sum(weights(max(high, -low), 1.0, log_unit))
+    assert settle_by_bounds(int(most) - 2, low, high, 1.0, log_unit) == 0
+    assert settle_by_bounds(int(most) + 2, low, high, 1.0, log_unit) == VOID
 
 
 @njit

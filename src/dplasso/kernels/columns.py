@@ -5,6 +5,7 @@ import math
 import numpy as np
 from numba import njit
 
+RUN = 16  # columns looked at together where most need no closer look
 # Bits of what `inspect` finds.
 NOT_FINITE, OUT_OF_BOUND, NOT_ONE, UNORDERED, BAD_ROW = 1, 2, 4, 8, 16
 
@@ -45,12 +46,18 @@ def _inspect_values(values, bound):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def long_columns(indptr, shortest, first, last, out):  # type: ignore[no-untyped-def]
-    """List the columns with more than ``shortest`` entries; returns how many."""
+    """List the columns with more than ``shortest`` entries; returns how many.
+
+    Runs of columns with no more entries in all, as most are, cost one look: at a cache line.
+    """
     count = 0
-    for column in range(first, last):
-        if indptr[column + 1] - indptr[column] > shortest:
-            out[count] = column
-            count += 1
+    for begin in range(first, last, RUN):
+        end = min(begin + RUN, last)
+        if indptr[end] - indptr[begin] > shortest:
+            for column in range(begin, end):
+                if indptr[column + 1] - indptr[column] > shortest:
+                    out[count] = column
+                    count += 1
     return count
 
 

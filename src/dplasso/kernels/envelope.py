@@ -11,7 +11,8 @@ Three kinds of vertices:
 * *head*: the few densest (see ``head.py``).
 
 A block's tickets are counted for a path somewhat longer than the present one, its *horizon*, and
-counted anew when the path crosses it.
+counted anew when the path crosses it. A block whose norms alone claim next to nothing is *idle*:
+its tickets are counted by the norms, once.
 """
 
 import math
@@ -37,7 +38,7 @@ LARGEST = 36.0  # log of the most tickets one vertex may hold
 LIGHT_SHIFT, LIGHT_TICKETS, HEAVY_TICKETS, WORD_SHIFT, RING_AT = 0, 1, 2, 3, 4
 PENDING_TIER, PENDING_SLOT, PENDING_TICKET, LAST_TIER, LAST_SLOT = 5, 6, 7, 8, 9
 LONG_COLUMN, OVERFLOW, WORK, MOST_WORK = 10, 11, 12, 13
-LOG_UNIT, NEXT_HORIZON, LIGHT_RATE, PENDING_SCORE = 0, 1, 2, 3
+LOG_UNIT, PER_UNIT, NEXT_HORIZON, LIGHT_RATE, PENDING_SCORE = 0, 1, 2, 3, 4
 
 
 class Envelope(NamedTuple):
@@ -50,7 +51,7 @@ class Envelope(NamedTuple):
 
 
 class Heavy(NamedTuple):
-    """One entry a heavy vertex, by falling ``drift``; the last three one a block."""
+    """One entry a heavy vertex, by falling ``drift``; the last ones one a block."""
 
     vertices: Any
     limit: Any  # bound on the score's size that always holds
@@ -62,6 +63,7 @@ class Heavy(NamedTuple):
     tickets: Any
     block_tickets: Any
     block_horizon: Any
+    block_ahead: Any  # how far beyond the path a horizon lies; infinite for an idle block
 
 
 @njit(inline="always")
@@ -82,6 +84,15 @@ def heavy_interval(heavy, slot, path, length):  # type: ignore[no-untyped-def]
     return low, high
 
 
+@njit(inline="always")
+def _bound(heavy, slot, path, length):  # type: ignore[no-untyped-def]
+    """Size that the score of a heavy vertex can have now; in an idle block, the largest ever."""
+    if heavy.block_ahead[slot // BLOCK] == math.inf:
+        return heavy.limit[slot]
+    low, high = heavy_interval(heavy, slot, path, length)
+    return max(high, -low)
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def count_block(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy, block):  # type: ignore[no-untyped-def]
     """Count one block's tickets anew, for a horizon ahead of the present path."""
@@ -89,13 +100,11 @@ def count_block(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy, 
     last = min(first + BLOCK, heavy.vertices.size)
     path, length = walk.scalars[PATH], margin_length(walk)
     theta, log_unit = problem.theta, envelope.real[LOG_UNIT]
-    ahead = SLACK / (theta * heavy.drift[first])
+    ahead = heavy.block_ahead[block]
     total = np.int64(0)
     settled = True
     for slot in range(first, last):
-        low, high = heavy_interval(heavy, slot, path, length)
-        bound = max(high, -low)
-        limit = heavy.limit[slot]
+        bound, limit = _bound(heavy, slot, path, length), heavy.limit[slot]
         if bound < limit:
             bound = min(bound + heavy.drift[slot] * ahead, limit)
             settled = False
@@ -111,6 +120,16 @@ def count_block(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy, 
     heavy.block_horizon[block] = math.inf if settled else path + ahead
     envelope.real[NEXT_HORIZON] = min(envelope.real[NEXT_HORIZON], heavy.block_horizon[block])
     walk.counters[REFRESHES] += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def recount(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy, block):  # type: ignore[no-untyped-def]
+    """Count a block anew because a trial of its was void or brought news of a score."""
+    if heavy.block_ahead[block] < math.inf:
+        count_block(problem, walk, envelope, heavy, block)
+        if not unit_fits(envelope, heavy):
+            choose_unit(problem, walk, envelope, heavy)
+        aim_words(envelope)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -146,15 +165,15 @@ def choose_unit(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy):
     light = log_two_cosh(KAPPA) + 1e-9
     largest = light + math.log(slots)
     for slot in range(heavy.vertices.size):
-        low, high = heavy_interval(heavy, slot, path, length)
-        largest = max(largest, problem.theta * max(high, -low) + LN2 + SLACK)
+        size = problem.theta * _bound(heavy, slot, path, length) + LN2 + SLACK
+        largest = max(largest, size)
     total = exponential(max(light + math.log(slots) - largest, -700.0))
     for slot in range(heavy.vertices.size):
-        low, high = heavy_interval(heavy, slot, path, length)
-        size = problem.theta * max(high, -low) + LN2 + SLACK
+        size = problem.theta * _bound(heavy, slot, path, length) + LN2 + SLACK
         total += exponential(max(size - largest, -700.0))
     shift = math.floor((light - largest - math.log(total)) / LN2 + TICKET_BITS)
     envelope.real[LOG_UNIT] = light - shift * LN2
+    envelope.real[PER_UNIT] = math.exp(-envelope.real[LOG_UNIT])
     envelope.whole[LIGHT_SHIFT] = max(np.int64(shift), 0)
     envelope.whole[LIGHT_TICKETS] = np.int64(slots) << envelope.whole[LIGHT_SHIFT]
     envelope.real[NEXT_HORIZON] = math.inf

@@ -155,20 +155,23 @@ def refer(problem: Problem, walk: Walk, head: Head, slot, score):  # type: ignor
         count_head(problem, walk, head)
 
 
+@njit(inline="always")
+def follow_outside(real, eta, added):  # type: ignore[no-untyped-def]
+    """Take note of a step outside the head that added the length ``added`` to the margins."""
+    real[REST_PATH] = (real[REST_PATH] + (eta * real[REST_LENGTH] + added) * PAD) * UP
+    real[REST_LENGTH] = ((1.0 - eta) * real[REST_LENGTH] + added) * UP
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def follow(problem: Problem, walk: Walk, head: Head, slot, eta, change, added):  # type: ignore[no-untyped-def]
-    """Take note of a step: on head column ``slot``, or outside the head where slot is -1.
+    """Take note of a step on head column ``slot`` that changed its weight by ``change``.
 
-    ``change`` is the weight's and ``added`` the length it added to the margins. Once as many
-    columns are active as there is room for, further ones count as outside.
+    Once as many columns are active as there is room for, further ones count as outside.
     """
-    real = head.real
-    if slot >= 0 and head.row[slot] < 0 and head.whole[ACTIVE] < head.weights.size:
+    if head.row[slot] < 0 and head.whole[ACTIVE] < head.weights.size:
         _activate(problem, head, slot)
-    inside = slot >= 0 and head.row[slot] >= 0
-    outside = 0.0 if inside else added
-    real[REST_PATH] = (real[REST_PATH] + (eta * real[REST_LENGTH] + outside) * PAD) * UP
-    real[REST_LENGTH] = ((1.0 - eta) * real[REST_LENGTH] + outside) * UP
+    inside = head.row[slot] >= 0
+    follow_outside(head.real, eta, 0.0 if inside else added)
     if inside:
         head.weights[head.row[slot]] += change / walk.scalars[SCALE]
 

@@ -29,18 +29,16 @@ from dplasso.kernels.envelope import (
     PENDING_SLOT,
     PENDING_TICKET,
     PENDING_TIER,
+    PER_UNIT,
     RING_AT,
     WORD_SHIFT,
     WORK,
     Envelope,
     Heavy,
-    aim_words,
-    choose_unit,
-    count_block,
     heavy_interval,
     keep_up,
     margin_length,
-    unit_fits,
+    recount,
 )
 from dplasso.kernels.head import (
     HEAD_TICKETS,
@@ -48,6 +46,7 @@ from dplasso.kernels.head import (
     HORIZON,
     Head,
     follow,
+    follow_outside,
     head_interval,
     measure,
     refer,
@@ -64,14 +63,16 @@ from dplasso.kernels.problem import (
 )
 from dplasso.kernels.scores import LANE, score
 from dplasso.kernels.steps import SMALLEST_SCALE, move, multiply_out, split, step_size
-from dplasso.kernels.trials import bernoulli, settle, settle_by_bounds
+from dplasso.kernels.trials import VOID, bernoulli, settle, settle_by_bounds
 
 LIGHT, HEAVY, HEAD = 0, 1, 2
 # Returned by `advance` in place of a vertex.
 FINISHED, TAKE_STOCK = -1, -2
 RING = 64  # words drawn ahead
-FAR, NEAR = 32, 16  # how far ahead a column's place, then its entries, are fetched
+# How far ahead a column's place, then its entries, then its rows' margins are fetched.
+FAR, NEAR, NEXT = 32, 16, 8
 FETCHED, CACHE_LINE = 128, 16  # entries fetched ahead at most, and how many come at a time
+ROWS, CACHED = 8, 1 << 17  # margins fetched ahead at most; so many stay in the cache by themselves
 
 
 @njit(inline="always")
@@ -85,7 +86,7 @@ def _light_column(classes, ring, whole, ahead):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _next_ticket(matrix, classes, heavy_bits, ring, whole, rng):  # type: ignore[no-untyped-def]
+def _next_ticket(matrix, classes, heavy_bits, margins, ring, whole, rng):  # type: ignore[no-untyped-def]
     """A uniform ticket of the light and heavy; words to come are peeked at to warm the cache."""
     indptr, indices, values = matrix
     total = whole[LIGHT_TICKETS] + whole[HEAVY_TICKETS]
@@ -106,6 +107,14 @@ def _next_ticket(matrix, classes, heavy_bits, ring, whole, rng):  # type: ignore
             for p in range(first, min(last, first + FETCHED), CACHE_LINE):
                 prefetch(indices, p)
                 prefetch(values, p)
+        # Where the margins do not all fit the cache, those of the rows are fetched as well.
+        column = np.int64(-1)
+        if margins.size > CACHED:
+            column = _light_column(classes, ring, whole, NEXT)
+        if column >= 0:
+            first, last = np.int64(indptr[column]), np.int64(indptr[column + 1])
+            for p in range(first, min(last, first + ROWS)):
+                prefetch(margins, np.int64(indices[p]) * classes)
     return ticket
 
 
@@ -167,10 +176,7 @@ def _settle_scored(  # type: ignore[no-untyped-def]
     sign = settle(rng, ticket, found, theta, envelope.real[LOG_UNIT])
     heavy.score[slot] = found
     heavy.score_path[slot] = walk.scalars[PATH]
-    count_block(problem, walk, envelope, heavy, slot // BLOCK)
-    if not unit_fits(envelope, heavy):
-        choose_unit(problem, walk, envelope, heavy)
-    aim_words(envelope)
+    recount(problem, walk, envelope, heavy, slot // BLOCK)
     return heavy.vertices[slot], sign
 
 
@@ -196,6 +202,10 @@ def _listed_trial(  # type: ignore[no-untyped-def]
         low, high = heavy_interval(heavy, slot, path, margin_length(walk))
     whole[LAST_TIER], whole[LAST_SLOT] = tier, slot
     sign = settle_by_bounds(ticket, low, high, problem.theta, log_unit)
+    if sign == VOID:
+        if tier == HEAVY:
+            recount(problem, walk, envelope, heavy, slot // BLOCK)
+        return vertex, 0
     if sign != 0:
         return vertex, sign
     whole[PENDING_TIER], whole[PENDING_SLOT], whole[PENDING_TICKET] = tier, slot, ticket
@@ -243,7 +253,7 @@ def advance(  # type: ignore[no-untyped-def]
             counters[PROPOSALS] += 1
             ticket = np.int64(-1)
             if not (with_head and _head_is_next(whole, real, head_whole, head_real, rng)):
-                ticket = _next_ticket(matrix, classes, heavy_bits, ring, whole, rng)
+                ticket = _next_ticket(matrix, classes, heavy_bits, margins, ring, whole, rng)
             if 0 <= ticket < whole[LIGHT_TICKETS]:
                 vertex = ticket >> whole[LIGHT_SHIFT]
                 column, _ = split(classes, vertex)
@@ -252,7 +262,7 @@ def advance(  # type: ignore[no-untyped-def]
                 ticket -= vertex << whole[LIGHT_SHIFT]
                 entries = indptr[column + 1] - indptr[column]
                 whole[LAST_TIER] = LIGHT
-                sign = _settle_light(math.exp(-real[LOG_UNIT]), real[LIGHT_RATE], entries, ticket)
+                sign = _settle_light(real[PER_UNIT], real[LIGHT_RATE], entries, ticket)
                 if sign == 0:
                     sign = _light_trial(problem, walk, real[LOG_UNIT], rng, vertex, ticket)
             else:
@@ -264,9 +274,10 @@ def advance(  # type: ignore[no-untyped-def]
                     return done, np.int64(TAKE_STOCK)
         eta = step_size(step, done + 1)
         added = move(matrix, classes, radius, margins, scalars, vertex, sign, eta)
-        if with_head:
-            slot = whole[LAST_SLOT] if whole[LAST_TIER] == HEAD else -1
-            follow(problem, walk, head, slot, eta, -sign * eta * radius, added)
+        if whole[LAST_TIER] == HEAD:
+            follow(problem, walk, head, whole[LAST_SLOT], eta, -sign * eta * radius, added)
+        elif with_head:
+            follow_outside(head_real, eta, added)
         if scalars[SCALE] < SMALLEST_SCALE:
             head.weights[:] *= multiply_out(walk)
         vertices[done] = vertex

@@ -79,8 +79,8 @@ def move(matrix, classes, radius, margins, scalars, vertex, sign, eta):  # type:
     keep = 1.0 - eta
     norm2 = scalars[NORM2]
     # What rounding can have cost: the sums have as many terms as the column has entries.
-    reach = math.sqrt(norm2) + abs(change) * math.sqrt(square)
-    error = (np.int64(stop - start) + 16) * 2.3e-16 * reach * reach
+    reach2 = 2.0 * (norm2 + change * change * square)
+    error = (np.int64(stop - start) + 16) * 2.3e-16 * reach2
     moved2 = eta * eta * norm2 - 2.0 * eta * change * dot + change * change * square
     scalars[PATH] = (scalars[PATH] + math.sqrt(max(moved2, 0.0) + error)) * UP
     scalars[NORM2] = error + max(

@@ -20,6 +20,7 @@ from dplasso.kernels.arithmetic import exponential
 WORD = 9007199254740992.0  # 2^53: what one uniform double holds
 # Relative room left for rounding when bounds stand in for a score.
 ROOM = 1e-11
+VOID = 2
 
 
 @njit(inline="always")
@@ -45,13 +46,17 @@ def settle(rng, ticket, score, theta, log_unit):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def settle_by_bounds(ticket, low, high, theta, log_unit):  # type: ignore[no-untyped-def]
-    """The same decision where ``low <= score <= high`` already forces it, else 0."""
+    """The same decision where ``low <= score <= high`` forces it: +1, -1 or VOID; else 0."""
     if ticket + 1 <= math.exp(theta * low - log_unit) * (1.0 - ROOM):
         return 1
     nearest = max(low, 0.0) + min(high, 0.0)  # the smallest size the score can have, signed
     least = math.exp(theta * nearest - log_unit) + math.exp(-theta * nearest - log_unit)
     most = math.exp(theta * high - log_unit) * (1.0 + ROOM)
-    return -1 if most <= ticket and ticket + 1 <= least * (1.0 - ROOM) else 0
+    if most <= ticket and ticket + 1 <= least * (1.0 - ROOM):
+        return -1
+    farthest = max(high, -low)
+    both = math.exp(theta * farthest - log_unit) + math.exp(-theta * farthest - log_unit)
+    return VOID if ticket >= both * (1.0 + ROOM) else 0
 
 
 @njit(inline="always")

@@ -62,18 +62,18 @@ def one_dimensional(y: ArrayLike) -> NDArray[Any]:
 def positions(y: ArrayLike, classes: Sequence[Any]) -> Floats:
     """Place of every label among the declared classes."""
     array = one_dimensional(y)
-    places = np.zeros(array.shape)
+    small = np.min_scalar_type(len(classes)).type  # few bytes a row until the very end
+    places = np.zeros(array.shape, small)
     known = 0
     for place, label in enumerate(classes):
         mine = array == label
         known += int(np.count_nonzero(mine))
-        if place > 0:
-            places += place * mine
+        places += small(place) * mine
     if known != len(array):
         raise ValueError(
             "y holds labels outside the declared classes; declare all of them in classes="
         )
-    return places
+    return places.astype(np.float64)
 
 
 def declared(classes: Sequence[Any], fewest: int) -> tuple[Any, ...]:

@@ -111,6 +111,50 @@ def test_law_where_long_columns_are_scored_by_all_cores():
         assert chi_square(counts, exact) > 1e-5
 
 
+def test_law_where_long_columns_are_scored_by_rows_that_are_alike():
+    rng, loss, theta = seeded(0), LOSSES["logistic"], 0.2
+    X = (mixed_matrix(rng, 300, 40) != 0).astype(float)
+    problem = make_problem(X, labels_for(loss, rng, 300), loss, theta=theta)
+    rule = LazyDraw(problem, make_walk(problem, 100), seeded(1), 2)
+    rule.envelope.whole[tiers.LONG_COLUMN] = 10
+    for rounds in (1, 50):
+        rule.advance(rounds)
+        counts = draws_from(rule, 10_000, seed=rounds)
+        exact = law(scores(problem, rule.walk, loss), theta)
+        assert chi_square(counts, exact) > 1e-5
+    assert rule.alike.worth_it
+    assert len(rule.alike.marks) > 3
+
+
+@pytest.mark.parametrize("theta", [0.004, 0.015])
+def test_law_where_blocks_are_idle(theta):
+    loss = LOSSES["logistic"]
+    rule = started(loss, theta)
+    rule.heavy.block_ahead[:] = np.inf
+    rule.envelope.whole[tiers.MOST_WORK] = 1 << 62
+    for rounds in (0, 7, 100):
+        tiers.choose_unit(rule.problem, rule.walk, rule.envelope, rule.heavy)
+        tiers.aim_words(rule.envelope)
+        rule.advance(rounds)
+        assert_envelope_dominates(rule, loss)
+        assert np.all(np.isinf(rule.heavy.block_horizon))
+        counts = draws_from(rule, 10_000, seed=rounds)
+        exact = law(scores(rule.problem, rule.walk, loss), theta)
+        assert chi_square(counts, exact) > 1e-5, rounds
+
+
+def test_blocks_are_idle_where_norms_claim_little():
+    """One full column among thousands claims next to nothing if it is worth few nats, all else if
+    it is worth many."""
+    rows, columns, loss = 1000, 5000, LOSSES["logistic"]
+    X = sp.csc_array((np.ones(rows), (np.arange(rows), np.zeros(rows, int))), (rows, columns))
+    for nats, idle in ((1.0, True), (20.0, False)):
+        problem = make_problem(X, np.zeros(rows), loss, theta=nats / rows)
+        rule = LazyDraw(problem, make_walk(problem, 10), seeded(0), 1)
+        assert rule.heavy.vertices.tolist() == [0]
+        assert np.isinf(rule.heavy.block_ahead).tolist() == [idle]
+
+
 @pytest.mark.parametrize("theta", [0.03, 0.2])
 @pytest.mark.parametrize("name", ["logistic", "softmax"])
 @pytest.mark.parametrize("most_work", [0, 500])

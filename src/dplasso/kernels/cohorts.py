@@ -1,0 +1,120 @@
+"""Rows that cannot be told apart yet, and scores that are sums over such cohorts.
+
+In 0/1 data, rows of one label that share all columns released so far have the same margin, to the
+last bit: the same steps were added to it in the same order. Row gradients then come in as many
+kinds as there are *cohorts*, and the score of a column that is a union of cohorts is the sum, over
+these, of one rounded term times their number of rows: the same whole number as the sum over rows.
+
+A column *splits* every cohort it meets into the rows that have it and those that do not. It has to
+do so only once: whatever is split off later, the column remains a union of cohorts.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from dplasso.kernels.arithmetic import nearest_integer, sigmoid
+from dplasso.kernels.problem import SCALE, Problem, Walk
+from dplasso.kernels.scores import grain_size
+
+MARKS = 63  # columns whose union of cohorts can be marked
+
+
+class Cohorts(NamedTuple):
+    """Rows listed cohort by cohort, and five entries a cohort."""
+
+    rows: Any
+    place: Any  # of a row in that list
+    cohort: Any  # of a row
+    first: Any  # place in the list
+    size: Any
+    marks: Any  # bits of the marked columns that the cohort is part of
+    split_off: Any  # while a column splits: how many rows have it; else 0
+    met: Any  # while a column splits: the cohorts that have such rows
+    count: Any  # how many cohorts there are
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def by_label(problem: Problem, cohorts: Cohorts):  # type: ignore[no-untyped-def]
+    """Start from the labels, 0 and 1, all margins being 0."""
+    labels = problem.labels
+    cohorts.size[:2] = 0
+    for i in range(labels.size):
+        cohorts.cohort[i] = labels[i] != 0.0
+        cohorts.size[cohorts.cohort[i]] += 1
+    cohorts.first[0], cohorts.first[1] = 0, cohorts.size[0]
+    at = np.array([0, cohorts.size[0]])
+    for i in range(labels.size):
+        own = cohorts.cohort[i]
+        cohorts.rows[at[own]] = i
+        cohorts.place[i] = at[own]
+        at[own] += 1
+    cohorts.count[0] = 2
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def split(problem: Problem, cohorts: Cohorts, column, mark):  # type: ignore[no-untyped-def]
+    """Split the cohorts by a column and mark its own with bit ``mark``, unless that is negative.
+
+    Returns False, with all as it was, where the cohorts could outgrow the room there is.
+    """
+    rows, place, cohort = cohorts.rows, cohorts.place, cohorts.cohort
+    first, size, marks, met = cohorts.first, cohorts.size, cohorts.marks, cohorts.met
+    split_off = cohorts.split_off
+    start, stop = np.int64(problem.indptr[column]), np.int64(problem.indptr[column + 1])
+    before = cohorts.count[0]
+    if before + min(before, stop - start) > size.size:
+        return False
+    # Rows that have the column are swapped to the front of their cohort's part of the list.
+    number = 0
+    for p in range(start, stop):
+        row = problem.indices[p]
+        own = cohort[row]
+        if split_off[own] == 0:
+            met[number] = own
+            number += 1
+        here, there = place[row], first[own] + split_off[own]
+        other = rows[there]
+        rows[there], rows[here] = row, other
+        place[row], place[other] = there, here
+        split_off[own] += 1
+    bit = np.int64(1) << mark if mark >= 0 else np.int64(0)
+    count = before
+    for own in met[:number]:
+        having = split_off[own]
+        split_off[own] = 0
+        if having == size[own]:
+            marks[own] |= bit
+        else:
+            first[count], size[count], marks[count] = first[own], having, marks[own] | bit
+            for k in range(first[own], first[own] + having):
+                cohort[rows[k]] = count
+            first[own] += having
+            size[own] -= having
+            count += 1
+    cohorts.count[0] = count
+    return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def split_by_all(problem: Problem, cohorts: Cohorts, columns):  # type: ignore[no-untyped-def]
+    """Split the cohorts by one column after the other; False where there is no room for that."""
+    room = True
+    for k in range(columns.size):
+        room = room and split(problem, cohorts, columns[k], -1)
+    return room
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def score_of_mark(problem: Problem, walk: Walk, cohorts: Cohorts, mark):  # type: ignore[no-untyped-def]
+    """Score of the column marked by bit ``mark``, from one row of each of its cohorts."""
+    margins, labels, scale = walk.margins, problem.labels, walk.scalars[SCALE]
+    per_grain = 1.0 / grain_size(problem)
+    total = np.int64(0)
+    for own in range(cohorts.count[0]):
+        if (cohorts.marks[own] >> mark) & 1:
+            row = cohorts.rows[cohorts.first[own]]
+            gradient = sigmoid(margins[row] * scale) - labels[row]
+            total += cohorts.size[own] * nearest_integer(gradient * per_grain)
+    return total * grain_size(problem)

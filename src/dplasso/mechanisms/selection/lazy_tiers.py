@@ -1,0 +1,204 @@
+"""Who belongs to which tier of lazy selection, and what is known of them at the start."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso import threads as pool
+from dplasso.kernels import columns as column_kernels
+from dplasso.kernels import envelope as tiers
+from dplasso.kernels import head as head_kernels
+from dplasso.kernels.lazy import RING
+from dplasso.kernels.problem import Problem
+from dplasso.kernels.trials import WORD
+
+# Columns whose weight can vary by more nats than this get the bounds of the head, so many at most.
+HEAD_NATS = 25.0
+HEAD_SIZE = 2048
+# Of these, so many can be followed one by one once they have been released.
+HEAD_ACTIVE = 256
+# Heavy vertices are scored at w = 0 until those left over could claim no more than this part of
+# the light ones' weight by their norms alone.
+UNSCORED_SHARE = 0.1
+# Blocks of them are left at their norms for good where the trials that this claims cost no more
+# than so many entries a round, all blocks together; a trial by itself costs as much as so many.
+IDLE_COST, TRIAL_COST = 5.0, 100.0
+# More entries than this are handed to all cores, which costs some 50 us.
+LONG_COLUMN = 1 << 18
+# What an entry costs when all heavy columns are scored together, over what it costs in a score of
+# its own: row gradients are then computed once, and all cores share the work.
+STOCK_COST = 0.3
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+class Listed(NamedTuple):
+    """Vertices, bounds on their scores' size, and how fast these can drift."""
+
+    vertices: Ints
+    limit: Floats
+    drift: Floats
+
+    def only(self, chosen: Mask | Ints) -> "Listed":
+        return Listed(self.vertices[chosen], self.limit[chosen], self.drift[chosen])
+
+    def for_every_class(self, classes: int) -> "Listed":
+        """Vertices in place of columns."""
+        if classes == 1:
+            return self
+        vertices = (self.vertices[:, None] * classes + np.arange(classes)).ravel()
+        return Listed(vertices, np.repeat(self.limit, classes), np.repeat(self.drift, classes))
+
+
+def shares(problem: Problem, columns: Ints, threads: int) -> list[tuple[int, int]]:
+    """Split a list of columns into runs of equal work, one a thread where it is worth one."""
+    starts = np.concatenate(([0], np.cumsum(_entries(problem, columns), dtype=np.int64)))
+    return pool.balanced_runs(starts, threads if starts[-1] > LONG_COLUMN else 1)
+
+
+def _entries(problem: Problem, columns: Ints) -> Ints:
+    entries: Ints = problem.indptr[columns + 1] - problem.indptr[columns]
+    return entries
+
+
+def heavy_columns(problem: Problem, threads: int) -> Listed:
+    """Columns that are not light, by falling drift."""
+    lightest = tiers.KAPPA / (problem.theta * problem.gradient_bound)
+    if problem.norm1 is None:
+        columns = _long_columns(problem, math.floor(min(lightest, len(problem.labels))), threads)
+        norm1 = _entries(problem, columns).astype(np.float64)
+        norm2 = np.sqrt(norm1)
+    else:
+        found = np.empty(len(problem.norm1), np.int64)
+        quiet = np.float32(min(lightest / problem.x_bound * (1.0 - 1e-6), 3e38))
+        columns = found[: column_kernels.loud_columns(problem.norm1, quiet, found)].copy()
+        norm1 = problem.norm1[columns].astype(np.float64) * problem.x_bound
+        norm2 = _norms2(problem, columns, threads)
+    limit = problem.gradient_bound * norm1 * (1.0 + 1e-9)
+    drift = problem.lipschitz * norm2 * (1.0 + 1e-9)
+    return Listed(columns, limit, drift).only(np.argsort(-drift, kind="stable"))
+
+
+def _long_columns(problem: Problem, shortest: int, threads: int) -> Ints:
+    runs = pool.even_runs(len(problem.indptr) - 1, threads)
+    lists = [np.empty(last - first, np.int64) for first, last in runs]
+    calls = [(problem.indptr, shortest, *run, out) for run, out in zip(runs, lists, strict=True)]
+    counts = pool.run(column_kernels.long_columns, calls)
+    return np.concatenate([out[:n] for out, n in zip(lists, counts, strict=True)])
+
+
+def _norms2(problem: Problem, columns: Ints, threads: int) -> Floats:
+    norms = np.empty(len(columns))
+    calls = [
+        (problem.indptr, problem.values, columns[a:b], norms[a:b])
+        for a, b in shares(problem, columns, threads)
+    ]
+    pool.run(column_kernels.norms2, calls)
+    return norms
+
+
+def dense_ones(problem: Problem, limit: Floats) -> Mask:
+    """Which heavy columns go to the head: the densest few, where one score a column exists."""
+    dense: Mask = problem.theta * limit > HEAD_NATS
+    if problem.classes > 1:
+        return np.zeros_like(dense)
+    if np.count_nonzero(dense) > HEAD_SIZE:
+        dense &= limit >= np.partition(limit, -HEAD_SIZE)[-HEAD_SIZE]
+    return dense
+
+
+def claims_of(problem: Problem, limit: Floats) -> Floats:
+    """Weights that vertices could have by their norms alone, over that of all light ones."""
+    size = np.minimum(problem.theta * limit, 600.0)
+    light = 2.0 * (len(problem.indptr) - 1) * problem.classes
+    claims: Floats = (np.exp(size) + np.exp(-size)) / light
+    return claims
+
+
+def worth_scoring(claims: Floats) -> Mask:
+    """Heavy vertices that would claim much of the weight if only their norms were known."""
+    order = np.argsort(claims)
+    worth = np.zeros(len(claims), np.bool_)
+    worth[order[np.searchsorted(np.cumsum(claims[order]), UNSCORED_SHARE) :]] = True
+    return worth
+
+
+def _ahead(problem: Problem, heavy: Listed, claims: Floats) -> Floats:
+    """How far ahead the tickets of a block are counted: for ever where norms will do."""
+    first = np.arange(0, len(claims), tiers.BLOCK)
+    entries = _entries(problem, heavy.vertices // problem.classes)
+    cost = np.add.reduceat(claims * (entries + TRIAL_COST), first)
+    ahead: Floats = tiers.SLACK / (problem.theta * heavy.drift[first])
+    ahead[cost * len(first) <= IDLE_COST] = math.inf
+    return ahead
+
+
+def make_heavy(
+    problem: Problem, heavy: Listed, claims: Floats, known: Mask, scores: Floats
+) -> tiers.Heavy:
+    """The heavy tier; ``scores`` are those at w = 0 of the ``known`` vertices."""
+    ahead = _ahead(problem, heavy, claims)
+    origin = np.zeros(len(claims))
+    origin[known] = scores
+    spread = heavy.limit * (problem.start_bound / problem.gradient_bound)
+    spread[known] = 0.0
+    return tiers.Heavy(
+        vertices=heavy.vertices,
+        limit=heavy.limit,
+        drift=heavy.drift,
+        score=origin.copy(),
+        score_path=np.where(known, 0.0, -math.inf),
+        origin=origin,
+        origin_spread=spread,
+        tickets=np.zeros(len(claims), np.int64),
+        block_tickets=np.zeros(len(ahead), np.int64),
+        block_horizon=np.zeros(len(ahead)),
+        block_ahead=ahead,
+    )
+
+
+def make_head(problem: Problem, head: Listed, origin: Floats) -> head_kernels.Head:
+    """The head; ``origin`` has its scores at w = 0."""
+    size, references = len(origin), head_kernels.REFERENCES
+    active = min(size, HEAD_ACTIVE)
+    return head_kernels.Head(
+        vertices=head.vertices,
+        limit=head.limit,
+        drift=head.drift,
+        origin=origin,
+        middle=origin.copy(),
+        radius=np.zeros(size),
+        measured=np.zeros(size),
+        nearest=np.zeros(size, np.int64),
+        tickets=np.zeros(size, np.int64),
+        row=np.full(size, -1),
+        weights=np.zeros(active),
+        inner=np.zeros((size, active)),
+        inner_abs=np.zeros((size, active)),
+        reference_score=np.tile(origin, (references, 1)),
+        reference_rest=np.zeros((references, size)),
+        reference_weights=np.zeros((references, size, active)),
+        scratch=np.zeros(len(problem.labels) if size else 0),
+        whole=np.zeros(2, np.int64),
+        real=np.zeros(4),
+    )
+
+
+def make_envelope(
+    problem: Problem, listed: Ints, heavy: Ints, generator: np.random.Generator
+) -> tiers.Envelope:
+    """The envelope of the light columns: all but those ``listed``, of which some are heavy."""
+    bits = np.zeros((len(problem.indptr) + 6) // 8 + 1, np.uint8)
+    column_kernels.mark(bits, listed)
+    ring = (generator.random(RING) * WORD).astype(np.int64)
+    whole, real = np.zeros(14, np.int64), np.zeros(5)
+    entries = int(np.sum(_entries(problem, heavy), dtype=np.int64))
+    whole[tiers.PENDING_TIER] = -1
+    whole[tiers.LONG_COLUMN] = LONG_COLUMN
+    whole[tiers.MOST_WORK] = STOCK_COST * (entries + len(problem.labels))
+    real[tiers.LIGHT_RATE] = problem.theta * problem.gradient_bound * problem.x_bound
+    return tiers.Envelope(bits, ring, whole, real)
