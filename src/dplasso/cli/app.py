@@ -40,6 +40,9 @@ _OPTIONS = {
     "random_state": "--seed",
     "leave it None": "leave it out",
     "pass accountant=None": "leave out --budget",
+    "use dplasso.Budget.open, or": "see it with dplasso budget show, or name",
+    "dplasso.Budget(epsilon, delta, store=...) or dplasso budget init": "dplasso budget init",
+    "open this one with Budget.open": "run the command again to take this one",
 }
 
 app = typer.Typer(
