@@ -32,9 +32,9 @@ def _of_release(asked: Charge, costs: str, left: int, spent: bool, shown: str) -
         room = f"and nothing is left in {shown}"
     else:
         room = (
-            f"and rho {rounded_down(allowance.rho(left), 4)} is left in {shown}: room for a pure epsilon "
-            f"of at most {rounded_down(allowance.pure_epsilon(left))}, or a noise multiplier of at least "
-            f"{rounded_up(allowance.noise_multiplier(left))}"
+            f"and rho {rounded_down(allowance.rho(left), 4)} is left in {shown}: room for a pure "
+            f"epsilon of at most {rounded_down(allowance.pure_epsilon(left))}, or a noise "
+            f"multiplier of at least {rounded_up(allowance.noise_multiplier(left))}"
         )
     return (
         f"{asked.label}: {costs} rho {asked.rho:.4g}, {room}. Nothing was charged; do not make "
