@@ -117,7 +117,8 @@ def test_show_says_what_each_of_several_fits_may_have(store, run):
     facts = json.loads(run("budget", "show", store, "--fits", 10, "--json").out)
     assert (facts["fits"], facts["epsilon_per_fit"]) == (10, exact)
     (told,) = re.findall(
-        "10 more fits may have epsilon (.*) each", run("budget", "show", store, "--fits", 10).out
+        "Planned fits: 10, of epsilon (.*) each at most",
+        run("budget", "show", store, "--fits", 10).out,
     )
     assert exact * (1 - 1e-5) < float(told) <= exact
     assert run("budget", "show", store, "--fits", 0).code == 2

@@ -74,7 +74,9 @@ def show_budget(
         return
     _say_share(chain)
     if fits is not None:
-        say(f"{fits:,} more fits may have epsilon {rounded_down(_left(chain, fits), 6)} each.")
+        say(
+            f"Planned fits: {fits:,}, of epsilon {rounded_down(_left(chain, fits), 6)} each at most."
+        )
     say()
     show("Ledger", _told(facts, _LEFT))
     if rows:
