@@ -74,9 +74,8 @@ def show_budget(
         return
     _say_share(chain)
     if fits is not None:
-        say(
-            f"Planned fits: {fits:,}, of epsilon {rounded_down(_left(chain, fits), 6)} each at most."
-        )
+        each = rounded_down(_left(chain, fits), 6)
+        say(f"Planned fits: {fits:,}, of epsilon {each} each at most.")
     say()
     show("Ledger", _told(facts, _LEFT))
     if rows:
