@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 import warnings
 from typing import NamedTuple
@@ -12,6 +13,7 @@ import pytest
 from dplasso import Budget, load
 from dplasso.cli import app as application
 from dplasso.privacy import leaks
+from dplasso.privacy.zcdp import epsilon_of, rho_of
 
 CAP = ("--epsilon", 1, "--delta", 1e-6)
 
@@ -50,6 +52,7 @@ def test_init_shows_what_may_be_spent(tmp_path, run):
     assert run("budget", "init", tmp_path / "b.sqlite", *CAP).code == 0
     again = run("budget", "init", tmp_path / "b.sqlite", "--epsilon", 2, "--delta", 1e-6)
     assert again.code == 1 and "has epsilon = 1.0, not 2.0" in again.err
+    assert "dplasso budget show, or name another store" in again.err and "Budget." not in again.err
 
 
 @pytest.mark.parametrize(
@@ -64,10 +67,19 @@ def test_spending_is_charged_by_kind(store, run, option, rho):
 
 def test_spending_too_much_fails(store, run):
     done = run("budget", "spend", store, "--label", "too much", "--epsilon", 3)
-    assert done.code == 1 and "too much asks for" in done.err and "is left" in done.err
+    assert done.code == 1 and "too much: a pure epsilon of 3 costs rho 4.5" in done.err
+    assert "pure epsilon of at most 0.22, or a noise multiplier of at least 4.54" in done.err
     for options in ((), ("--rho", 0.1, "--epsilon", 1)):
         done = run("budget", "spend", store, "--label", "what", *options)
         assert done.code == 1 and "one of --epsilon, --rho and --noise-multiplier" in done.err
+    assert not Budget.open(store).entries()
+
+
+@pytest.mark.parametrize("option", ["--epsilon", "--rho", "--noise-multiplier"])
+@pytest.mark.parametrize("value", ["-1", "0", "inf", "nan"])
+def test_costs_that_are_none_are_refused_by_the_name_of_the_option(store, run, option, value):
+    done = run("budget", "spend", store, "--label", "x", option, value)
+    assert done.code == 1 and f"{option} must be a finite number above 0, got {value}" in done.err
     assert not Budget.open(store).entries()
 
 
@@ -84,6 +96,32 @@ def test_show_lines_up_what_was_spent(store, run):
     assert [entry["label"] for entry in facts["entries"]] == ["mean income", "[bold]median[/bold]"]
     assert facts["entries"][1]["epsilon_so_far"] == facts["spent_epsilon"]
     assert facts["head"] == Budget.open(store).verify().head.hash
+    assert facts["entries"][0]["time"].endswith("Z") and "time (UTC)" in done.out
+    alone = [entry["epsilon_alone"] for entry in facts["entries"]]
+    assert alone == [pytest.approx(epsilon_of(0.006, 1e-6))] * 2
+    assert facts["entries"][0]["epsilon_so_far"] == alone[0]
+
+
+def test_show_leads_with_the_share_and_says_that_epsilons_do_not_add(store, run):
+    done = run("budget", "spend", store, "--label", "x", "--rho", rho_of(0.5, 1e-6))
+    assert "27.3 % of rho is spent" in done.out
+    run("budget", "spend", store, "--label", "x", "--rho", rho_of(0.5, 1e-6))
+    first, second, third, *_ = run("budget", "show", store).out.splitlines()
+    assert "54.5 % of rho is spent" in first and second.startswith("Epsilons do not add; rho does")
+    assert third == "together are 0.723, and one more fit may have 0.656."
+
+
+def test_show_says_what_each_of_several_fits_may_have(store, run):
+    run("budget", "spend", store, "--label", "x", "--epsilon", 0.1)
+    exact = Budget.open(store).remaining(fits=10)
+    facts = json.loads(run("budget", "show", store, "--fits", 10, "--json").out)
+    assert (facts["fits"], facts["epsilon_per_fit"]) == (10, exact)
+    (told,) = re.findall(
+        "Planned fits: 10, of epsilon (.*) each at most",
+        run("budget", "show", store, "--fits", 10).out,
+    )
+    assert exact * (1 - 1e-5) < float(told) <= exact
+    assert run("budget", "show", store, "--fits", 0).code == 2
 
 
 def test_exports_verify_and_show_what_is_gone(store, run, tmp_path):
@@ -122,6 +160,7 @@ def test_a_ledger_that_is_missing_is_an_error(tmp_path, run, monkeypatch):
     for command in ("show", "export", "verify"):
         done = run("budget", command)
         assert done.code == 1 and "no ledger at" in done.err
+        assert "create one with dplasso budget init" in done.err
     assert run("budget", "spend", "no.sqlite").code == 2  # no label
     assert not os.listdir(tmp_path)
 

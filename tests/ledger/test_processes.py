@@ -108,7 +108,7 @@ def test_a_server_that_stays_away_is_an_error(server, monkeypatch):
     monkeypatch.setattr("dplasso.ledger.stores.SECONDS_TO_WAIT", 0.5)
     server.stop()
     try:
-        with pytest.raises(ValueError, match="could not be reached.*Nothing was drawn"):
+        with pytest.raises(ValueError, match="could not be reached.*Nothing was released"):
             charge(budget, SHARE)
     finally:
         server.start()

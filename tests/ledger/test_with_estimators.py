@@ -1,6 +1,7 @@
 """Fits are charged before they draw: one by one, in searches, threads and other processes."""
 
 import math
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -97,6 +98,33 @@ def test_a_search_that_exceeds_the_budget_is_stopped_by_it(budget, data):
         scores = cross_val_score(model, *data, cv=8)
     assert len(budget.entries()) == np.isfinite(scores).sum() == 4
     assert budget.spent_epsilon <= 1.0
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_a_grid_search_that_was_planned_for_keeps_its_refit(budget, data, before):
+    for _ in range(before):
+        classifier(budget, epsilon=0.6).fit(*data)
+    epsilon = budget.remaining(fits=3 * 3 + 1)
+    model = classifier(budget.labelled("search"), epsilon=epsilon)
+    search = GridSearchCV(model, {"radius": [1.0, 2.0, 3.0]}, cv=3, error_score="raise")
+    search.fit(*data)
+    assert search.best_estimator_.privacy_["ledger"]["entry"] == before + 10
+    labels = [entry.label for entry in budget.entries()[before:]]
+    assert labels == ["search: PrivateLassoClassifier"] * 10
+    assert budget.spent_epsilon == pytest.approx(1.0, rel=1e-9)  # all of it was of use
+    with pytest.raises(BudgetError, match="nothing is left"):
+        classifier(budget, epsilon=0.001).fit(*data)
+
+
+def test_fits_of_all_kinds_have_what_remains_for_them(budget, data):
+    epsilon = budget.remaining(fits=4, delta=1e-8)
+    options = {**OPTIONS, "epsilon": epsilon, "delta": 1e-8, "accountant": budget}
+    for extra in ({}, {"sparsify": Sparsifier()}, {"max_iter": 7, "x_bound": 0.3}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", dplasso.PrivacyLeakWarning)
+            PrivateLassoClassifier(classes=[0, 1], **{**options, **extra}).fit(*data)
+    PrivateLassoRegressor(**options).fit(*data)
+    assert len(budget.entries()) == 4 and budget.spent_epsilon <= 1.0
 
 
 def test_clones_threads_and_workers_share_the_ledger(budget, data):

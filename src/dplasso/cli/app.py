@@ -45,6 +45,9 @@ _OPTIONS = {
     "Maybe you are trying to fit a classifier, which expects discrete classes on a regression "
     "target with continuous values.": "Predict numbers with --regression.",
     "pass accountant=None": "leave out --budget",
+    "use dplasso.Budget.open, or": "see it with dplasso budget show, or name",
+    "dplasso.Budget(epsilon, delta, store=...) or dplasso budget init": "dplasso budget init",
+    "open this one with Budget.open": "run the command again to take this one",
 }
 
 app = typer.Typer(

@@ -1,5 +1,7 @@
 """``dplasso budget``: the ledger that fits and other releases are charged to."""
 
+import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,6 +10,7 @@ import typer
 from dplasso.cli.options import DEFAULT_LEDGER, LEDGER_VARIABLE, Json, Quiet
 from dplasso.cli.output import emit, say, show, show_rows
 from dplasso.ledger import Budget, Charge
+from dplasso.ledger.allowance import epsilon_per_fit, rounded_down
 from dplasso.ledger.chain import Chain
 from dplasso.privacy.events import Event, Gaussian, PureDP, ZeroConcentrated
 from dplasso.privacy.zcdp import epsilon_of
@@ -16,7 +19,7 @@ BAR = 40  # characters
 
 app = typer.Typer(
     name="budget",
-    help="Keep a budget for all releases from one set of data.",
+    help="Keep a budget for all releases from one set of data. Epsilons do not add; rho does.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -32,7 +35,7 @@ Store = Annotated[
 
 @app.command()
 def init(
-    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="The most to spend.")],
+    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="What all may be together.")],
     delta: Annotated[float, typer.Option(help="Chance that epsilon fails.")],
     store: Store = DEFAULT_LEDGER,
     neighboring: Annotated[str, typer.Option(help="add_remove or replace_one.")] = "add_remove",
@@ -45,26 +48,41 @@ def init(
     if json:
         emit(facts)
     elif not quiet:
-        show("Ledger", _told(facts))
+        show("Ledger", _told(facts, _LEFT))
 
 
 @app.command("show")
-def show_budget(store: Store = DEFAULT_LEDGER, json: Json = False) -> None:
-    """Verify a ledger and show what was spent, and on what."""
+def show_budget(
+    store: Store = DEFAULT_LEDGER,
+    fits: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many are planned: say what epsilon each of them may have."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Verify a ledger and show what was spent, and on what.
+
+    Epsilons do not add; rho does. So the share of rho says how much is spent, and the epsilons of
+    charges, of all together and of what is left do not add up to the ledger's.
+    """
     budget = Budget.open(store)
     chain = budget.verify()
+    planned = {} if fits is None else {"fits": fits, "epsilon_per_fit": _left(chain, fits)}
     facts, rows = _facts(budget, chain), [_row(chain, charge) for charge in chain.charges]
     if json:
-        emit({**facts, "entries": [dict(zip(_NAMES, row, strict=True)) for row in rows]})
+        emit({**facts, **planned, "entries": rows})
         return
-    show("Ledger", _told(facts))
+    _say_share(chain)
+    if fits is not None:
+        each = rounded_down(_left(chain, fits), 6)
+        say(f"Planned fits: {fits:,}, of epsilon {each} each at most.")
     say()
-    percent = facts["spent_percent"]
-    full = round(BAR * percent / 100)
-    say(f"[{'#' * full}{'.' * (BAR - full)}] {percent:.1f} % of rho is spent")
+    show("Ledger", _told(facts, _LEFT))
     if rows:
         say()
-        show_rows("Charges", [*_told(dict.fromkeys(_NAMES))], rows)
+        times = [{**row, "time": f"{row['time'][:10]} {row['time'][11:19]}"} for row in rows]
+        heads = ["time (UTC)" if name == "time" else name for name in _told(rows[0])]
+        show_rows("Charges", heads, [[*row.values()] for row in times])
 
 
 @app.command()
@@ -72,7 +90,8 @@ def spend(
     label: Annotated[str, typer.Option(help="What is released.")],
     store: Store = DEFAULT_LEDGER,
     epsilon: Annotated[
-        float | None, typer.Option("--epsilon", "-e", help="It is epsilon-DP, with delta = 0.")
+        float | None,
+        typer.Option("--epsilon", "-e", help="It is epsilon-DP with delta = 0 (pure)."),
     ] = None,
     rho: Annotated[float | None, typer.Option(help="It is rho-zCDP.")] = None,
     noise_multiplier: Annotated[
@@ -94,6 +113,8 @@ def spend(
         emit(receipt._asdict())
     elif not quiet:
         show("Charged", _told(receipt._asdict()))
+        say()
+        _say_share(budget.verify())
 
 
 @app.command()
@@ -131,9 +152,6 @@ def verify(
         show("Sound", facts)
 
 
-_NAMES = ("entry", "time", "label", "rho", "percent", "epsilon_so_far")
-
-
 def _facts(budget: Budget, chain: Chain) -> dict[str, Any]:
     """What a ledger is, and how full, as of one moment."""
     genesis, head = chain.genesis, chain.head
@@ -143,32 +161,74 @@ def _facts(budget: Budget, chain: Chain) -> dict[str, Any]:
         "neighboring": genesis.neighboring,
         "delta": genesis.delta,
         "epsilon": genesis.epsilon,
-        "spent_epsilon": epsilon_of(spent, genesis.delta),
-        "remaining_epsilon": epsilon_of(left, genesis.delta),
+        "spent_percent": _percent(chain, head.total),
         "spent_rho": spent,
         "remaining_rho": left,
-        "spent_percent": 100 * head.total / genesis.cap,
+        "spent_epsilon": epsilon_of(spent, genesis.delta),
+        "remaining_epsilon": _left(chain),
         "charges": len(chain.charges),
         "head": head.hash,
     }
 
 
-def _told(facts: dict[str, Any]) -> dict[str, Any]:
-    """Names as people write them."""
-    return {name.replace("_", " "): value for name, value in facts.items()}
+def _percent(chain: Chain, units: int) -> float:
+    return 100 * units / chain.genesis.cap
 
 
-def _row(chain: Chain, charge: Charge) -> list[Any]:
-    so_far = epsilon_of(chain.rho_of(charge.total), chain.genesis.delta)
-    share = 100 * charge.cost / chain.genesis.cap
-    time = f"{charge.time[:10]} {charge.time[11:19]}"
-    return [charge.sequence, time, charge.label, charge.rho, share, so_far]
+def _left(chain: Chain, fits: int = 1) -> float:
+    """The epsilon that each of so many more fits may have."""
+    left = chain.genesis.cap - chain.head.total
+    return epsilon_per_fit(left, fits, chain.genesis.delta)
+
+
+def _say_share(chain: Chain) -> None:
+    """How full a ledger is; in rho, since readers would add epsilons up."""
+    genesis, head = chain.genesis, chain.head
+    percent = _percent(chain, head.total)
+    full = round(BAR * percent / 100)
+    together = epsilon_of(chain.rho_of(head.total), genesis.delta)
+    say(f"[{'#' * full}{'.' * (BAR - full)}] {percent:.1f} % of rho is spent")
+    say(
+        f"Epsilons do not add; rho does. Of epsilon {genesis.epsilon:g} at delta "
+        f"{genesis.delta:g}, all charges\ntogether are {together:.3g}, and one more fit may have "
+        f"{rounded_down(_left(chain))}."
+    )
+
+
+_LEFT = ("remaining_rho", "remaining_epsilon")
+
+
+def _told(facts: dict[str, Any], left: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Names as people write them; what is left is rounded so that it can be asked for."""
+    rounded = {name: rounded_down(facts[name], 6) for name in left}
+    return {name.replace("_", " "): value for name, value in {**facts, **rounded}.items()}
+
+
+def _row(chain: Chain, charge: Charge) -> dict[str, Any]:
+    delta = chain.genesis.delta
+    return {
+        "entry": charge.sequence,
+        "time": charge.time,
+        "label": charge.label,
+        "rho": charge.rho,
+        "percent": _percent(chain, charge.cost),
+        "epsilon_alone": epsilon_of(charge.rho, delta),
+        "epsilon_so_far": epsilon_of(chain.rho_of(charge.total), delta),
+    }
 
 
 def _event(epsilon: float | None, rho: float | None, noise_multiplier: float | None) -> Event:
-    given = [value for value in (epsilon, rho, noise_multiplier) if value is not None]
+    """What is released, as one option says; the library would speak of parameters instead."""
+    options = {"--epsilon": epsilon, "--rho": rho, "--noise-multiplier": noise_multiplier}
+    given = {name: value for name, value in options.items() if value is not None}
     if len(given) != 1:
         raise ValueError("say what it costs with one of --epsilon, --rho and --noise-multiplier")
-    if epsilon is not None:
-        return PureDP(epsilon)
-    return Gaussian(given[0]) if rho is None else ZeroConcentrated(rho)
+    ((name, value),) = given.items()
+    if not 0.0 < value < math.inf:
+        raise ValueError(
+            f"{name} must be a finite number above 0, got {value:g}; what costs nothing need not "
+            "be charged, and what is not private cannot be"
+        )
+    kinds: dict[str, Callable[[float], Event]]
+    kinds = {"--epsilon": PureDP, "--rho": ZeroConcentrated, "--noise-multiplier": Gaussian}
+    return kinds[name](value)

@@ -8,11 +8,10 @@ if it is stated for the ledger's neighbouring relation: costs under different re
 
 from dataclasses import replace
 
-from dplasso.ledger import amount
 from dplasso.ledger.chain import Position
-from dplasso.ledger.entry import Charge, Genesis, now
+from dplasso.ledger.entry import Charge, now
 from dplasso.ledger.errors import BudgetError
-from dplasso.privacy import zcdp
+from dplasso.ledger.refusal import refusal
 
 
 def admitted(asked: Charge, position: Position, shown: str) -> Charge:
@@ -26,15 +25,5 @@ def admitted(asked: Charge, position: Position, shown: str) -> Charge:
         )
     total = head.total + asked.cost
     if total > genesis.cap:
-        raise BudgetError(_refusal(asked, genesis, genesis.cap - head.total, shown))
+        raise BudgetError(refusal(asked, genesis, genesis.cap - head.total, shown))
     return replace(asked, sequence=head.sequence + 1, time=now(), total=total, previous=head.hash)
-
-
-def _refusal(asked: Charge, genesis: Genesis, left: int, shown: str) -> str:
-    free, wanted = amount.to_float(left), zcdp.epsilon_of(asked.rho, genesis.delta)
-    return (
-        f"{asked.label} asks for epsilon {wanted:.3g} (rho {asked.rho:.4g}) at delta "
-        f"{genesis.delta:g}, and epsilon {zcdp.epsilon_of(free, genesis.delta):.3g} "
-        f"(rho {free:.4g}) is left of epsilon {genesis.epsilon:g} in {shown}. Nothing was drawn; "
-        "lower epsilon to what is left, or stop using these data"
-    )

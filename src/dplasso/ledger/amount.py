@@ -41,10 +41,15 @@ def price(event: Event) -> int:
     return math.ceil(cost * _UNIT)
 
 
+def price_at_most(epsilon: float, delta: float) -> int:
+    """What a release calibrated to (epsilon, delta) may cost, with its last digits, in units."""
+    granted = zcdp.rho_of(epsilon, delta)
+    return math.floor(Fraction(granted) * _LAST_DIGITS * _UNIT) if granted < 1e30 else _LARGEST
+
+
 def cap_of(epsilon: float, delta: float) -> int:
     """The most that may be spent under (epsilon, delta), in units."""
-    granted = zcdp.rho_of(epsilon, delta)
-    units = math.floor(Fraction(granted) * _LAST_DIGITS * _UNIT) if granted < 1e30 else _LARGEST
+    units = price_at_most(epsilon, delta)
     if not 0 < units < _LARGEST:
         raise ValueError(
             f"epsilon must leave a ledger something to count, got {epsilon!r}; "

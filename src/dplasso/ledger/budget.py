@@ -3,28 +3,33 @@
 import os
 from typing import Any, Self
 
-from dplasso.ledger import amount, chain
-from dplasso.ledger.admission import admitted
+from dplasso.ledger import allowance, amount
 from dplasso.ledger.chain import Chain, Position
-from dplasso.ledger.entry import Charge, Genesis, new_id, now, parse, relation
+from dplasso.ledger.entry import Charge, Genesis, new_id, now, relation
 from dplasso.ledger.entry import label as checked_label
 from dplasso.ledger.errors import LedgerError
 from dplasso.ledger.event_form import from_form, to_form
-from dplasso.ledger.export import read_lines, write_lines
+from dplasso.ledger.export import write_lines
+from dplasso.ledger.follower import Follower
 from dplasso.ledger.stores import DEFAULT, store_of
 from dplasso.privacy import checks, zcdp
 from dplasso.privacy.accountant import Receipt
 from dplasso.privacy.events import Event
 
 _Path = str | os.PathLike[str]
+_LONGEST_OWN_LABEL = 150  # of 200 characters, so that the estimator's name fits after it
 
 
-class Budget:
+class Budget(Follower):
     """A budget (epsilon, delta) for all releases from one set of data, kept in a ledger.
 
     Pass it as ``accountant=`` to any number of estimators, in any number of threads and processes:
     each ``fit`` adds an entry before its first draw, and is refused if that would exceed the
     budget. Copies, clones and pickles are the same ledger.
+
+    Epsilons do not add; rho does. Two fits at epsilon 0.5 and delta 1e-6 are together epsilon 0.72,
+    not 1, and what is spent and what remains do not add up to ``epsilon`` either: ``spent_rho`` and
+    ``remaining_rho`` do, and say which share is gone.
 
     Parameters
     ----------
@@ -52,7 +57,9 @@ class Budget:
     ... )
     Traceback (most recent call last):
         ...
-    dplasso.ledger.errors.BudgetError: again asks for epsilon 5.22 (rho 0.5) at delta 1e-06, ...
+    dplasso.ledger.errors.BudgetError: again: a noise multiplier of 1 costs rho 0.5, and rho 0.01...
+    >>> round(budget.remaining(), 3), round(budget.remaining(fits=10), 3)
+    (0.884, 0.26)
     >>> folder.cleanup()
     """
 
@@ -71,8 +78,8 @@ class Budget:
             neighboring=relation(neighboring),
             cap=amount.cap_of(epsilon, delta),
         )
-        self._store = store_of(store)
-        self._seen: Position | None = None
+        super().__init__(store_of(store))
+        self._label = ""
         self._store.create(asked)
         found = self._genesis()
         for name in ("epsilon", "delta", "neighboring"):
@@ -90,10 +97,21 @@ class Budget:
         return budget
 
     @classmethod
-    def _at(cls, address: _Path, seen: Position | None) -> Self:
+    def _at(cls, address: _Path, seen: Position | None, label: str = "") -> Self:
         budget = cls.__new__(cls)
-        budget._store, budget._seen = store_of(address), seen
+        Follower.__init__(budget, store_of(address), seen)
+        budget._label = label
         return budget
+
+    def labelled(self, label: str) -> Self:
+        """The same ledger, whose charges carry this label before the estimator's name.
+
+        Fits of ``accountant=budget.labelled("readmissions, March")`` are entered as
+        "readmissions, March: PrivateLassoClassifier", those of its clones and pickles as well. A
+        label is as public as the ledger; labelling what is labelled replaces the label.
+        """
+        own = checked_label(label, longest=_LONGEST_OWN_LABEL)
+        return self._at(self._store.address, self._seen, own)
 
     def charge(self, event: Event, *, delta: float, neighboring: str, label: str) -> Receipt:
         """Enter a release that is about to happen; raise BudgetError if it may not.
@@ -105,7 +123,7 @@ class Budget:
             sequence=0,  # where it stands is decided when it is its turn
             id=new_id(),
             time="",
-            label=checked_label(label),
+            label=checked_label(f"{self._label}: {label}" if self._label else label),
             neighboring=relation(neighboring),
             delta=checks.probability("delta", delta),
             event=event,
@@ -113,21 +131,9 @@ class Budget:
             total=0,
             previous="",
         )
-        seen = self._seen
-        line = self._store.append(
-            asked.id,
-            _start(seen),
-            lambda lines: admitted(asked, self._advanced(seen, lines), self.shown),
-        )
-        charge, genesis = parse(line), self._genesis()
-        self._seen = Position(genesis, charge)
+        genesis, charge = self._append(asked)
         spent = zcdp.epsilon_of(amount.to_float(charge.total), genesis.delta)
         return Receipt(charge.sequence, charge.hash, spent, genesis.epsilon, genesis.delta)
-
-    @property
-    def shown(self) -> str:
-        """Where the ledger is, without a password."""
-        return self._store.shown
 
     @property
     def epsilon(self) -> float:
@@ -157,62 +163,34 @@ class Budget:
 
     @property
     def spent_epsilon(self) -> float:
-        """The epsilon of all charges together at the ledger's delta."""
+        """The epsilon of all charges together at the ledger's delta: less than their sum."""
         return zcdp.epsilon_of(self.spent_rho, self.delta)
 
-    def remaining(self) -> float:
-        """The largest epsilon of one more fit at the ledger's delta."""
-        return zcdp.epsilon_of(self.remaining_rho, self.delta)
+    def remaining(self, fits: int = 1, delta: float | None = None) -> float:
+        """The largest epsilon that each of so many further fits may have, so that none is refused.
+
+        It is at the ledger's delta, or at the ``delta`` that the fits state. A grid search makes
+        candidates x folds fits, and one more to refit. Epsilons do not add: ten fits may have far
+        more than a tenth each of what one may have.
+
+        Formal guarantees
+        -----------------
+        So many fits calibrated to it are all admitted, if nothing else is charged meanwhile; it is
+        0.0 if too little is left for any.
+        """
+        genesis, head = self._now()
+        at = genesis.delta if delta is None else delta
+        return allowance.epsilon_per_fit(genesis.cap - head.total, fits, at)
 
     def entries(self) -> list[Charge]:
         """All charges in order, after the whole ledger was verified."""
         return self.verify().charges
-
-    def verify(self, against: _Path | None = None) -> Chain:
-        """Walk the whole ledger, or raise LedgerError; compare it with an earlier export.
-
-        Only an export shows that entries are missing at the end, or that all were rewritten.
-        """
-        earlier = None if against is None else _chain_of(read_lines(against), os.fsdecode(against))
-        seen, lines = self._seen, self._store.lines()
-        found = _chain_of(lines, self._store.shown)
-        seen = seen or Position(found.genesis, found.head)
-        self._advanced(seen, lines[_start(seen) :])
-        if earlier is not None:
-            chain.check_continues(found, earlier)
-        return found
 
     def export(self, path: _Path) -> Chain:
         """Verify the ledger and write it to a new file, a line of JSON an entry."""
         found = self.verify()
         write_lines(path, [found.genesis, *found.charges])
         return found
-
-    def _genesis(self) -> Genesis:
-        return (self._seen or self._now()).genesis
-
-    def _now(self) -> Position:
-        seen = self._seen
-        return self._advanced(seen, self._store.lines(_start(seen)))
-
-    def _advanced(self, seen: Position | None, lines: list[str]) -> Position:
-        """Verify all lines that are new since `seen`, the first of `lines`, and remember that.
-
-        A ledger that was put back to an earlier state, or replaced by a new one, would count less
-        than was released.
-        """
-        shown = self._store.shown
-        if seen is not None and lines[:1] != [seen.head.line]:
-            raise LedgerError(
-                f"the ledger {shown} is not what it was: entry {seen.head.sequence}, which was "
-                "seen before, is gone; restore the ledger, or open this one with Budget.open"
-            )
-        try:
-            position = chain.advanced(seen or chain.begun(lines), lines[1:])
-        except LedgerError as error:
-            raise LedgerError(f"the ledger {shown} cannot be trusted: {error}") from None
-        self._seen = position
-        return position
 
     def __copy__(self) -> Self:
         return self
@@ -224,19 +202,8 @@ class Budget:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self._at, (self._store.address, self._seen)
+        return self._at, (self._store.address, self._seen, self._label)
 
     def __repr__(self) -> str:
-        return f"Budget.open({self._store.shown!r})"
-
-
-def _start(seen: Position | None) -> int:
-    """The sequence number to read from."""
-    return 0 if seen is None else seen.head.sequence
-
-
-def _chain_of(lines: list[str], shown: str) -> Chain:
-    try:
-        return chain.verified(lines)
-    except LedgerError as error:
-        raise LedgerError(f"{shown}: {error}") from None
+        labelled = f".labelled({self._label!r})" if self._label else ""
+        return f"Budget.open({self.shown!r}){labelled}"

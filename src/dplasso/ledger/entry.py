@@ -170,12 +170,11 @@ def _charge(fields: dict[str, Any]) -> Charge:
     )
 
 
-def label(value: object) -> str:
+def label(value: object, longest: int = _LONGEST_LABEL) -> str:
     """A label that a line and a screen can hold."""
-    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_LABEL:
-        raise ValueError(
-            f"label must be a text of 1 to {_LONGEST_LABEL} characters, got {type(value).__name__}"
-        )
+    if not isinstance(value, str) or not 0 < len(value) <= longest:
+        got = f"one of {len(value)}" if isinstance(value, str) else type(value).__name__
+        raise ValueError(f"label must be a text of 1 to {longest} characters, got {got}")
     if not value.isprintable():
         raise ValueError("label must be printable; leave out line breaks and control characters")
     return value

@@ -155,7 +155,7 @@ class PostgresStore:
             reason = reason.replace(str(password), "***")
         return LedgerError(
             f"the ledger {self.shown} could not be reached or written: {reason}. Nothing was "
-            "drawn; check the server, the URL and the rights of its user"
+            "released; check the server, the URL and the rights of its user"
         )
 
 

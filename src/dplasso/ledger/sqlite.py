@@ -147,6 +147,6 @@ class SQLiteStore:
 
     def _failed(self, error: Exception) -> LedgerError:
         return LedgerError(
-            f"the ledger {self.shown} could not be read or written: {error}. Nothing was drawn; "
+            f"the ledger {self.shown} could not be read or written: {error}. Nothing was released; "
             "check the disk, the file and its permissions"
         )

@@ -1,0 +1,79 @@
+"""What an amount of rho has room for, in the terms of those who want to release something.
+
+Formal guarantees
+-----------------
+Every number here errs towards less: a release made with it, or so many fits, are admitted to a
+ledger that has this amount left. None is more than was left, so nothing here weakens the cap.
+"""
+
+import math
+from collections.abc import Callable
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+from dplasso.ledger import amount
+from dplasso.privacy import checks, zcdp
+from dplasso.privacy.events import Event, Gaussian, PureDP, ZeroConcentrated
+
+_DIGITS = 12  # of an epsilon; what a thirteenth would grant is of no use to anyone
+
+
+def epsilon_per_fit(units: int, fits: int, delta: float) -> float:
+    """The largest epsilon that each of so many fits, all stated at `delta`, may be calibrated to.
+
+    It is found among the numbers of twelve digits, so that a whole budget of 1.0 is 1.0 again;
+    0.0 if there is none.
+
+    Formal guarantees
+    -----------------
+    A fit calibrated to it costs at most `amount.price_at_most`, and so many of those are within
+    `units`, in exact amounts.
+    """
+    fits, delta = checks.count("fits", fits, least=1), checks.probability("delta", delta)
+    near = zcdp.epsilon_of(amount.to_float(units // fits), delta)
+    if near == 0.0:
+        return 0.0
+    place = Decimal(near).adjusted() + 1 - _DIGITS
+    digits = math.ceil(Decimal(near).scaleb(-place))
+    step = 1
+    while digits > 0:
+        epsilon = float(Decimal(digits).scaleb(place))
+        if fits * amount.price_at_most(epsilon, delta) <= units:
+            return epsilon
+        digits, step = digits - step, 2 * step
+    return 0.0
+
+
+def rho(units: int) -> float:
+    """The largest rho of one release."""
+    return _admitted(units, amount.to_float(units), ZeroConcentrated, towards=0.0)
+
+
+def pure_epsilon(units: int) -> float:
+    """The largest epsilon of one release with delta = 0."""
+    return _admitted(units, math.sqrt(2.0 * amount.to_float(units)), PureDP, towards=0.0)
+
+
+def noise_multiplier(units: int) -> float:
+    """The least noise multiplier of one release with Gaussian noise."""
+    left = amount.to_float(units)
+    nearest = math.sqrt(0.5 / left) if left else math.inf
+    return _admitted(units, nearest, Gaussian, towards=math.inf)
+
+
+def rounded_down(value: float, digits: int = 3) -> str:
+    """The number for people, who may enter it again: not more than it is."""
+    return f"{float(Context(digits, ROUND_FLOOR).create_decimal(value)):g}"
+
+
+def rounded_up(value: float, digits: int = 3) -> str:
+    """The number for people, who may enter it again: not less than it is."""
+    return f"{float(Context(digits, ROUND_CEILING).create_decimal(value)):g}"
+
+
+def _admitted(
+    units: int, nearest: float, event: Callable[[float], Event], *, towards: float
+) -> float:
+    """The number next to `nearest` that is admitted: roots are rounded, prices are exact."""
+    while amount.price(event(nearest)) > units:
+        nearest = math.nextafter(nearest, towards)
+    return nearest

@@ -1,0 +1,85 @@
+"""`Follower`: a ledger as last seen, so that one put back to an earlier state is found out."""
+
+import os
+
+from dplasso.ledger import chain
+from dplasso.ledger.admission import admitted
+from dplasso.ledger.chain import Chain, Position
+from dplasso.ledger.entry import Charge, Genesis, parse
+from dplasso.ledger.errors import LedgerError
+from dplasso.ledger.export import read_lines
+from dplasso.ledger.stores import Store
+
+
+class Follower:
+    """A store, and the last entry of it that was verified: what follows is walked from there."""
+
+    def __init__(self, store: Store, seen: Position | None = None) -> None:
+        self._store, self._seen = store, seen
+
+    @property
+    def shown(self) -> str:
+        """Where the ledger is, without a password."""
+        return self._store.shown
+
+    def verify(self, against: str | os.PathLike[str] | None = None) -> Chain:
+        """Walk the whole ledger, or raise LedgerError; compare it with an earlier export.
+
+        Only an export shows that entries are missing at the end, or that all were rewritten.
+        """
+        earlier = None if against is None else _chain_of(read_lines(against), os.fsdecode(against))
+        seen, lines = self._seen, self._store.lines()
+        found = _chain_of(lines, self.shown)
+        seen = seen or Position(found.genesis, found.head)
+        self._advanced(seen, lines[_start(seen) :])
+        if earlier is not None:
+            chain.check_continues(found, earlier)
+        return found
+
+    def _append(self, asked: Charge) -> Position:
+        """Add a charge as the next entry, once it is safe and if it is admitted."""
+        seen = self._seen
+        line = self._store.append(
+            asked.id,
+            _start(seen),
+            lambda lines: admitted(asked, self._advanced(seen, lines), self.shown),
+        )
+        self._seen = Position(self._genesis(), parse(line))
+        return self._seen
+
+    def _genesis(self) -> Genesis:
+        return (self._seen or self._now()).genesis
+
+    def _now(self) -> Position:
+        seen = self._seen
+        return self._advanced(seen, self._store.lines(_start(seen)))
+
+    def _advanced(self, seen: Position | None, lines: list[str]) -> Position:
+        """Verify all lines that are new since `seen`, the first of `lines`, and remember that.
+
+        A ledger that was put back to an earlier state, or replaced by a new one, would count less
+        than was released.
+        """
+        if seen is not None and lines[:1] != [seen.head.line]:
+            raise LedgerError(
+                f"the ledger {self.shown} is not what it was: entry {seen.head.sequence}, which "
+                "was seen before, is gone; restore the ledger, or open this one with Budget.open"
+            )
+        try:
+            position = chain.advanced(seen or chain.begun(lines), lines[1:])
+        except LedgerError as error:
+            raise LedgerError(f"the ledger {self.shown} cannot be trusted: {error}") from None
+        self._seen = position
+        return position
+
+
+def _start(seen: Position | None) -> int:
+    """The sequence number to read from."""
+    return 0 if seen is None else seen.head.sequence
+
+
+def _chain_of(lines: list[str], shown: str) -> Chain:
+    try:
+        return chain.verified(lines)
+    except LedgerError as error:
+        raise LedgerError(f"{shown}: {error}") from None
