@@ -1,5 +1,6 @@
 """Differentially private sparse linear models by private Frank-Wolfe."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dplasso.data import ColumnMatrix
@@ -26,6 +27,7 @@ __all__ = [
     "Solution",
     "Sparsifier",
     "SquaredLoss",
+    "audit",
     "calibrate",
     "frank_wolfe",
     "is_strict",
@@ -39,6 +41,8 @@ _ESTIMATORS = ("PrivateLassoClassifier", "PrivateLassoRegressor", "Sparsifier", 
 
 def __getattr__(name: str) -> Any:
     """Estimators bring scikit-learn, which takes a second to import: only when asked for."""
+    if name == "audit":
+        return import_module("dplasso.audit")
     if name not in _ESTIMATORS:
         raise AttributeError(f"module 'dplasso' has no attribute {name!r}")
     from dplasso import estimators
