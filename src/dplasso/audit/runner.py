@@ -1,8 +1,10 @@
 """Running an audit: which subjects, which checks, how long, and how sure."""
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -68,34 +70,42 @@ def run(
     >>> report.passed
     True
     """
-    subjects = _subjects(estimator, mode)
-    chosen = _chosen(checks)
+    subjects, chosen = _subjects(estimator, mode), _chosen(checks)
+    given = numbers.bound("seconds", _seconds(mode) if seconds is None else seconds)
     jobs = [
-        (check, subject)
+        _Job(check, subject)
         for check in chosen
         for k, subject in enumerate(subjects)
         if check.applies(subject) and not (check.once and k)
     ]
-    given = numbers.bound("seconds", _seconds(mode) if seconds is None else seconds)
-    error = FALSE_ALARM / max(sum(check.tests for check, _ in jobs), 1)
-    all_shares = sum(check.share for check, _ in jobs)
     root = np.random.SeedSequence(_seed(seed))
-    verdicts: list[Verdict] = []
+    sources = [own.spawn(2) for own in root.spawn(len(jobs))]
+    error = FALSE_ALARM / max(sum(job.check.tests for job in jobs), 1)
+    end, verdicts = time.monotonic() + given, list[Verdict]()
     with _bar(len(jobs), shown=progress) as tell:
-        for k, ((check, subject), own) in enumerate(zip(jobs, root.spawn(len(jobs)), strict=True)):
-            data, noise = own.spawn(2)
+        for k, (job, (data, noise)) in enumerate(zip(jobs, sources, strict=True)):
+            left, due = end - time.monotonic(), sum(later.weight for later in jobs[k:])
             session = Session(
-                subject=subject,
+                subject=job.subject,
                 rng=np.random.default_rng(data),
                 bits=random_bits(None if seed is None else int(noise.generate_state(1)[0])),
                 error=error,
-                seconds=given * check.share / max(all_shares, 1e-9),
+                seconds=max(left, 0.0) * job.weight / max(due, 1e-9),
                 thorough=mode == "thorough",
-                tell=lambda part, k=k, check=check: tell(k + part, check.name),  # type: ignore[misc]
+                tell=partial(tell, job.check.name, k),
             )
-            verdicts += check.run(session)
-            tell(k + 1.0, check.name)
+            verdicts += job.check.run(session)
     return AuditReport(tuple(verdicts), _facts(subjects, mode, seed, chosen))
+
+
+class _Job(NamedTuple):
+    check: Check
+    subject: Subject
+
+    @property
+    def weight(self) -> float:
+        """What part of the time it asks for, beside the others."""
+        return self.check.share * self.subject.weight
 
 
 def example_estimators(**common: Any) -> list[Any]:
@@ -121,7 +131,7 @@ def _subjects(estimator: Any, mode: Mode) -> list[Subject]:
 
 
 def _variations(estimator: Any) -> Iterator[Subject]:
-    """The configuration itself, then the other relation and the other selection rules."""
+    """The configuration itself, then, for as long in all, other relations, rules and losses."""
     first = Subject(estimator)
     yield first
     relations = {"add_remove", "replace_one"} - {estimator.neighboring}
@@ -132,7 +142,8 @@ def _variations(estimator: Any) -> Iterator[Subject]:
     for other in others:
         (value,) = other.values()
         label = "squared loss" if "residual_bound" in other else value
-        yield Subject(clone(estimator).set_params(**other), f"{first.name}, {label}")
+        varied = clone(estimator).set_params(**other)
+        yield Subject(varied, f"{first.name}, {label}", weight=1.0 / len(others))
 
 
 def _chosen(names: Sequence[str] | None) -> list[Check]:
@@ -168,10 +179,10 @@ def _facts(
 
 
 @contextmanager
-def _bar(total: int, *, shown: bool) -> Iterator[Any]:
-    """A callback that takes checks done, parts included, and what is being done."""
+def _bar(total: int, *, shown: bool) -> Iterator[Callable[[str, int, float], None]]:
+    """A callback that takes the check at work, checks done, and the part of this one."""
     if not shown:
-        yield lambda done, name: None
+        yield lambda name, done, part: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -180,4 +191,9 @@ def _bar(total: int, *, shown: bool) -> Iterator[Any]:
     columns = (TextColumn("{task.description:<10}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task("audit", total=total)
-        yield lambda done, name: bar.update(task, completed=done, description=name)
+
+        def tell(name: str, done: int, part: float) -> None:
+            bar.update(task, completed=done + part, description=name)
+
+        yield tell
+        bar.update(task, completed=total)

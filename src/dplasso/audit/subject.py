@@ -21,10 +21,14 @@ DECLARED_ROWS = 1000  # where the number of rows matters and was not declared
 
 
 class Subject:
-    """A configuration under audit. The estimator itself is copied, never fitted or charged."""
+    """A configuration under audit. The estimator itself is copied, never fitted or charged.
 
-    def __init__(self, estimator: Any, name: str | None = None) -> None:
+    ``weight`` is the part of the time that its checks ask for, beside those of other subjects.
+    """
+
+    def __init__(self, estimator: Any, name: str | None = None, weight: float = 1.0) -> None:
         _refuse(estimator)
+        self.weight = weight
         self.notes: list[str] = []
         self.classifies = isinstance(estimator, PrivateLassoClassifier)
         self._model = clone(estimator)

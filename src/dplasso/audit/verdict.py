@@ -62,7 +62,9 @@ class Verdict:
 class AuditReport:
     """The verdicts of an audit, in order; ``str`` is a table, ``to_json`` what a machine reads.
 
-    It names no machine and no time: the same code, seed and runs give the same report.
+    It names no machine and no time. With a seed it is the same again, but for the test of secure
+    bits, which have none, and where a slow machine, or a thorough audit, makes other numbers of
+    runs.
     """
 
     verdicts: tuple[Verdict, ...]
