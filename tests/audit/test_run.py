@@ -72,7 +72,18 @@ def test_a_private_count_is_audited_where_there_is_one():
     report = audit.run([with_count, without], checks=["count"], seed=0)
     assert {verdict.estimator for verdict in report} == {"classifier"}
     assert report.passed
-    assert not audit.run(without, checks=["count"]).passed  # nothing was tested
+    with pytest.raises(ValueError, match="checks must fit the estimator"):
+        audit.run(without, checks=["count"])
+
+
+def test_estimators_of_a_kind_are_told_apart():
+    report = audit.run([PrivateLassoRegressor(), PrivateLassoRegressor()], checks=["accounting"])
+    assert {verdict.estimator for verdict in report} == {"1: regressor", "2: regressor"}
+
+
+def test_strict_mode_does_not_stand_in_the_way(monkeypatch):
+    monkeypatch.setenv("DPLASSO_STRICT", "1")
+    assert audit.run(PrivateLassoClassifier(), checks=[*FAST, "generator"], seed=0).passed
 
 
 def test_nobodys_budget_is_spent():

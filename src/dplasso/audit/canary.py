@@ -13,7 +13,8 @@ from dplasso.audit.subject import Prepared
 from dplasso.audit.verdict import Verdict
 
 RUNS = 1500  # with the canary, and as many without
-_THRESHOLDS = 200
+_PLACES = np.linspace(0.002, 0.998, 200)  # of scores, that are tried as thresholds
+_CHOICE = 2e-4  # error of the bounds by which a threshold is chosen
 _HISTOGRAM = 20
 
 Measure = Callable[[float, float], float]
@@ -111,42 +112,39 @@ def _certify(
     The threshold, and which way round, are chosen on the first third; the other two are counted.
     """
     third = len(present) // 3
-    scale = (len(present) - third) / third
 
-    def proved(p_hits: float, q_hits: float, runs: int) -> tuple[float, float, float]:
-        low = at_least(round(p_hits), runs, error / 2.0)
-        high = at_most(round(q_hits), runs, error / 2.0)
-        return measure(low, high), low, high
+    def proved(part: slice, guess: _Guess, error: float) -> tuple[float, dict[str, float]]:
+        runs = len(present[part])
+        hits, false_hits = _hits(present[part], absent[part], guess)
+        low, high = at_least(hits, runs, error / 2.0), at_most(false_hits, runs, error / 2.0)
+        return measure(low, high), {
+            "hits": hits,
+            "false_hits": false_hits,
+            "runs_counted": runs,
+            "rate_at_least": low,
+            "false_rate_at_most": high,
+            "threshold": guess.threshold,
+        }
 
-    best, chosen = -1.0, (0.0, 1.0)
-    tried = np.unique(np.quantile(np.concatenate([present[:third], absent[:third]]), _PLACES))
-    rest = len(present) - third
-    for threshold in tried:
-        for way in (1.0, -1.0):
-            p, q = _hits(present[:third], absent[:third], threshold, way)
-            value, _, _ = proved(p * scale, q * scale, rest)
-            if value > best:
-                best, chosen = value, (float(threshold), way)
-    p, q = _hits(present[third:], absent[third:], *chosen)
-    value, low, high = proved(p, q, rest)
-    return value, {
-        "hits": p,
-        "false_hits": q,
-        "runs_counted": rest,
-        "rate_at_least": low,
-        "false_rate_at_most": high,
-        "threshold": chosen[0],
-    }
+    first, rest = slice(0, third), slice(third, None)
+    tried = np.unique(np.quantile(np.concatenate([present[first], absent[first]]), _PLACES))
+    guesses = [_Guess(float(threshold), there) for threshold in tried for there in (True, False)]
+    # By what they prove with some confidence: the best rates alone would be those of lucky few.
+    best = max(guesses, key=lambda guess: proved(first, guess, _CHOICE)[0])
+    return proved(rest, best, error)
 
 
-_PLACES = np.linspace(0.002, 0.998, _THRESHOLDS)
+class _Guess(NamedTuple):
+    """The canary is there where scores are above the threshold, or is not where they are not."""
+
+    threshold: float
+    there: bool
 
 
-def _hits(present: Floats, absent: Floats, threshold: float, way: float) -> tuple[int, int]:
-    """How often the guess is right, and how often it is wrong, in the direction told."""
-    if way > 0.0:
-        return int(np.sum(present > threshold)), int(np.sum(absent > threshold))
-    return int(np.sum(absent <= threshold)), int(np.sum(present <= threshold))
+def _hits(present: Floats, absent: Floats, guess: _Guess) -> tuple[int, int]:
+    """How often the guess is made and right, and how often it is made and wrong."""
+    above = int(np.sum(present > guess.threshold)), int(np.sum(absent > guess.threshold))
+    return above if guess.there else (len(absent) - above[1], len(present) - above[0])
 
 
 def _histograms(present: Floats, absent: Floats) -> dict[str, list[float]]:

@@ -1,5 +1,6 @@
 """Running an audit: which subjects, which checks, how long, and how sure."""
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -78,6 +79,8 @@ def run(
         for k, subject in enumerate(subjects)
         if check.applies(subject) and not (check.once and k)
     ]
+    if not jobs:
+        raise ValueError("checks must fit the estimator, none of those named does; name others")
     root = np.random.SeedSequence(_seed(seed))
     sources = [own.spawn(2) for own in root.spawn(len(jobs))]
     error = FALSE_ALARM / max(sum(job.check.tests for job in jobs), 1)
@@ -125,9 +128,16 @@ def _subjects(estimator: Any, mode: Mode) -> list[Subject]:
         estimators = example_estimators()
     else:
         estimators = list(estimator) if isinstance(estimator, list | tuple) else [estimator]
-    if mode == "quick":
-        return [Subject(one) for one in estimators]
-    return [subject for one in estimators for subject in _variations(one)]
+    found = [
+        subject
+        for one in estimators
+        for subject in ([Subject(one)] if mode == "quick" else _variations(one))
+    ]
+    names = [subject.name for subject in found]
+    for k, subject in enumerate(found):
+        if names.count(subject.name) > 1:
+            subject.name = f"{k + 1}: {names[k]}"
+    return found
 
 
 def _variations(estimator: Any) -> Iterator[Subject]:
@@ -138,7 +148,7 @@ def _variations(estimator: Any) -> Iterator[Subject]:
     others: list[dict[str, Any]] = [{"neighboring": relation} for relation in sorted(relations)]
     others += [{"selection": rule} for rule in PRIVATE if rule != estimator.selection]
     if getattr(estimator, "residual_bound", None) == "auto":
-        others.append({"residual_bound": 100.0 * float(estimator.y_bound)})
+        others.append({"residual_bound": math.inf})
     for other in others:
         (value,) = other.values()
         label = "squared loss" if "residual_bound" in other else value
