@@ -13,6 +13,7 @@ from dplasso.audit.subject import Prepared
 from dplasso.audit.verdict import Verdict
 
 RUNS = 1500  # with the canary, and as many without
+_QUICK_ROUNDS = 100  # that a quick audit looks at, of each run
 _PLACES = np.linspace(0.002, 0.998, 200)  # of scores, that are tried as thresholds
 _CHOICE = 2e-4  # error of the bounds by which a threshold is chosen
 _HISTOGRAM = 20
@@ -96,7 +97,10 @@ def _scores(
     def tell(part: float) -> None:
         session.tell((half + part) / 2.0 if half is not None else 0.0)
 
-    drawn = prepared.transcripts(runs, session.bits, tell)
+    rounds = session.subject.facts.rounds
+    if not session.thorough:
+        rounds = min(rounds, _QUICK_ROUNDS)
+    drawn = prepared.transcripts(runs, rounds, session.bits, tell)
     there, not_there = (
         reference.log_likelihoods(arm.X, arm.y, drawn, session.subject.facts) for arm in arms
     )

@@ -12,6 +12,7 @@ from dplasso.audit.verdict import Verdict
 from dplasso.mechanisms.random_bits import RandomBits
 
 _PILOT = 24  # runs that are timed, and thrown away, before the number of runs is fixed
+_PILOT_SECONDS = 1.0
 _FEWEST = 100
 
 
@@ -37,10 +38,13 @@ class Session:
         In quick mode as many as told, or as time allows on a slow machine; in thorough mode all
         that time allows. The runs that are timed are not used.
         """
-        pilot(1)
+        pilot(1)  # the first one may compile
         start = time.monotonic()
-        pilot(_PILOT)
-        each = max((time.monotonic() - start) / _PILOT, 1e-7)
+        timed = 0
+        while timed < _PILOT and time.monotonic() - start < _PILOT_SECONDS:
+            pilot(_PILOT // 4)
+            timed += _PILOT // 4
+        each = max((time.monotonic() - start) / timed, 1e-7)
         affordable = int(self.seconds / each)
         return max(_FEWEST, affordable if self.thorough else min(quick, affordable))
 

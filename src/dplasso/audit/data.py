@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 MOST_ROWS = 4000
 _TILT = 0.3  # nats by which the canary's rivals outdo it: its margin stays low, its gradient high
 _BEYOND = 8.0  # times the bound: entries that a fit must clip
-_UNITS = 200  # of rivals a column, at most
+_UNITS = 100  # of rivals a column, at most
 
 
 def column_bounds(columns: int, facts: Facts) -> Floats:

@@ -6,13 +6,14 @@ import numpy as np
 
 from dplasso.audit import data, reference
 from dplasso.audit.check import Check, Session
+from dplasso.audit.facts import Facts
 from dplasso.audit.reference import Floats, Ints
 from dplasso.audit.statistics import Tally
 from dplasso.audit.subject import Prepared
 from dplasso.audit.verdict import Verdict
 
 RUNS = 1200
-_ROUNDS = 24  # that are looked at, of each run
+_ROUNDS = 24  # that are looked at, the first ones
 _NATS = (4.0, 40.0)  # that all rows together can move a log-weight by: see `data.mixed_rows`
 
 
@@ -40,7 +41,7 @@ class Law(Check):
             def tell(part: float, k: int = k) -> None:
                 session.tell((k + part) / len(_NATS))
 
-            drawn = prepared.transcripts(runs, session.bits, tell)[:, :_ROUNDS]
+            drawn = prepared.transcripts(runs, _rounds(facts), session.bits, tell)
             for tested, p_value in self._p_values(session, X, y, drawn).items():
                 yield Verdict(
                     self.name,
@@ -57,7 +58,7 @@ class Law(Check):
         facts = session.subject.facts
 
         def pilot(runs: int) -> None:
-            drawn = prepared.transcripts(runs, session.bits)[:, :_ROUNDS]
+            drawn = prepared.transcripts(runs, _rounds(facts), session.bits)
             reference.log_likelihoods(X, y, drawn, facts)
 
         return max(session.runs(2 * RUNS, pilot) // len(_NATS), 1)
@@ -66,7 +67,7 @@ class Law(Check):
         facts = session.subject.facts
         cells = 2 * (session.subject.columns + facts.intercept) * facts.outputs
         first, later, ranked = Tally(cells), Tally(cells), Tally(cells)
-        for part in reference.parts(drawn, len(X), facts):
+        for part in reference.parts(drawn, X, facts):
             for t, logs in enumerate(reference.log_laws(X, y, part, facts)):
                 law, outcomes = np.exp(logs), part[:, t]
                 if t == 0:
@@ -81,3 +82,7 @@ class Law(Check):
             "later vertices": later.p_value(),
             "later vertices by rank": ranked.p_value(),
         }
+
+
+def _rounds(facts: Facts) -> int:
+    return min(facts.rounds, _ROUNDS)

@@ -42,11 +42,12 @@ def gradients(margins: Floats, y: Floats, facts: Facts) -> Floats:
 
 def log_laws(X: Floats, y: Floats, transcripts: Ints, facts: Facts) -> Iterator[Floats]:
     """For every round, the log-probabilities of all outcomes given each run's rounds before."""
-    rows, outputs, runs = held(X, facts), facts.outputs, len(transcripts)
+    rows, y, copies = _distinct(held(X, facts), y)
+    weighted, outputs, runs = rows * copies[:, None], facts.outputs, len(transcripts)
     margins = np.zeros((runs, len(rows), outputs))
     q = gradients(margins, y, facts)
     for t in range(transcripts.shape[1]):
-        alpha = np.einsum("nd,rnk->rdk", rows, q, optimize=True).reshape(runs, -1)
+        alpha = np.einsum("nd,rnk->rdk", weighted, q, optimize=True).reshape(runs, -1)
         signed = facts.theta * np.stack([alpha, -alpha], axis=2).reshape(runs, -1)
         yield log_softmax(signed, axis=1)
         vertex, negative = transcripts[:, t] // 2, transcripts[:, t] % 2
@@ -61,9 +62,15 @@ def log_laws(X: Floats, y: Floats, transcripts: Ints, facts: Facts) -> Iterator[
         q = np.where(entries[:, :, None] != 0.0, fresh, q) if facts.stale else fresh
 
 
-def parts(transcripts: Ints, rows: int, facts: Facts) -> Iterator[Ints]:
+def _distinct(rows: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
+    """Rows and labels that differ, and how often each occurs: equal ones have equal gradients."""
+    both, copies = np.unique(np.column_stack([rows, y]), axis=0, return_counts=True)
+    return np.ascontiguousarray(both[:, :-1]), both[:, -1], copies.astype(np.float64)
+
+
+def parts(transcripts: Ints, X: Floats, facts: Facts) -> Iterator[Ints]:
     """Runs in parts that fit into memory."""
-    size = max(1, _CELLS // (rows * facts.outputs))
+    size = max(1, _CELLS // (len(np.unique(X, axis=0)) * facts.outputs))
     for first in range(0, len(transcripts), size):
         yield transcripts[first : first + size]
 
@@ -71,7 +78,7 @@ def parts(transcripts: Ints, rows: int, facts: Facts) -> Iterator[Ints]:
 def log_likelihoods(X: Floats, y: Floats, transcripts: Ints, facts: Facts) -> Floats:
     """The log-probability of every run."""
     totals = []
-    for part in parts(transcripts, len(X), facts):
+    for part in parts(transcripts, X, facts):
         total = np.zeros(len(part))
         for t, law in enumerate(log_laws(X, y, part, facts)):
             total += law[np.arange(len(part)), part[:, t]]

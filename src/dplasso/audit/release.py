@@ -55,7 +55,7 @@ def _by_parts(subject: Subject, X: Any, y: Any, seed: int) -> Any:
     prepared, bits = subject.prepare(X, y), random_bits(seed)
     if isinstance(subject.sparsifier, Sparsifier):
         prepared.count(bits)
-    return prepared.transcripts(1, bits)[0]
+    return prepared.transcripts(1, subject.facts.rounds, bits)[0]
 
 
 def _gap(model: Any, subject: Subject) -> float:

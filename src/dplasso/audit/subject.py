@@ -157,10 +157,17 @@ class Prepared:
         self.model, self.task, self._facts = model, task, facts
 
     def transcripts(
-        self, runs: int, bits: RandomBits, tell: Callable[[float], None] | None = None
+        self,
+        runs: int,
+        rounds: int,
+        bits: RandomBits,
+        tell: Callable[[float], None] | None = None,
     ) -> Ints:
-        """What ``runs`` fits release, by the estimator's own walk: outcomes, runs x rounds."""
-        task, rounds = self.task._replace(bits=bits), self._facts.rounds
+        """What ``runs`` fits release, by the estimator's own walk: outcomes, runs x rounds.
+
+        ``rounds`` are the first of a fit, if not all: those after them make no difference to them.
+        """
+        task = self.task._replace(bits=bits)
         found = np.empty((runs, rounds), np.int64)
         for run in range(runs):
             self.model._walk(task, rounds)
