@@ -40,6 +40,7 @@ bench: setup
 	$(BIN)/python benchmarks/fuzz_reader.py
 	$(BIN)/python benchmarks/killed.py
 	$(BIN)/python benchmarks/breakdown.py
+	$(BIN)/python benchmarks/planted_bugs.py
 	$(BIN)/python benchmarks/tables.py
 
 clean:
