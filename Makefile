@@ -45,6 +45,7 @@ bench: setup .venv/.postgres
 	$(BIN)/python benchmarks/fuzz_inputs.py
 	$(BIN)/python benchmarks/sign_leak.py
 	$(BIN)/python benchmarks/breakdown.py
+	$(BIN)/python benchmarks/planted_bugs.py
 	$(BIN)/python benchmarks/tables.py
 
 clean:

@@ -30,6 +30,7 @@ __all__ = [
     "Solution",
     "Sparsifier",
     "SquaredLoss",
+    "audit",
     "calibrate",
     "frank_wolfe",
     "is_strict",
@@ -63,6 +64,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "audit":
+        return import_module("dplasso.audit")
     for home, names in _HOMES.items():
         if name in names:
             globals()[name] = found = getattr(import_module(home), name)

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from dplasso import __version__
+from dplasso.cli.audit import audit
 from dplasso.cli.budget import app as budget
 from dplasso.cli.convert import convert
 from dplasso.cli.demo import demo
@@ -27,6 +28,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     inspect,
     convert,
     report,
+    audit,
     demo,
 )
 FAILED, INTERRUPTED = 1, 130
@@ -79,7 +81,8 @@ def _global(
 
 
 def main() -> None:
-    """Run the command. Exit 0: done; 1: refused or failed; 2: misused; 130: interrupted.
+    """Run the command. Exit 0: done; 1: refused or failed; 2: misused; 3: an audit's alarm;
+    130: interrupted.
 
     An error names the file and the remedy; what an unforeseen one says could show values of the
     data, so that only its place is told.

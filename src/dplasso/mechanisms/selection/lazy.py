@@ -43,6 +43,7 @@ class LazyDraw(Rule):
         self.gradients: Floats | None = None
         self.plain: NoisyMax | None = None
         self.spell = 1
+        self.spell_end = 0  # round at which rounds by the standard rule end
         self.alike = AlikeRows(problem, walk)
         self._sort_into_tiers()
 
@@ -68,6 +69,11 @@ class LazyDraw(Rule):
 
     def advance(self, until: int) -> None:
         while True:
+            if self.plain is not None and self.done < self.spell_end:
+                self._go_on_plainly(until)
+                self._take_stock()
+                if self.done < self.spell_end:
+                    return  # what stock was found here is found anew where the spell ends
             self.done, wanted = kernels.advance(
                 self.problem,
                 self.walk,
@@ -80,14 +86,14 @@ class LazyDraw(Rule):
             )
             if wanted == kernels.FINISHED:
                 return
-            if wanted == kernels.TAKE_STOCK:
-                if not len(self.head.vertices):
-                    self._walk_plainly(until)
+            if wanted == kernels.TAKE_STOCK and not len(self.head.vertices):
+                self._walk_plainly()
+            elif wanted == kernels.TAKE_STOCK:
                 self._take_stock()
             else:
                 self.envelope.real[tiers.PENDING_SCORE] = self._score(int(wanted))
 
-    def _walk_plainly(self, until: int) -> None:
+    def _walk_plainly(self) -> None:
         """Some rounds by the standard rule, which has the same law, where bounds tell nothing.
 
         Twice as many as the last time if bounds were of no use for long since, else one.
@@ -97,8 +103,14 @@ class LazyDraw(Rule):
             self.plain = NoisyMax(self.problem, self.walk, self.generator, self.threads)
         useful = self.done - self.plain.done > 2 * self.spell
         self.spell = 1 if useful else min(2 * self.spell, LONGEST_SPELL)
-        self.plain.done, self.plain.generator = self.done, self.generator
-        self.plain.advance(min(self.done + self.spell, until))
+        self.plain.done = self.done
+        self.spell_end = self.done + self.spell
+
+    def _go_on_plainly(self, until: int) -> None:
+        """Rounds by the standard rule; a spell that ``until`` cuts goes on at the next call."""
+        assert self.plain is not None
+        self.plain.generator = self.generator
+        self.plain.advance(min(self.spell_end, until))
         self.done = self.plain.done
 
     def _take_stock(self) -> None:

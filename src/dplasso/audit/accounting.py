@@ -1,0 +1,94 @@
+"""Is the claimed epsilon what the stated releases cost?"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dplasso.audit.account import epsilon_at, range_of_event, rho_of_event
+from dplasso.audit.check import Check, Session
+from dplasso.audit.data import random_labels
+from dplasso.audit.facts import Facts
+from dplasso.audit.verdict import Verdict
+from dplasso.privacy.events import Composed, Event
+
+_ROUNDING = 1.0 + 1e-9
+
+
+class Recorder:
+    """An accountant of the audit's own, which only takes notes."""
+
+    def __init__(self) -> None:
+        self.charges: list[tuple[Event, float, str]] = []
+
+    def charge(self, event: Event, *, delta: float, neighboring: str, label: str) -> None:
+        self.charges.append((event, delta, neighboring))
+
+    def __sklearn_clone__(self) -> "Recorder":
+        return self
+
+
+class Accounting(Check):
+    """Recomputes the claim from the statement of a fit and from what its accountant was told.
+
+    The account is `dplasso.audit.account`, which shares no code with the product's. Nothing is left
+    to chance. Finds a wrong conversion, a delta counted per round, a sensitivity that is too small
+    for the relation, a theta larger than the claim allows, a charge that is missing or too low. It
+    believes what the statement says was done: whether it was is for the other checks.
+    """
+
+    name = "accounting"
+
+    def run(self, session: Session) -> Iterator[Verdict]:
+        subject, facts = session.subject, session.subject.facts
+        recorder = Recorder()
+        X = session.rng.uniform(-1.0, 1.0, (40, subject.columns))
+        y = random_labels(40, facts, session.rng)
+        y[: facts.classes] = np.arange(facts.classes)
+        model = subject.copy(accountant=recorder).fit(X, subject.labels(y))
+        statement = model.privacy_
+
+        (event, *terms), *extra = [*recorder.charges, (Composed(()), 0.0, "")]
+        rho, charged = _rho_of(statement), rho_of_event(event)
+        theta = statement["releases"][-1]["theta"]
+        claimed = facts.epsilon * _ROUNDING
+        figures = {
+            "epsilon of what is stated": (epsilon_at(rho, facts.delta), claimed),
+            "epsilon of what is charged": (epsilon_at(charged, facts.delta), claimed),
+            "rho of what is stated, not charged": (rho, charged * _ROUNDING),
+            "range of a round at the theta stated": (
+                theta * facts.range_of_unit_theta,
+                range_of_event(event) * _ROUNDING,
+            ),
+            "terms of the claim that differ": (
+                _differences(statement, facts)
+                + (terms != [facts.delta, facts.neighboring])
+                + (len(extra) != 1),
+                0.0,
+            ),
+        }
+        for tested, (figure, limit) in figures.items():
+            yield Verdict(self.name, subject.name, tested, figure, limit)
+
+
+def _rho_of(statement: dict[str, Any]) -> float:
+    rho = 0.0
+    for release in statement["releases"]:
+        if "epsilon" in release:
+            rho += release["epsilon"] ** 2 / 2.0
+        else:
+            rho += statement["rounds"] * release["bounded_range"] ** 2 / 8.0
+    return rho
+
+
+def _differences(statement: dict[str, Any], facts: Facts) -> int:
+    asked = {
+        "epsilon": facts.epsilon,
+        "delta": facts.delta,
+        "neighboring": facts.neighboring,
+        "rounds": facts.rounds,
+        "secure_rng": True,
+    }
+    counted = sum("epsilon" in release for release in statement["releases"])
+    differing = [name for name, value in asked.items() if statement[name] != value]
+    return len(differing) + (counted != (facts.count_share > 0.0))

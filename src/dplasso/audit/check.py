@@ -1,0 +1,71 @@
+"""What a check is, and what it is given to work with."""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dplasso.audit.subject import Subject
+from dplasso.audit.verdict import Verdict
+from dplasso.mechanisms.random_bits import RandomBits
+
+_PILOT = 24  # runs that are timed, and thrown away, before the number of runs is fixed
+_PILOT_SECONDS = 1.0
+_FEWEST = 100
+
+
+@dataclass(frozen=True)
+class Session:
+    """One check of one subject.
+
+    ``rng`` makes the data, ``bits`` the noise of the fits; ``error`` is the chance of a false
+    alarm that each statistical test may have, ``seconds`` what all of the check's runs may take.
+    """
+
+    subject: Subject
+    rng: np.random.Generator
+    bits: RandomBits
+    error: float
+    seconds: float
+    thorough: bool
+    tell: Callable[[float], None]
+
+    def runs(self, quick: int, pilot: Callable[[int], object]) -> int:
+        """How many runs to make: fixed here, before any of them is made.
+
+        In quick mode as many as told, or as time allows on a slow machine; in thorough mode all
+        that time allows. The runs that are timed are not used.
+        """
+        pilot(1)  # the first one may compile
+        start = time.monotonic()
+        timed = 0
+        while timed < _PILOT and time.monotonic() - start < _PILOT_SECONDS:
+            pilot(_PILOT // 4)
+            timed += _PILOT // 4
+        each = max((time.monotonic() - start) / timed, 1e-7)
+        affordable = int(self.seconds / each)
+        return max(_FEWEST, affordable if self.thorough else min(quick, affordable))
+
+
+class Check(ABC):
+    """A family of tests with one question. To audit more, write another and put it in `CHECKS`.
+
+    ``tests`` is how many of its verdicts for one subject are left to chance, which is how the
+    audit's chance of a false alarm is shared out. ``share`` is what part of the time it asks for,
+    beside the others. A check that is ``once`` is made for the first subject only.
+    """
+
+    name: str
+    tests: int = 0
+    share: float = 0.0
+    once: bool = False
+
+    def applies(self, subject: Subject) -> bool:
+        """Whether the subject has what is checked."""
+        return True
+
+    @abstractmethod
+    def run(self, session: Session) -> Iterator[Verdict]:
+        """Make the tests."""

@@ -1,0 +1,84 @@
+"""Is the Sparsifier's count drawn as it is charged?"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.audit import data
+from dplasso.audit.check import Check, Session
+from dplasso.audit.statistics import pearson
+from dplasso.audit.subject import Prepared, Subject
+from dplasso.audit.verdict import Verdict
+from dplasso.estimators import Sparsifier
+
+RUNS = 400
+
+Floats = NDArray[np.float64]
+
+
+class Count(Check):
+    """Chi-square tests of released counts against clipped double-geometric noise.
+
+    The noise is that which the claim allows for the Sparsifier's share of the budget. On empty rows
+    the true count is 0, clipped to the lower bound. On rows that need every column it is left open:
+    no count at all must fit what is released for an alarm. Finds noise that is missing or too
+    small, and counts that are not clipped before noise is added.
+    """
+
+    name = "count"
+    tests = 2
+    share = 0.3
+
+    def applies(self, subject: Subject) -> bool:
+        return isinstance(subject.sparsifier, Sparsifier)
+
+    def run(self, session: Session) -> Iterator[Verdict]:
+        subject, facts = session.subject, session.subject.facts
+        low, high = subject.sparsifier.bounds(subject.columns * facts.outputs)
+        truths = {"no column counts": [low], "all columns count": range(low, high + 1)}
+        for k, (tested, counts) in enumerate(truths.items()):
+            prepared = subject.prepare(*data.rows_with_nonzeros(subject.columns, k, facts))
+            drawn = _draw(session, prepared, k)
+            observed = np.bincount(drawn, minlength=subject.columns * facts.outputs + 1)
+            yield Verdict(
+                self.name,
+                subject.name,
+                f"released counts where {tested}: p",
+                max(pearson(observed, _law(subject, truth)) for truth in counts),
+                session.error,
+                alarm="below",
+                error=session.error,
+                runs=len(drawn),
+                details={"low": low, "high": high, "epsilon": facts.count_epsilon},
+            )
+
+
+def _draw(session: Session, prepared: Prepared, k: int) -> NDArray[np.int64]:
+    """Released counts; ``k`` of the check's two sets of them are done."""
+
+    def pilot(runs: int) -> None:
+        for _ in range(runs):
+            prepared.count(session.bits)
+
+    runs = session.runs(2 * RUNS, pilot) // 2
+    drawn = np.empty(runs, np.int64)
+    for run in range(runs):
+        drawn[run] = prepared.count(session.bits)
+        session.tell((k + (run + 1) / runs) / 2.0)
+    return drawn
+
+
+def _law(subject: Subject, truth: int) -> Floats:
+    """Probabilities of the counts 0 .. size, given the true count between the bounds."""
+    size = subject.columns * subject.outputs
+    low, high = subject.sparsifier.bounds(size)
+    gamma = subject.facts.count_epsilon / (high - low)
+    values = np.arange(low, high + 1)
+    noise = np.tanh(gamma / 2.0) * np.exp(-gamma * np.abs(values - truth))
+    # Clipping gathers a tail: noise is k or more with probability e^(-gamma k) / (1 + e^-gamma).
+    noise[[0, -1]] = np.exp(-gamma * np.array([truth - low, high - truth])) / (1 + np.exp(-gamma))
+    law = np.zeros(size + 1)
+    kept = np.rint(np.minimum(values * subject.sparsifier.precision, float(size)))
+    np.add.at(law, kept.astype(np.int64), noise)
+    return law

@@ -1,0 +1,93 @@
+"""Does every fit have random bits of its own, in every process?"""
+
+import copy
+import os
+import pickle
+import warnings
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from dplasso.audit.check import Check, Session
+from dplasso.audit.statistics import pearson
+from dplasso.audit.verdict import Verdict
+from dplasso.mechanisms.random_bits import random_bits
+
+_SIZE = 32  # bytes that are compared: equal by chance with probability 2^-256
+_BYTES = 1 << 18
+
+
+class Generator(Check):
+    """Compares the bits of fits, of copies of a generator and of forked children.
+
+    Two releases that share noise tell the difference of their data. Finds streams that are not
+    keyed anew after a fork, or are kept and used again. That bits are fair is tested by the counts
+    of their bytes; that they cannot be predicted is not something a test could show.
+    """
+
+    name = "generator"
+    tests = 1
+    once = True
+
+    def run(self, session: Session) -> Iterator[Verdict]:
+        name = session.subject.name
+        model, held = session.subject.copy(), random_bits()
+        holder = session.subject.copy(random_state=held)
+
+        def first_bytes() -> bytes:
+            return bytes(model._random_bits().generator.bytes(_SIZE))
+
+        def held_bytes() -> bytes:
+            return bytes(holder._random_bits().generator.bytes(_SIZE))
+
+        twins = [copy.deepcopy(held), pickle.loads(pickle.dumps(held)), held]
+        streams = {
+            "streams that two fits share": [first_bytes() for _ in range(8)],
+            "streams that copies share": [twin.generator.bytes(_SIZE) for twin in twins],
+        }
+        if hasattr(os, "fork"):
+            for tested, draw in (
+                ("streams that forked fits share", first_bytes),
+                ("streams that outlive a fork", held_bytes),
+            ):
+                children = [_in_child(draw) for _ in range(3)]
+                streams[tested] = [*children, draw()]
+        for tested, drawn in streams.items():
+            shared = len(drawn) - len(set(drawn))
+            yield Verdict(self.name, name, tested, shared, 0.0, runs=len(drawn))
+        yield Verdict(
+            self.name,
+            name,
+            "bytes of a fit's stream: p",
+            _fairness(model._random_bits().generator.bytes(_BYTES)),
+            session.error,
+            alarm="below",
+            error=session.error,
+            runs=_BYTES,
+        )
+
+
+def _fairness(drawn: bytes) -> float:
+    counts = np.bincount(np.frombuffer(drawn, np.uint8), minlength=256)
+    return pearson(counts, np.full(256, 1.0 / 256.0))
+
+
+def _in_child(draw: Callable[[], bytes]) -> bytes:
+    """What a forked child draws, sent back through a pipe."""
+    receive, send = os.pipe()
+    with warnings.catch_warnings():
+        # Python 3.12 and later warn of forks beside threads; this child touches no lock of theirs.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        try:
+            os.write(send, draw())
+        finally:
+            os._exit(0)
+    os.close(send)
+    with os.fdopen(receive, "rb") as pipe:
+        drawn = pipe.read()
+    os.waitpid(child, 0)
+    if len(drawn) != _SIZE:
+        raise RuntimeError("a forked child could not draw random bits")
+    return drawn

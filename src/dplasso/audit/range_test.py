@@ -1,0 +1,150 @@
+"""Can one row spread the log-ratio of a round further than was charged?"""
+
+import importlib
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.audit import data
+from dplasso.audit.account import range_of_event
+from dplasso.audit.check import Check, Session
+from dplasso.audit.facts import Facts
+from dplasso.audit.subject import Prepared
+from dplasso.audit.verdict import Verdict
+from dplasso.kernels.gradients import row_gradients
+from dplasso.kernels.problem import DECREASING, SCALE, Problem, Walk
+from dplasso.kernels.pushes import step_and_push
+from dplasso.kernels.scores import LANE, grain_size, score, scores_from
+from dplasso.kernels.steps import release
+from dplasso.mechanisms.selection.pushed import hold
+
+_solver = importlib.import_module("dplasso.solvers.frank_wolfe")  # the package has a function so
+
+Floats = NDArray[np.float64]
+
+NEIGHBOURS = 60
+_ROUNDING = 1.0 + 1e-9
+_SHOWN = (0, 1, 3, 8)  # rounds before those whose laws are compared
+
+
+class RangeTest(Check):
+    """Compares both laws of a round, for many neighbours, on the engine's own scores.
+
+    Two data sets go through the estimator's own intake and the engine's own scoring, as far as
+    theta; both walk along the same vertices. The log-ratio of their laws may range over no more
+    than the event charged says. Rows are extreme, far beyond their bounds, in several formats;
+    walks drive the row's gradient to its bound. Nothing is left to chance but which neighbours are
+    tried. Finds missing clipping, a row that counts more than once, a wrong bound of a gradient.
+    Does not look at the draw itself: `law` does.
+    """
+
+    name = "range"
+    share = 0.2
+
+    def run(self, session: Session) -> Iterator[Verdict]:
+        subject, facts = session.subject, session.subject.facts
+        tries = NEIGHBOURS
+        if session.thorough:
+            tries = session.runs(NEIGHBOURS, lambda n: [_widest(session) for _ in range(n)])
+        worst, allowed = 0.0, math.inf
+        for k in range(tries):
+            found, charged = _widest(session)
+            worst, allowed = max(worst, found / charged), min(allowed, charged)
+            session.tell((k + 1) / tries)
+        yield Verdict(
+            self.name,
+            subject.name,
+            f"widest log-ratio, {'row more' if facts.neighboring == 'add_remove' else 'row other'}",
+            worst * allowed,
+            allowed * _ROUNDING,
+            runs=tries,
+            details={"share_of_limit": worst},
+        )
+
+
+def _widest(session: Session) -> tuple[float, float]:
+    """The widest log-ratio over the rounds of one walk on two neighbours, and what was charged."""
+    subject, facts, rng = session.subject, session.subject.facts, session.rng
+    columns = subject.columns
+    X, y = data.mixed_rows(columns, 1.0, facts, rng)
+    row, label = data.random_row(columns, facts, rng)
+    rival, other = data.random_row(columns, facts, rng)
+    at = int(rng.integers(len(X) + 1)) if rng.random() < 0.5 else len(X)
+    base = (X, y)
+    if facts.neighboring == "replace_one":
+        # The rival that does most: the same row, of another label.
+        rival = row if rng.random() < 0.5 else rival
+        base = np.insert(X, at, rival, axis=0), np.insert(y, at, other)
+    more = np.insert(X, at, row, axis=0), np.insert(y, at, label)
+    path = _path(row, label, columns, facts, rng)
+    both, form = [], data.random_form(rng)
+    for rows, labels in (base, more):
+        prepared = subject.prepare(form(rows), labels)
+        both.append(_log_weights(prepared, path, facts))
+    change = both[0] - both[1]
+    charged = range_of_event(prepared.task.plan.event)
+    return float(np.max(change.max(axis=1) - change.min(axis=1))), charged
+
+
+def _path(
+    row: Floats, label: float, columns: int, facts: Facts, rng: np.random.Generator
+) -> list[tuple[int, int]]:
+    """Signed vertices: at random, or all against the row, whose gradient then nears its bound."""
+    length = min(max(_SHOWN), facts.rounds)
+    vertices = (columns + facts.intercept) * facts.outputs
+    if rng.random() < 0.5:
+        return [(int(rng.integers(vertices)), int(rng.choice([-1, 1]))) for _ in range(length)]
+    column, k = int(np.argmax(np.abs(row))), 0
+    wanted = -1.0
+    if facts.outputs > 1:
+        k = int(label)
+    elif facts.classes:
+        wanted = -1.0 if label > 0 else 1.0
+    else:
+        wanted = -np.sign(label)
+    # A weight moves against the sign: the margin then moves as is wanted.
+    sign = -1 if wanted * row[column] > 0 else 1
+    return [(column * facts.outputs + k, sign)] * length
+
+
+def _log_weights(prepared: Prepared, path: list[tuple[int, int]], facts: Facts) -> Floats:
+    """Log-weights of all outcomes, one row for each round looked at and way of scoring."""
+    task = prepared.task
+    problem = _solver._problem(
+        task.matrix, task.labels, task.loss, task.settings.radius, task.plan.theta, DECREASING
+    )
+    walk = _solver._walk(problem, len(path) + 1)
+    pushed: Any = hold(problem, walk, 1) if facts.stale else None
+    found = []
+    for done in range(len(path) + 1):
+        if done in _SHOWN:
+            ways = [pushed.scores * _grain(problem)] if facts.stale else _scores(problem, walk)
+            found += [np.concatenate([way, -way]) * problem.theta for way in ways]
+        if done == len(path):
+            break
+        vertex, sign = path[done]
+        if facts.stale:
+            touched = step_and_push(problem, walk, pushed, vertex, sign, done)
+            pushed.flags[pushed.touched[:touched]] = 0
+        else:
+            release(problem, walk, vertex, sign, 2.0 / (done + 3.0), done)
+    return np.stack(found)
+
+
+def _scores(problem: Problem, walk: Walk) -> list[Floats]:
+    """All scores, in both ways that the engine has: from row gradients, and column by column."""
+    vertices = np.arange((len(problem.indptr) - 1) * problem.classes)
+    together, rows = np.empty(len(vertices)), len(problem.labels)
+    all_gradients = np.empty(rows * problem.classes)
+    row_gradients(problem, walk, all_gradients, 0, rows)
+    scores_from(problem, all_gradients, vertices, together)
+    margins, scale, buffer = walk.margins, walk.scalars[SCALE], np.empty(LANE)
+    alone = np.array([score(problem, margins, scale, v, buffer) for v in vertices])
+    return [together, alone]
+
+
+def _grain(problem: Problem) -> float:
+    return float(grain_size.py_func(problem))

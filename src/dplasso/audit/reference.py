@@ -1,0 +1,96 @@
+"""The law of a whole transcript, by plain numpy: what the product's releases are held against.
+
+Transcripts are arrays, runs x rounds, of *outcomes*: outcome 2v says that vertex v was drawn with a
+score of sign +, outcome 2v + 1 with sign -. A vertex is ``column * outputs + class``.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_softmax, softmax
+
+from dplasso.audit.facts import LOGISTIC, SOFTMAX, Facts
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_CELLS = 2_000_000  # margins held at a time
+
+
+def held(X: Floats, facts: Facts) -> Floats:
+    """Rows as a fit should hold them: clipped, stretched to one bound, the constant last."""
+    bounds = facts.x_bound if facts.bounds is None else facts.bounds
+    rows = np.clip(X, -bounds, bounds) * (facts.x_bound / bounds)
+    if facts.intercept:
+        rows = np.column_stack([rows, np.full(len(rows), facts.x_bound)])
+    return np.ascontiguousarray(rows)
+
+
+def gradients(margins: Floats, y: Floats, facts: Facts) -> Floats:
+    """How the loss of each row changes with each of its margins: runs x rows x outputs."""
+    if facts.loss == LOGISTIC:
+        found: Floats = expit(margins) - y[:, None]
+    elif facts.loss == SOFTMAX:
+        found = softmax(margins, axis=2)
+        found[:, np.arange(len(y)), y.astype(np.int64)] -= 1.0
+    else:
+        residuals = margins - np.clip(y, -facts.y_bound, facts.y_bound)[:, None]
+        found = np.clip(residuals, -facts.residual_bound, facts.residual_bound)
+    return found
+
+
+def log_laws(X: Floats, y: Floats, transcripts: Ints, facts: Facts) -> Iterator[Floats]:
+    """For every round, the log-probabilities of all outcomes given each run's rounds before."""
+    rows, y, copies = _distinct(held(X, facts), y)
+    weighted, outputs, runs = rows * copies[:, None], facts.outputs, len(transcripts)
+    margins = np.zeros((runs, len(rows), outputs))
+    q = gradients(margins, y, facts)
+    for t in range(transcripts.shape[1]):
+        alpha = np.einsum("nd,rnk->rdk", weighted, q, optimize=True).reshape(runs, -1)
+        signed = facts.theta * np.stack([alpha, -alpha], axis=2).reshape(runs, -1)
+        yield log_softmax(signed, axis=1)
+        vertex, negative = transcripts[:, t] // 2, transcripts[:, t] % 2
+        column, label = vertex // outputs, vertex % outputs
+        eta = 2.0 / (t + 3.0)
+        margins *= 1.0 - eta
+        entries = rows.T[column]
+        margins[np.arange(runs), :, label] += (
+            eta * facts.radius * np.where(negative, 1.0, -1.0)[:, None] * entries
+        )
+        fresh = gradients(margins, y, facts)
+        q = np.where(entries[:, :, None] != 0.0, fresh, q) if facts.stale else fresh
+
+
+def _distinct(rows: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
+    """Rows and labels that differ, and how often each occurs: equal ones have equal gradients."""
+    both, copies = np.unique(np.column_stack([rows, y]), axis=0, return_counts=True)
+    return np.ascontiguousarray(both[:, :-1]), both[:, -1], copies.astype(np.float64)
+
+
+def parts(transcripts: Ints, X: Floats, facts: Facts) -> Iterator[Ints]:
+    """Runs in parts that fit into memory."""
+    size = max(1, _CELLS // (len(np.unique(X, axis=0)) * facts.outputs))
+    for first in range(0, len(transcripts), size):
+        yield transcripts[first : first + size]
+
+
+def log_likelihoods(X: Floats, y: Floats, transcripts: Ints, facts: Facts) -> Floats:
+    """The log-probability of every run."""
+    totals = []
+    for part in parts(transcripts, X, facts):
+        total = np.zeros(len(part))
+        for t, law in enumerate(log_laws(X, y, part, facts)):
+            total += law[np.arange(len(part)), part[:, t]]
+        totals.append(total)
+    return np.concatenate(totals)
+
+
+def weights_of(transcript: Ints, columns: int, facts: Facts) -> Floats:
+    """What the vertices of one run add up to: columns x outputs, on the stretched columns."""
+    weights = np.zeros(columns * facts.outputs)
+    for t, outcome in enumerate(transcript):
+        eta = 2.0 / (t + 3.0)
+        weights *= 1.0 - eta
+        weights[outcome // 2] += eta * facts.radius * (1.0 if outcome % 2 else -1.0)
+    return weights.reshape(columns, facts.outputs)

@@ -1,0 +1,75 @@
+"""Is a fitted model made of its releases alone?"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dplasso.audit import data, reference
+from dplasso.audit.check import Check, Session
+from dplasso.audit.subject import Subject, outcomes
+from dplasso.audit.verdict import Verdict
+from dplasso.estimators import Sparsifier
+from dplasso.mechanisms.random_bits import random_bits
+
+FITS = 5
+
+
+class Release(Check):
+    """Fits as a user does, and rebuilds coefficients and intercept from the released vertices.
+
+    Finds a model that holds more of the data than it was charged for. Also holds ``fit`` against
+    the parts of it that other checks repeat many times: with the same random bits both must release
+    the same vertices, or those checks would be looking at something else.
+    """
+
+    name = "release"
+
+    def run(self, session: Session) -> Iterator[Verdict]:
+        subject, facts, rng = session.subject, session.subject.facts, session.rng
+        gap, differing = 0.0, 0
+        for _ in range(FITS):
+            X, y = data.mixed_rows(subject.columns, 4.0, facts, rng)
+            seed = int(rng.integers(1 << 62))
+            model = subject.copy()
+            model._random_bits = lambda seed=seed: random_bits(seed)
+            model.fit(X, subject.labels(y))
+            gap = max(gap, _gap(model, subject))
+            differing += int(
+                np.sum(outcomes(model.vertices_, facts) != _by_parts(subject, X, y, seed))
+            )
+        yield Verdict(
+            self.name, subject.name, "coefficients beyond the vertices", gap, 1e-9, runs=FITS
+        )
+        yield Verdict(
+            self.name,
+            subject.name,
+            "vertices of fit and its parts that differ",
+            differing,
+            0.0,
+            runs=FITS,
+        )
+
+
+def _by_parts(subject: Subject, X: Any, y: Any, seed: int) -> Any:
+    prepared, bits = subject.prepare(X, y), random_bits(seed)
+    if isinstance(subject.sparsifier, Sparsifier):
+        prepared.count(bits)
+    return prepared.transcripts(1, subject.facts.rounds, bits)[0]
+
+
+def _gap(model: Any, subject: Subject) -> float:
+    """Largest difference between a coefficient kept and what the vertices add up to, by radius."""
+    facts, columns = subject.facts, subject.columns
+    drawn = outcomes(model.vertices_, facts)
+    weights = reference.weights_of(drawn, columns + facts.intercept, facts)
+    expected = weights[:columns].T
+    if facts.bounds is not None:
+        expected = expected * (facts.x_bound / facts.bounds)
+    found = np.atleast_2d(np.asarray(model.coef_))
+    kept = (found != 0.0) if subject.sparsifier is not None else np.ones_like(found, bool)
+    gaps = np.abs(found - expected)[kept]
+    constant = weights[columns] * facts.x_bound if facts.intercept else 0.0
+    apart = np.abs(np.asarray(model.intercept_) - constant)
+    scale = facts.radius * max(1.0, facts.x_bound)
+    return float(max(gaps.max(initial=0.0), apart.max())) / scale

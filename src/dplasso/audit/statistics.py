@@ -1,0 +1,105 @@
+"""The statistics of an audit: tests of a law, and bounds on probabilities that hold."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv, chdtrc, kl_div
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LEAST_EXPECTED = 25.0  # in a cell: far out in the tail, chi-square needs more than the usual 5
+_ORDERS = np.geomspace(1.01, 200.0, 120)
+
+
+class Tally:
+    """A chi-square test of draws that each have a law of their own, given those before.
+
+    Observed minus expected counts are a martingale, whose covariance is the sum of those of the
+    single draws. The statistic is their squared length in that covariance; where all draws share
+    one law it is Pearson's.
+    """
+
+    def __init__(self, cells: int) -> None:
+        self.draws = 0
+        self._excess, self._expected = np.zeros(cells), np.zeros(cells)
+        self._covariance = np.zeros((cells, cells))
+
+    def add(self, laws: Floats, drawn: Ints) -> None:
+        """Draws (one a row of ``laws``, which are probabilities of the cells)."""
+        expected = laws.sum(axis=0)
+        self.draws += len(drawn)
+        self._expected += expected
+        self._excess += np.bincount(drawn, minlength=len(expected)) - expected
+        self._covariance += np.diag(expected) - laws.T @ laws
+
+    def p_value(self) -> float:
+        """Chance of a statistic as large, if the laws are right."""
+        pooled = _pooling(self._expected)
+        excess, covariance = pooled @ self._excess, pooled @ self._covariance @ pooled.T
+        values, axes = np.linalg.eigh(covariance)
+        real = values > 1e-9 * max(float(values[-1]), 1e-300)
+        if not real.any():
+            return 1.0
+        statistic = float(np.sum((axes.T[real] @ excess) ** 2 / values[real]))
+        return float(chdtrc(int(real.sum()), statistic))
+
+
+def pearson(observed: Ints, law: Floats) -> float:
+    """The p-value of Pearson's test: counts of independent draws of one law."""
+    expected = law * observed.sum()
+    pooled = _pooling(expected)
+    counts, wanted = pooled @ observed, pooled @ expected
+    if observed[law <= 0.0].any():
+        return 0.0
+    if len(counts) < 2:
+        return 1.0
+    return float(chdtrc(len(counts) - 1, np.sum((counts - wanted) ** 2 / wanted)))
+
+
+def _pooling(expected: Floats) -> Floats:
+    """A matrix that adds up cells too rare to be tested alone, those of like rarity together."""
+    order, group, room = np.argsort(expected, kind="stable"), 0, 0.0
+    groups = np.zeros(len(expected), np.int64)
+    for place in order:
+        groups[place] = group
+        room += expected[place]
+        if room >= LEAST_EXPECTED:
+            group, room = group + 1, 0.0
+    if room > 0.0:  # the commonest is left over: it belongs to the group before
+        groups[groups == group] = max(group - 1, 0)
+    pooling: Floats = (groups == np.arange(groups.max() + 1)[:, None]).astype(np.float64)
+    return pooling
+
+
+def at_least(hits: int, runs: int, error: float) -> float:
+    """Clopper-Pearson: a probability is at least this, with confidence 1 - error."""
+    return 0.0 if hits == 0 else float(betaincinv(hits, runs - hits + 1, error))
+
+
+def at_most(hits: int, runs: int, error: float) -> float:
+    """Clopper-Pearson: a probability is at most this, with confidence 1 - error."""
+    return 1.0 if hits == runs else float(betaincinv(hits + 1, runs - hits, 1.0 - error))
+
+
+def epsilon_between(p: float, q: float, delta: float) -> float:
+    """The least epsilon of (epsilon, delta)-DP under which an event has probabilities p and q."""
+    return max(0.0, math.log((p - delta) / q)) if p > delta else 0.0
+
+
+def rho_between(p: float, q: float) -> float:
+    """The least rho of zCDP under which an event has probabilities p > q."""
+    if not p > q > 0.0:
+        return 0.0
+    kl = float(kl_div(p, q) + kl_div(1.0 - p, 1.0 - q))
+    if p >= 1.0:
+        return max(kl, float(np.max(-np.log(q) / _ORDERS)))
+    terms = np.stack(
+        [
+            _ORDERS * math.log(p) + (1.0 - _ORDERS) * math.log(q),
+            _ORDERS * math.log1p(-p) + (1.0 - _ORDERS) * math.log1p(-q),
+        ]
+    )
+    divergences = np.logaddexp(terms[0], terms[1]) / (_ORDERS - 1.0)
+    return max(kl, float(np.max(divergences / _ORDERS)))

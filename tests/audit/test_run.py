@@ -1,0 +1,216 @@
+"""An audit as people run it: what it takes, what it refuses, what it reports."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import dplasso
+from dplasso import PrivateLassoClassifier, PrivateLassoRegressor, Sparsifier, audit
+from dplasso.audit import canary, check, count, law, range_test, runner
+from dplasso.audit.verdict import AuditReport, Verdict
+from planted import BUGS
+
+FAST = ["accounting", "range", "release"]
+
+
+@pytest.fixture(autouse=True)
+def few_runs(monkeypatch):
+    for module, name in ((law, "RUNS"), (canary, "RUNS"), (count, "RUNS")):
+        monkeypatch.setattr(module, name, 100)
+    monkeypatch.setattr(range_test, "NEIGHBOURS", 10)
+
+
+class Budget:
+    def __init__(self):
+        self.charged = 0
+
+    def charge(self, event, *, delta, neighboring, label):
+        self.charged += 1
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        PrivateLassoClassifier(),
+        PrivateLassoClassifier(classes=["no", "yes"], epsilon=0.1, delta=1e-9, n_rows=10**6),
+        PrivateLassoClassifier(classes=[3, 5, 9, 11], fit_intercept=False, max_iter=1, radius=0.01),
+        PrivateLassoClassifier(classes=[0, 1], epsilon=20.0, max_iter=3, radius=50.0, sparsify=2),
+        PrivateLassoClassifier(
+            classes=[0, 1], x_bound=dict.fromkeys("abc", 0.25) | {"d": 4.0}, max_iter=4, radius=2.0
+        ),
+        PrivateLassoClassifier(
+            classes=[0, 1, 2], sparsify=Sparsifier(low=50, high=90), neighboring="replace_one"
+        ),
+        PrivateLassoRegressor(x_bound=7.0, y_bound=100.0, selection="noisy_max"),
+        PrivateLassoRegressor(
+            x_bound=np.geomspace(0.01, 10.0, 40), residual_bound=math.inf, max_iter=4, radius=0.5
+        ),
+        PrivateLassoRegressor(selection="big_step_little_step", neighboring="replace_one"),
+    ],
+    ids=range(9),
+)
+def test_any_configuration_can_be_audited(estimator):
+    before = estimator.get_params()
+    report = audit.run(estimator, seed=1, checks=FAST)
+    assert report.passed, str(report)
+    assert estimator.get_params() == before
+    assert not hasattr(estimator, "privacy_")
+
+
+@pytest.mark.parametrize(
+    ("selection", "place"),
+    [("lazy", 2), ("noisy_max", 1), ("big_step_little_step", 0), ("big_step_little_step", 2)],
+)
+def test_laws_of_all_rules_where_rows_are_replaced(selection, place):
+    estimators = audit.example_estimators(selection=selection, neighboring="replace_one")
+    report = audit.run(estimators[place], seed=2, checks=["law", "canary"])
+    assert report.passed, str(report)
+
+
+def test_a_private_count_is_audited_where_there_is_one():
+    with_count, without = audit.example_estimators()[:2]
+    report = audit.run([with_count, without], checks=["count"], seed=0)
+    assert {verdict.estimator for verdict in report} == {"classifier"}
+    assert report.passed
+    with pytest.raises(ValueError, match="checks must fit the estimator"):
+        audit.run(without, checks=["count"])
+
+
+def test_estimators_of_a_kind_are_told_apart():
+    report = audit.run([PrivateLassoRegressor(), PrivateLassoRegressor()], checks=["accounting"])
+    assert {verdict.estimator for verdict in report} == {"1: regressor", "2: regressor"}
+
+
+def test_strict_mode_does_not_stand_in_the_way(monkeypatch):
+    monkeypatch.setenv("DPLASSO_STRICT", "1")
+    assert audit.run(PrivateLassoClassifier(), checks=[*FAST, "generator"], seed=0).passed
+
+
+def test_nobodys_budget_is_spent():
+    budget = Budget()
+    with pytest.raises(ValueError, match="accountant.*accountant=None"):
+        audit.run(PrivateLassoClassifier(accountant=budget))
+    assert budget.charged == 0
+
+
+@pytest.mark.parametrize(
+    ("estimator", "match"),
+    [
+        (PrivateLassoClassifier(math.inf), "epsilon=inf.*finite epsilon"),
+        (LogisticRegression(), "PrivateLassoRegressor, got LogisticRegression"),
+        (PrivateLassoClassifier(epsilon=-1.0), "epsilon must be a number above 0"),
+    ],
+)
+def test_what_cannot_be_audited_is_refused(estimator, match):
+    with pytest.raises(ValueError, match=match):
+        audit.run(estimator)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"mode": "fast"}, "mode must be 'quick' or 'thorough'"),
+        ({"checks": ["laws"]}, "checks must be a list of some of 'accounting', "),
+        ({"checks": "law"}, "checks must be a list"),
+        ({"checks": []}, "checks must be a list"),
+        ({"seconds": 0}, "seconds must be a finite number above 0"),
+        ({"seed": -1}, "seed must be an integer"),
+    ],
+)
+def test_bad_options_are_named(options, match):
+    with pytest.raises(ValueError, match=match):
+        audit.run(**options)
+
+
+def test_a_seed_repeats_an_audit():
+    estimator = audit.example_estimators()[0]
+    options = {"seconds": 600.0, "checks": [name for name in audit.CHECKS if name != "generator"]}
+    reports = [audit.run(estimator, seed=seed, **options).to_json() for seed in (5, 5, 6)]
+    assert reports[0] == reports[1] != reports[2]
+
+
+def test_false_alarms_are_shared_out():
+    report = audit.run(seed=0, checks=["law", "canary", "accounting"])
+    assert sum(verdict.error for verdict in report) == pytest.approx(runner.FALSE_ALARM)
+    assert all(verdict.limit == verdict.error for verdict in report if verdict.check == "law")
+
+
+def test_thorough_audits_vary_the_configuration():
+    report = audit.run(
+        audit.example_estimators()[1], mode="thorough", seconds=0.5, seed=0, checks=FAST
+    )
+    assert report.passed, str(report)
+    assert [fact["name"] for fact in report.facts["estimators"]] == [
+        "regressor",
+        "regressor, replace_one",
+        "regressor, noisy_max",
+        "regressor, big_step_little_step",
+        "regressor, squared loss",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("thorough", "each", "runs"),
+    [(False, 0.001, 500), (False, 0.1, 200), (True, 0.001, 20_000), (True, 10.0, 100)],
+)
+def test_time_fixes_the_number_of_runs_beforehand(monkeypatch, thorough, each, runs):
+    """20 seconds, and a clock that moves by what a run takes; 500 runs are wanted in quick mode."""
+    clock = [0.0]
+    monkeypatch.setattr(check.time, "monotonic", lambda: clock[0])
+
+    def pilot(count):
+        clock[0] += each * count
+
+    session = audit.Session(
+        subject=None, rng=None, bits=None, error=0.1, seconds=20.0, thorough=thorough, tell=None
+    )
+    assert session.runs(500, pilot) == pytest.approx(runs, abs=1)
+
+
+def test_the_report_is_a_table_and_a_document(monkeypatch):
+    BUGS["theta doubled"].plant(monkeypatch)
+    report = audit.run(checks=["accounting"], seed=0)
+    lines = str(report).splitlines()
+    place = lines[0].index("verdict")
+    for line, verdict in zip(lines[1:], report, strict=False):
+        assert line[place:] == ("passed" if verdict.passed else "ALARM")
+        assert line.startswith(f"accounting  {verdict.estimator} ")
+    assert any(line.startswith("ALARM in ") for line in lines)
+    assert "not a proof" in lines[-1]
+    document = json.loads(report.to_json())
+    assert document["passed"] is False
+    assert document["version"] == dplasso.__version__
+    assert len(document["verdicts"]) == len(report)
+    assert [entry["passed"] for entry in document["verdicts"]] == [v.passed for v in report]
+
+
+@pytest.mark.parametrize(
+    ("figure", "alarm", "passed"),
+    [(1.0, "above", True), (1.1, "above", False), (1.0, "below", True), (0.9, "below", False)],
+)
+def test_a_verdict_is_passed_on_its_side_of_the_limit(figure, alarm, passed):
+    assert Verdict("check", "it", "this", figure, 1.0, alarm=alarm).passed is passed
+
+
+@pytest.mark.parametrize("figure", [math.nan, math.inf])
+def test_no_figure_is_an_alarm(figure):
+    verdict = Verdict("check", "it", "this", figure, 1.0)
+    assert not verdict.passed
+    assert json.loads(AuditReport((verdict,), {}).to_json())["verdicts"][0]["figure"] == str(figure)
+
+
+def test_more_checks_can_be_added(monkeypatch):
+    class Always(audit.Check):
+        name = "always"
+        once = True
+
+        def run(self, session):
+            yield Verdict(self.name, session.subject.name, "whether it is asked", 2.0, 1.0)
+
+    monkeypatch.setitem(audit.CHECKS, "always", Always())
+    report = audit.run(checks=["always"])
+    assert len(report) == 1
+    assert not report.passed

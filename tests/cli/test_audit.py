@@ -1,0 +1,103 @@
+"""``dplasso audit``: its verdict is its exit code, its table lines up, its document is JSON."""
+
+import json
+import sys
+
+import pytest
+
+from dplasso.audit import canary, count, law
+from dplasso.cli import app as application
+from planted import BUGS
+
+FAST = ("--check", "accounting", "--check", "range", "--estimator", "regressor")
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run the command in this process; its exit code, output and complaints."""
+    for module in (canary, count, law):
+        monkeypatch.setattr(module, "RUNS", 100)
+
+    def command(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dplasso", "audit", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            application.main()
+        return (end.value.code or 0, *capsys.readouterr())
+
+    return command
+
+
+def test_no_alarm(run, tmp_path):
+    file = tmp_path / "audit.json"
+    code, out, _ = run("--seed", 1, "--output", file)
+    assert code == 0
+    assert "No alarm in " in out
+    assert "not a proof" in out
+    document = json.loads(file.read_text())
+    assert document["passed"] is True
+    assert document["seed"] == 1
+    assert [one["name"] for one in document["estimators"]] == [
+        "classifier",
+        "regressor",
+        "multinomial",
+    ]
+    table = out.splitlines()[: 1 + len(document["verdicts"])]
+    place = table[0].index("verdict")
+    assert {line[place:] for line in table[1:]} == {"passed"}
+
+
+def test_an_alarm_has_an_exit_code_of_its_own(run, monkeypatch, tmp_path):
+    BUGS["theta doubled"].plant(monkeypatch)
+    file = tmp_path / "audit.json"
+    code, out, _ = run(*FAST, "--output", file, "--quiet")
+    assert code == 3
+    assert "ALARM in " in out
+    assert json.loads(file.read_text())["passed"] is False
+
+
+def test_options_reach_the_estimator(run):
+    claim = ("--epsilon", 0.5, "--delta", 1e-5, "--rounds", 7, "--radius", 2, "--x-bound", 3)
+    rest = ("--neighboring", "replace_one", "--selection", "noisy_max", "--no-intercept")
+    code, out, _ = run(*FAST, *claim, *rest, "--json")
+    assert code == 0
+    (facts,) = json.loads(out)["estimators"]
+    expected = {
+        "epsilon": 0.5,
+        "delta": 1e-5,
+        "rounds": 7,
+        "radius": 2.0,
+        "x_bound": 3.0,
+        "neighboring": "replace_one",
+        "selection": "noisy_max",
+        "fit_intercept": False,
+    }
+    assert {name: facts[name] for name in expected} == expected
+
+
+def test_thorough_takes_minutes(run):
+    code, out, _ = run(*FAST, "--thorough", "--minutes", 0.005, "--json")
+    assert code == 0
+    assert len(json.loads(out)["estimators"]) == 5
+
+
+def test_quiet_says_nothing_without_alarm(run):
+    assert run(*FAST, "--quiet")[:2] == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--estimator", "forest"), "--estimator must be one of classifier, regressor"),
+        (("--minutes", 3), "--minutes is for --thorough"),
+        (("--thorough", "--minutes", -3), "--minutes must be a number above 0"),
+        (("--check", "laws"), "checks must be a list of some of"),
+        (("--epsilon", "inf"), "epsilon=inf"),
+        (("--output", "/nowhere/audit.json"), "cannot be written"),
+        (("--selection", "argmax"), "selection must be one of"),
+    ],
+)
+def test_bad_options_are_refused(run, arguments, message):
+    code, out, err = run(*arguments)
+    assert code == 1
+    assert message in err
+    assert out == ""
