@@ -86,6 +86,9 @@ class Subject:
     def _fix_bounds(self) -> None:
         """Bounds by column: a few of them, from the smallest to the largest."""
         x_bound = self._model.x_bound
+        for name in ("x_bound", "y_bound"):
+            if getattr(self._model, name, 1.0) is None:
+                self._model.set_params(**{name: 1.0})  # as a fit has it
         if isinstance(x_bound, Mapping):
             x_bound = list(x_bound.values())
         if np.ndim(x_bound) == 0:

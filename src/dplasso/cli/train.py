@@ -66,6 +66,9 @@ def train(
     labels: o.Labels = None,
     names: o.Names = None,
     budget: o.Ledger = None,
+    label: Annotated[
+        str | None, typer.Option(help="What the ledger calls this fit; the output by default.")
+    ] = None,
     test: Annotated[
         Path | None, typer.Option(help="Rows to score the model on; not private.")
     ] = None,
@@ -117,7 +120,7 @@ def train(
         "sparsify": keep,
         "selection": selection,
         "neighboring": neighboring,
-        "accountant": None if budget is None else Budget.open(budget),
+        "accountant": None if budget is None else _ledger(budget, label or output.name),
         "random_state": seed,
         "n_jobs": threads,
         "verbose": 0 if quiet or json else 1,
@@ -163,6 +166,12 @@ def train(
         say(f"\n{model.privacy_}")
     if scores is not None:
         show(f"On {test}", scores)
+
+
+def _ledger(store: str, label: str) -> Budget:
+    """The ledger, whose entries say what they were for."""
+    shown = "".join(sign if sign.isprintable() else "?" for sign in label)
+    return Budget.open(store).labelled(shown[:100])
 
 
 def _read(model: Any, data: Path, form: Form, declared: list[str] | None, *, quiet: bool) -> Rows:
