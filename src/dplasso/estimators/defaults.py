@@ -71,7 +71,7 @@ def weakest_signal_of(model: Any) -> float | None:
     >>> from dplasso import PrivateLassoClassifier
     >>> model = PrivateLassoClassifier(classes=[0, 1], n_rows=20_000, max_iter=40, radius=5.0)
     >>> round(weakest_signal_of(model.fit([[0.0], [1.0]], [0, 1])), 3)
-    0.005
+    0.004
     """
     statement = model.privacy_
     rows = statement["public"]["n_rows"]["value"]

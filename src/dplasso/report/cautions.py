@@ -30,7 +30,7 @@ def few_rows(model: Any) -> str:
         )
     return (
         "With so few rows at this epsilon the model can only be expected to have found features "
-        f"that separate at least {math.ceil(100 * share)} % of all rows; much of what it holds may "
+        f"that separate at least {100 * share:.0f} % of all rows; much of what it holds may "
         "be noise."
     )
 

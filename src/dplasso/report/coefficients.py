@@ -13,7 +13,7 @@ from dplasso.report.cautions import noise
 from dplasso.report.charts import bar, rounded_out
 from dplasso.report.features import explained, target_of
 from dplasso.report.headline import nonzeros
-from dplasso.report.markup import Markup, folded, join, section, tag
+from dplasso.report.markup import Markup, callout, folded, join, section, tag
 from dplasso.report.names import column_name, number, output_name, quoted, shortened
 from dplasso.report.scale import bounds_of, largest_bound, norm_of, radius_of
 
@@ -41,7 +41,7 @@ def coefficients(model: Any) -> Markup:
         "coefficients",
         "Coefficients",
         tag("p", note, " ", *_meaning(model)),
-        tag("p", tag("strong", noise(model))) if noise(model) else Markup(),
+        _drawn(model),
         explained(model),
         _controls(model, listed),
         _chart(model, listed),
@@ -71,6 +71,11 @@ def _meaning(model: Any) -> list[Any]:
             *(", a negative one for ", _target(model), against, "."),
         ]
     return ["A positive one speaks for its class, a negative one against it."]
+
+
+def _drawn(model: Any) -> Markup:
+    words = noise(model)
+    return callout("note", "Drawn with noise.", words) if words else Markup()
 
 
 def _target(model: Any) -> Markup:

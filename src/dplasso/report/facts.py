@@ -11,7 +11,7 @@ import numpy as np
 
 from dplasso.privacy.statement import READ
 from dplasso.report.columns import columns_declared
-from dplasso.report.headline import epsilon_of
+from dplasso.report.headline import day_of_fit, epsilon_of
 from dplasso.report.markup import Markup, join, section, table, tag
 from dplasso.report.names import number
 from dplasso.storage import read
@@ -91,7 +91,7 @@ def how_to_verify(model: Any, model_file: Path | None) -> Markup:
         tag("pre", tag("code", commands), tabindex=0, aria_label="Commands"),
         tag(
             "p",
-            f"Fitted with dplasso {fitted}{_on(model.privacy_.get('date'))}; page written with "
+            f"Fitted with dplasso {fitted}{_on(day_of_fit(model))}; page written with "
             f"dplasso {__version__}{_on(today())}.",
         ),
     )
@@ -102,7 +102,7 @@ def today() -> str:
 
 
 def _on(day: str | None) -> str:
-    """A day in words; models of earlier code have none."""
+    """A day in words, where there is one."""
     return "" if day is None else f" on {day}"
 
 

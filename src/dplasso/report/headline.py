@@ -1,6 +1,7 @@
 """The top of the page: what the model is, in numbers, and what must not be overlooked."""
 
 import math
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ def headline(model: Any, title: str, found: Evaluation | None, today: str) -> Ma
     return tag(
         "header",
         tag("h1", quoted(title)),
-        tag("p", *_kind(model), " ", *_days(model, found, today), class_="kind"),
+        tag("p", *_kind(model), " ", _days(model, found, today), class_="kind"),
         _numbers(model, found),
         _worth(found),
         _cautions(model),
@@ -38,6 +39,14 @@ def read_from_data(statement: PrivacyStatement) -> list[str]:
     """Facts that the guarantee does not cover because they were read, not declared."""
     facts = {**statement["bounds"], **statement["public"]}
     return [name for name, known in facts.items() if READ in known["source"]]
+
+
+def day_of_fit(model: Any) -> str | None:
+    """The day that the statement has; those of earlier code have none."""
+    try:
+        return date.fromisoformat(model.privacy_["date"]).isoformat()
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def nonzeros(model: Any) -> int:
@@ -64,16 +73,14 @@ def _choice(model: Any) -> Markup:
     return join(Markup(", ".join(labels)), " or ", last, ".")
 
 
-def _days(model: Any, found: Evaluation | None, today: str) -> list[Any]:
+def _days(model: Any, found: Evaluation | None, today: str) -> Markup:
     """When it was fitted and told of, and on what it was scored."""
-    fitted = model.privacy_.get("date")
-    scored: list[Any] = []
+    fitted, scored = day_of_fit(model), Markup()
     if found is not None:
-        scored = ["; scored on ", f"{found.rows:,} public rows"]
-        if found.data_name:
-            scored += [" of ", quoted(shortened(found.data_name))]
-    first = f"Page written on {today}" if fitted is None else f"Fitted on {fitted}"
-    return [first, "" if fitted is None else f"; page written on {today}", *scored, "."]
+        named = (" of ", quoted(shortened(found.data_name))) if found.data_name else ()
+        scored = join(f"; scored on {found.rows:,} public rows", *named)
+    day = "an unknown day" if fitted is None else tag("time", fitted)
+    return join("Fitted on ", day, "; page written on ", tag("time", today), scored, ".")
 
 
 def _numbers(model: Any, found: Evaluation | None) -> Markup:

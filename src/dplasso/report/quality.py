@@ -32,9 +32,9 @@ def quality(model: Any, found: Evaluation) -> Markup:
         label,
         _scores(found),
         _verdict(found),
+        _confusion(model, found),
         tag("div", *drawn, class_="charts") if drawn else Markup(),
         curve_section(model, found),
-        _confusion(model, found),
     )
 
 
