@@ -1,6 +1,7 @@
 """``dplasso evaluate`` tells what a score is worth, and what is wrong with rows it cannot score."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -82,3 +83,33 @@ def test_help_says_what_rows_it_takes(run):
     text = " ".join(run("evaluate", "--help").out.split())
     for said in ("Rows with labels", "commonest class", "--labels", "Declare these rows public"):
         assert said in text
+
+
+def test_a_class_that_is_hardly_ever_found_is_shown(tmp_path, run):
+    y = (np.arange(400) % 20 == 0).astype(int)
+    model = classifier(y=y)
+    model._weights, model.intercept_ = sp.csr_array((1, 6)), np.array([-1.0])
+    files = saved(tmp_path, model, y)
+    found = json.loads(run("evaluate", *files, "--json").out)["per_class"]
+    assert found == {
+        "0": {"rows": 380, "answered": 400, "found": 380},
+        "1": {"rows": 20, "answered": 0, "found": 0},
+    }
+    out = run("evaluate", *files).out
+    assert re.search(r"^0 +380 +400 +380 +100.0%$", out, re.M)
+    assert re.search(r"^1 +20 +0 +0 +0.0%$", out, re.M)
+
+
+@pytest.mark.parametrize("count", [10, 11])
+def test_classes_are_counted_one_by_one_up_to_ten(tmp_path, run, count):
+    y = np.arange(400) % (count - 1)  # the last does not occur
+    model = classifier(list(range(count)), y)
+    files = saved(tmp_path, model, y)
+    found = json.loads(run("evaluate", *files, "--json").out)
+    assert ("per_class" in found) == (count == 10)
+    if count == 10:
+        assert sum(of["rows"] for of in found["per_class"].values()) == 400
+        assert sum(of["answered"] for of in found["per_class"].values()) == 400
+        hits = sum(of["found"] for of in found["per_class"].values())
+        assert hits / 400 == found["accuracy"]
+        assert "no rows" in run("evaluate", *files).out

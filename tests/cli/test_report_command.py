@@ -52,9 +52,12 @@ def test_a_page_of_a_table_explains_its_names_bounds_and_radius(tmp_path, run, m
     page = reported(tmp_path, run, model)
     coefficients, public = words(page, "coefficients"), words(page, "public")
     assert re.search(r"note#(\d+) is bucket \1 of column note , whose words", coefficients)
-    norm, radius = re.search(r"is ([\d.]+); the radius allows ([\d.]+)\.", coefficients).groups()
+    norm, radius = re.search(
+        r"add up to ([\d.]+); the radius allows ([\d.]+)\.", coefficients
+    ).groups()
     assert 0 < float(norm) <= float(radius) == 0.1
-    assert "age 0 and 120" in public and "over the largest bound" in public
+    assert "age number, clipped to 0:120" in public and "sick the label 0" in public
+    assert "over the largest bound, 120" in coefficients
 
 
 def test_enough_public_rows_give_a_curve_beside_the_model(tmp_path, run, model):
@@ -64,6 +67,9 @@ def test_enough_public_rows_give_a_curve_beside_the_model(tmp_path, run, model):
     assert "200 public rows and scored on 100 others" in text and "not of this model" in text
     assert "900 rows, 4.5 times as many" in text and "This model: 1000" in text
     assert 'class="diamond"' in page.read_text("utf-8")
+    assert "300 rows of public.csv are not protected" in text
+    assert "scored on 300 public rows of <bdi>public.csv</bdi>" in page.read_text("utf-8")
+    assert str(tmp_path) not in page.read_text("utf-8")
     assert "better than always answering the commonest class" in text
 
 

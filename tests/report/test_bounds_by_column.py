@@ -23,6 +23,7 @@ PLAN = TablePlan(
     bounds={"age": (0.0, 120.0), "weight": (-5.0, 2.0)},
     hashed={"town": 4, "note": 8},
     text=("note",),
+    ignore=("id",),
     complete=True,
 )
 
@@ -69,7 +70,7 @@ def test_the_norm_is_the_one_that_the_radius_bounds(cls, intercept):
         assert norm_of(model) == pytest.approx(np.abs(weights).sum(), rel=1e-5)
         assert norm_of(model) <= 3.0 * (1 + 1e-6)
         told = re.search(
-            r"is ([\d.]+); the radius allows 3\.", words(render(model), "coefficients")
+            r"add up to ([\d.]+); the radius allows 3\.", words(render(model), "coefficients")
         )
         assert float(told[1]) == pytest.approx(norm_of(model), rel=1e-3)
 
@@ -80,11 +81,12 @@ def test_statement_and_page_say_what_the_radius_is_of():
     assert said in model.privacy_["bounds"]["radius"]["of"]
     assert f"radius = 3 (given; {said}" in str(model.privacy_)
     html = render(model)
-    for section in ("guarantee", "coefficients", "growth", "public"):
-        assert said in words(html, section)
+    assert words(html, "coefficients").count("over the largest bound, 100.") == 1
+    assert html.count("the largest bound") == 2  # there, and in the exact statement
     same = fitted(x_bound=np.full(4, 7.0))
     assert "of" not in same.privacy_["bounds"]["radius"]
-    assert said not in str(same.privacy_) and said not in render(same)
+    assert said not in str(same.privacy_) and "the largest bound" not in render(same)
+    assert "counts over the bound of entries, 7." in words(render(same), "coefficients")
 
 
 def test_a_model_of_earlier_code_reads_and_says_the_same(tmp_path):
@@ -97,7 +99,7 @@ def test_a_model_of_earlier_code_reads_and_says_the_same(tmp_path):
     assert str(old.privacy_) == expected
     found = evaluate(old, X, Y, curve=accuracy_curve(old, X, Y, epsilons=(1.0,), fits=1))
     page = render(old, model_file=tmp_path / "old.dpl", evaluation=found)
-    assert "over the largest bound" in words(page, "public")
+    assert "over the largest bound" in words(page, "coefficients")
 
 
 def test_coefficients_go_by_what_they_can_move_and_show_both_numbers():
@@ -131,21 +133,33 @@ def test_many_bounds_are_folded_and_cut():
         1.0, classes=[0, 1], max_iter=2, radius=1.0, x_bound=np.arange(1.0, columns + 1)
     ).fit(sp.csr_array(np.eye(4, columns)), [0, 1, 0, 1])
     html = render(model)
-    (folded,) = re.findall(r"<details>.*?</details>", html, re.DOTALL)
+    folds = re.findall(r"<details>.*?</details>", html, re.DOTALL)
+    (folded,) = (fold for fold in folds if "by falling bound" in fold)
     assert folded.count("<tr>") == 201 and "The first 200 are listed" in folded
     assert "column 999" in folded and "column 799" not in folded
 
 
-def test_a_tables_bounds_are_those_that_were_declared():
-    text = words(render(of_a_table(age=0.1)), "public")
-    for said in (
-        "age 0 and 120",
-        "weight −5 and 2",
-        "town 0 and 1, in each of 4 buckets",
-        "note 0 and 1, in each of 8 buckets",
-        "whether a number is missing 0 and 1",
-    ):
-        assert said in text
+def test_a_tables_columns_are_listed_as_they_were_declared():
+    model = of_a_table(age=0.1)
+    text = words(render(model), "public")
+    roles = list(FeatureSpace(PLAN).roles)
+    assert {name for name, *_ in roles} == {"sick", "age", "weight", "town", "note", "id"}
+    for name, role, features in roles:
+        assert f"{name} {role} {features}" in text
+    assert "follows from the columns" in text and "shape of X" not in text
+    assert "Classes classes 0, 1 " in text
+
+
+def test_what_is_predicted_is_named_where_it_is_known():
+    model = of_a_table(age=1.0)
+    html = render(model)
+    (header,) = re.findall(r"<header>.*?</header>", html, re.DOTALL)
+    told = " ".join(unescape(re.sub(r"<[^>]+>", "", header)).split())
+    assert told.startswith("Private sparse classifier of sick") and "predicts sick: 0 or 1." in told
+    assert "<title>Private sparse classifier of sick</title>" in html
+    assert "speaks for sick = 1" in re.sub(r"<[^>]+>", "", html)
+    del model.table_plan_
+    assert "predicts which of 2 classes: " in render(model) and "sick" not in render(model)
 
 
 def test_hashed_and_missing_features_are_explained_where_they_occur():
@@ -158,6 +172,7 @@ def test_hashed_and_missing_features_are_explained_where_they_occur():
     assert "town#3 is bucket 3 of column town , whose categories are hashed into 4" in text
     assert "weight is missing is 1 in rows whose cell of column weight is blank" in text
     assert "note#5 is bucket" not in text  # one example is enough
+    assert "dplasso inspect model.dpl --bucket note=entry ." in text
     plain = words(render(of_a_table(age=1.0)), "coefficients")
     assert "bucket" not in plain and "blank" not in plain
 

@@ -194,9 +194,9 @@ def test_dark_mode_follows_the_system_until_told_otherwise(visit, scheme):
 
 def test_tab_reaches_every_control_and_shows_it(visit):
     page = visit()
-    controls = page.locator("a, button, input, select, [tabindex='0']")
+    controls = page.locator("a, button, input, select, summary, [tabindex='0']")
     expected = {control.evaluate("e => e.outerHTML.slice(0, 60)") for control in controls.all()}
-    assert len(expected) == 8
+    assert len(expected) == 10
     reached = set()
     for _ in range(len(expected)):
         page.keyboard.press("Tab")
@@ -262,7 +262,7 @@ def test_folded_bounds_unfold_by_keyboard_and_on_paper(visit):
     page = visit("bounds")
     listed = page.get_by_text("column 39", exact=True).last
     assert not listed.is_visible()
-    page.locator("summary").focus()
+    page.get_by_text("Columns by falling bound").first.focus()
     page.keyboard.press("Enter")
     assert listed.is_visible()
     page.keyboard.press("Enter")
@@ -316,11 +316,11 @@ def test_charts_and_tables_have_names_in_the_accessibility_tree(visit):
         return [node.get("name", {}).get("value", "") for node in heard]
 
     assert named("image", "img") == [
+        "ROC, mean of each class against the rest",
+        "Accuracy by epsilon",
         "Nonzero coefficients",
         "Sum of the sizes of the weights",
         "Paths of the largest coefficients",
-        "ROC, mean of each class against the rest",
-        "Accuracy by epsilon",
     ]
     tables = named("table")
     assert len(tables) == 6 and all(tables) and tables[-1] == "Confusion matrix"

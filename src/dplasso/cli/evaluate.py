@@ -6,10 +6,11 @@ from typing import Annotated, Any
 import typer
 
 from dplasso.cli import options as o
-from dplasso.cli.output import emit, show
+from dplasso.cli.output import emit, say, show, show_rows
 from dplasso.cli.scoring import nameless, rows_for
 from dplasso.estimators import load
 from dplasso.privacy import leaks
+from dplasso.report import Evaluation
 from dplasso.report import evaluate as score
 
 NOT_COVERED = (
@@ -17,7 +18,7 @@ NOT_COVERED = (
     "not cover them. On rows it was trained on they reveal those rows and flatter the model. "
     "Publish them only if the rows are public"
 )
-
+MOST_CLASSES = 10  # whose rows are counted one by one
 
 Rows = Annotated[
     Path,
@@ -53,19 +54,45 @@ def evaluate(
     X, y = rows_for(
         fitted, data, zero_based=zero_based, labels=labels, labelled=True, quiet=quiet or json
     )
-    found = figures(fitted, X, y)
+    found = score(fitted, X, y)
+    scores, classes = scores_of(found), per_class(found)
     if json:
-        emit({"model": str(model), "data": str(data), "public": public, **found})
+        counted = {"per_class": classes} if classes else {}
+        emit({"model": str(model), "data": str(data), "public": public, **scores, **counted})
     elif not quiet:
-        show("Evaluation", found)
+        show("Evaluation", scores)
+        show_classes(classes)
 
 
 def figures(model: Any, X: Any, y: Any) -> dict[str, Any]:
+    """`scores_of` a model on rows."""
+    return scores_of(score(model, X, y))
+
+
+def scores_of(found: Evaluation) -> dict[str, Any]:
     """Rows, r2 or accuracy and what the commonest class has, auc where there is one; in words."""
-    found = score(model, X, y)
-    area = {} if found.auc is None else {"auc": found.auc}
-    if hasattr(model, "classes_"):
+    if found.confusion:
+        area = {} if found.auc is None else {"auc": found.auc}
         scores = {"accuracy": found.score, "majority_accuracy": found.trivial, **area}
     else:
         scores = {"r2": found.score}
     return {"rows": found.rows, **scores, "verdict": found.verdict}
+
+
+def per_class(found: Evaluation) -> dict[str, dict[str, int]]:
+    """How many rows have a class, were answered it, and were both; nothing for many classes."""
+    if len(found.classes) > MOST_CLASSES:
+        return {}
+    return {name: of._asdict() for name, of in found.by_class.items()}
+
+
+def show_classes(classes: dict[str, dict[str, int]]) -> None:
+    """A class a row, with the share of its rows that were found: accuracy may hide a poor one."""
+    if not classes:
+        return
+    rows = []
+    for name, of in classes.items():
+        recall = f"{of['found'] / of['rows']:.1%}" if of["rows"] else "no rows"
+        rows.append([name, *of.values(), recall])
+    say()
+    show_rows("By class", ["class", "rows with it", "answered", "found", "of its rows"], rows)

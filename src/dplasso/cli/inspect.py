@@ -7,8 +7,11 @@ import numpy as np
 import typer
 
 from dplasso.cli import options as o
-from dplasso.cli.output import emit, say, show, show_rows
+from dplasso.cli.buckets import buckets_asked, show_buckets
+from dplasso.cli.output import emit, say, show, show_rows, shown
 from dplasso.estimators import load
+from dplasso.report.cautions import few_rows, loose_delta, noise
+from dplasso.report.features import roles_of, target_of
 from dplasso.report.scale import bounds_of
 from dplasso.storage import open_store
 
@@ -18,14 +21,24 @@ File = Annotated[Path, typer.Argument(help="A model file or a column store.", sh
 def inspect(
     file: File,
     top: Annotated[int, typer.Option(min=0, help="Largest coefficients to show.")] = 20,
+    bucket: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=ENTRY",
+            help="A word or category that is public: show the feature it is hashed to, and its "
+            "coefficient. Repeat for several.",
+        ),
+    ] = None,
     verify: Annotated[bool, typer.Option(help="Check every byte of a column store.")] = False,
     json: o.Json = False,
 ) -> None:
     """Describe a model (its guarantee, its largest coefficients) or a column store."""
-    if file.is_dir():
-        _store(file, verify, json)
+    if not file.is_dir():
+        _model(file, top, bucket or [], json)
+    elif bucket:
+        raise ValueError("--bucket is of models trained from tables; a column store has none")
     else:
-        _model(file, top, json)
+        _store(file, verify, json)
 
 
 def _store(file: Path, verify: bool, json: bool) -> None:
@@ -40,30 +53,56 @@ def _store(file: Path, verify: bool, json: bool) -> None:
     if json:
         emit({"store": str(file), **facts})
     else:
-        show(f"Column store {file} (as private as the data)", facts)
+        told = "yes, every byte" if verify else "not checked (use --verify)"
+        show(f"Column store {file} (as private as the data)", {**facts, "verified": told})
 
 
-def _model(file: Path, top: int, json: bool) -> None:
+def _model(file: Path, top: int, bucket: list[str], json: bool) -> None:
     model = load(file)
-    rows = _largest(model, top)
+    rows, buckets, target = _largest(model, top), buckets_asked(model, bucket), target_of(model)
+    predicts = {} if target is None else {"target": target}
     facts = {
         "class": type(model).__name__,
+        **predicts,
         "columns": int(model.n_features_in_),
         "nonzeros": int(model._weights.nnz),
         "rounds": int(model.n_iter_),
         "intercept": [float(value) for value in model.intercept_],
     }
     if json:
-        emit({"model": str(file), **facts, "largest": rows, "privacy": model.privacy_})
+        asked = {"buckets": [found._asdict() for found in buckets]} if bucket else {}
+        emit({"model": str(file), **facts, **asked, "largest": rows, "privacy": model.privacy_})
         return
-    show(f"Model {file}", facts)
-    say()
+    show(f"Model {file}", {**facts, "intercept": _intercepts(model)})
+    _show_roles(model)
+    show_buckets(model, buckets)
+    _show_largest(model, rows)
+    for caution in filter(None, (noise(model), few_rows(model), loose_delta(model))):
+        say(f"\n{caution}")
+    say(f"\n{model.privacy_}")
+
+
+def _intercepts(model: Any) -> str:
+    values = [shown(float(value)) for value in model.intercept_]
+    if len(values) == 1:
+        return values[0]
+    named = zip(model.classes_, values, strict=True)
+    return ", ".join(f"{value} for {label}" for label, value in named)
+
+
+def _show_roles(model: Any) -> None:
+    roles = [list(role) for role in roles_of(model)]
+    if roles:
+        say()
+        show_rows("Columns of the table", ["column", "taken as", "features"], roles)
+
+
+def _show_largest(model: Any, rows: list[list[Any]]) -> None:
     named = "feature" if hasattr(model, "feature_names_in_") else "column, from 0"
     classes = ["class"] if len(model.intercept_) > 1 else []
     at_bound = ["times its bound"] if bounds_of(model) is not None else []
-    show_rows("Largest coefficients", [named, *classes, "coefficient", *at_bound], rows)
     say()
-    say(str(model.privacy_))
+    show_rows("Largest coefficients", [named, *classes, "coefficient", *at_bound], rows)
 
 
 def _largest(model: Any, top: int) -> list[list[Any]]:

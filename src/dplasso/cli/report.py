@@ -38,7 +38,8 @@ def report(
         X, y = rows_for(
             fitted, public_data, zero_based=zero_based, labels=labels, labelled=True, quiet=quiet
         )
-        evaluation = evaluate(nameless(fitted), X, y, curve=accuracy_curve(fitted, X, y))
+        curve = accuracy_curve(fitted, X, y)
+        evaluation = evaluate(nameless(fitted), X, y, curve=curve, data_name=public_data.name)
     write_report(output, fitted, model_file=model, evaluation=evaluation, title=title)
     if not quiet:
         say(f"wrote {output}")

@@ -3,6 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from inspect import Parameter, signature
 from numbers import Integral
 from os import PathLike
@@ -334,6 +335,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
             },
             secure_rng=task.bits.secure,
             version=__version__,
+            date=datetime.now(UTC).date().isoformat(),  # a day: no clock tells of the rows
         )
 
     def _releases(self, plan: Plan) -> list[dict[str, Any]]:

@@ -6,11 +6,16 @@ public; the privacy statement of a fit says which. The constants were chosen on 
 """
 
 import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 
 from dplasso.privacy.zcdp import rho_of
 
 FEWEST_ROUNDS, MOST_ROUNDS = 3, 1000
 SMALLEST_REACH, LARGEST_REACH = 0.5, 30.0  # the latter an output
+FEW_ROWS = 0.1  # a `weakest_signal` above which little can be found
 
 
 def auto_rounds(epsilon: float, delta: float, rows: int, columns: int, outputs: int = 1) -> int:
@@ -55,3 +60,33 @@ def weakest_signal(
     """
     vertices = 2 * (1 if classes == 2 else classes) * (columns + 1)
     return math.log(vertices) / (theta * rows * x_bound * (1.0 - 1.0 / classes))
+
+
+def weakest_signal_of(model: Any) -> float | None:
+    """`weakest_signal` of a fitted classifier, from what its statement declares.
+
+    None where there is no such share: for a regressor, without privacy, or where no number of rows
+    was declared or used.
+
+    >>> from dplasso import PrivateLassoClassifier
+    >>> model = PrivateLassoClassifier(classes=[0, 1], n_rows=20_000, max_iter=40, radius=5.0)
+    >>> round(weakest_signal_of(model.fit([[0.0], [1.0]], [0, 1])), 3)
+    0.004
+    """
+    statement = model.privacy_
+    rows = statement["public"]["n_rows"]["value"]
+    if not statement["releases"] or rows is None or not hasattr(model, "classes_"):
+        return None
+    theta = float(statement["releases"][-1]["theta"])
+    return weakest_signal(
+        theta, _largest_bound(model), rows, model.n_features_in_, len(model.classes_)
+    )
+
+
+def _largest_bound(model: Any) -> float:
+    """The bound that all columns are stretched to; the statement has it in words if they differ."""
+    stated = model.privacy_["bounds"]["x_bound"]["value"]
+    if isinstance(stated, int | float):
+        return float(stated)
+    given = model.x_bound
+    return float(np.max(list(given.values()) if isinstance(given, Mapping) else given))

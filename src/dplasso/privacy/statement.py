@@ -99,6 +99,8 @@ def jsonable(value: float) -> float | str:
 def _told(name: str, known: dict[str, Any], of: str = "") -> str:
     value = known["value"]
     shown = f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, list):
+        shown = " / ".join(map(str, value))
     return f"{name} = {shown} ({known['source']}{f'; {of}' if of else ''})"
 
 

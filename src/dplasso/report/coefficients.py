@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dplasso.report.cautions import noise
 from dplasso.report.charts import bar, rounded_out
-from dplasso.report.features import explained
+from dplasso.report.features import explained, target_of
 from dplasso.report.headline import nonzeros
-from dplasso.report.markup import Markup, join, section, tag
-from dplasso.report.names import column_name, number, output_name, quoted
+from dplasso.report.markup import Markup, callout, folded, join, section, tag
+from dplasso.report.names import column_name, number, output_name, quoted, shortened
 from dplasso.report.scale import bounds_of, largest_bound, norm_of, radius_of
 
 MOST = 500  # coefficients on the page
@@ -33,18 +34,19 @@ def coefficients(model: Any) -> Markup:
     listed, count = largest(model), nonzeros(model)
     if not listed:
         none = tag("p", "All coefficients are zero.")
-        return section("coefficients", "Coefficients", none, _intercepts(model), _norm(model))
+        return section("coefficients", "Coefficients", none, _intercepts(model), _size(model))
     note = f"The model has {count:,} nonzero coefficients"
     note += f"; the {MOST} largest are listed." if count > MOST else ", all listed."
     return section(
         "coefficients",
         "Coefficients",
         tag("p", note, " ", *_meaning(model)),
+        _drawn(model),
         explained(model),
         _controls(model, listed),
         _chart(model, listed),
         _intercepts(model),
-        _norm(model),
+        _size(model),
     )
 
 
@@ -63,9 +65,22 @@ def _meaning(model: Any) -> list[Any]:
     if not hasattr(model, "classes_"):
         return ["A positive one raises the prediction, a negative one lowers it."]
     if len(model.classes_) == 2:
-        against, towards = (quoted(str(output)) for output in model.classes_)
-        return ["A positive one speaks for ", towards, ", a negative one for ", against, "."]
+        against, towards = (quoted(shortened(output)) for output in model.classes_)
+        return [
+            *("A positive one speaks for ", _target(model), towards),
+            *(", a negative one for ", _target(model), against, "."),
+        ]
     return ["A positive one speaks for its class, a negative one against it."]
+
+
+def _drawn(model: Any) -> Markup:
+    words = noise(model)
+    return callout("note", "Drawn with noise.", words) if words else Markup()
+
+
+def _target(model: Any) -> Markup:
+    target = target_of(model)
+    return Markup() if target is None else join(quoted(shortened(target)), " = ")
 
 
 def _controls(model: Any, listed: list[Coefficient]) -> Markup:
@@ -152,12 +167,20 @@ def _intercepts(model: Any) -> Markup:
     return tag("p", "Intercepts: ", Markup(", ".join(parts)), rest)
 
 
-def _norm(model: Any) -> Markup:
+def _size(model: Any) -> Markup:
     """How much of the ball is used, counted as the radius counts."""
-    bound, unit = largest_bound(model), "of coefficients and intercept"
-    if model.privacy_.unit_of("radius"):
-        unit = f"{model.privacy_.unit_of('radius')},"
-    elif bound != 1.0:
-        unit = f"of the coefficients, and of the intercept over the bound {number(bound)},"
     used, radius = number(norm_of(model)), number(radius_of(model))
-    return tag("p", f"The 1-norm {unit} is {used}; the radius allows {radius}.")
+    words = (
+        "A fit holds coefficients small: their sizes, the intercept's included, add up to the "
+        f"radius at most. Here they add up to {used}; the radius allows {radius}."
+    )
+    largest = number(largest_bound(model))
+    if bounds_of(model) is not None:
+        words += (
+            " As columns have different bounds, a coefficient counts by what it can do: times its "
+            f"column's bound, over the largest bound, {largest}. The intercept counts as one whose "
+            "bound is 1."
+        )
+    elif largest != "1":
+        words += f" The intercept counts over the bound of entries, {largest}."
+    return folded("How large the coefficients are, and may be", tag("p", words))

@@ -8,7 +8,7 @@ from dplasso.report.curve import Curve, declared_rows
 from dplasso.report.evaluation import Evaluation
 from dplasso.report.headline import epsilon_of
 from dplasso.report.markup import Markup, join, table, tag
-from dplasso.report.names import number
+from dplasso.report.names import number, score_text
 
 _MARGIN = 1.2  # left and right of the points
 
@@ -100,13 +100,12 @@ def _legend(model: Any, found: Evaluation, curve: Curve) -> Markup:
 
 def _table(model: Any, found: Evaluation, curve: Curve) -> Markup:
     rows: list[tuple[str, ...]] = [
-        (_shown(epsilon), *(number(value, ".3f") for value in values))
-        for epsilon, *values in sorted(curve.points)
+        (_shown(epsilon), *map(score_text, values)) for epsilon, *values in sorted(curve.points)
     ]
     own = _shown(epsilon_of(model.privacy_))
-    rows.append((f"This model: {own}", number(found.score, ".3f"), "–", "–"))
+    rows.append((f"This model: {own}", score_text(found.score), "–", "–"))
     if found.trivial is not None:
-        rows.append((found.trivial_answer.capitalize(), number(found.trivial, ".3f"), "–", "–"))
+        rows.append((found.trivial_answer.capitalize(), score_text(found.trivial), "–", "–"))
     return table(
         f"{found.score_name} by epsilon, in numbers", ("Epsilon", "Mean", "Least", "Most"), rows
     )

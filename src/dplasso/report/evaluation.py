@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,14 @@ _MOST_NAMED = 10  # classes in an error
 _GRID = np.linspace(0.0, 1.0, 201)  # false positive rates at which curves are averaged and drawn
 
 
+class OfClass(NamedTuple):
+    """Rows that have a class, rows the model answered it for, and rows of both kinds."""
+
+    rows: int
+    answered: int
+    found: int
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """Scores of a model. Nothing of them is private: compute them on public data only.
@@ -25,7 +33,8 @@ class Evaluation:
     ``roc`` has points (false positive rate, true positive rate): of the second of two classes, or
     the mean over more classes, each against the rest. ``confusion[i][j]`` counts rows of class i
     that were taken for class j. ``calibration`` has (mean predicted probability, share that was of
-    the second class, rows). ``curve`` is of other fits, see `accuracy_curve`.
+    the second class, rows). ``curve`` is of other fits, see `accuracy_curve`. ``data_name`` is what
+    the rows are called.
     """
 
     rows: int
@@ -37,6 +46,21 @@ class Evaluation:
     confusion: tuple[tuple[int, ...], ...] = ()
     calibration: tuple[tuple[float, float, int], ...] = ()
     curve: Curve | None = None
+    data_name: str = ""
+
+    @property
+    def by_class(self) -> dict[str, OfClass]:
+        """What became of every class, where rows were counted."""
+        answered = [sum(column) for column in zip(*self.confusion, strict=True)]
+        return {
+            name: OfClass(sum(row), answered[k], row[k])
+            for k, (name, row) in enumerate(zip(self.classes, self.confusion, strict=True))
+        }
+
+    @property
+    def poor(self) -> bool:
+        """Whether the model is not known to beat the trivial answer."""
+        return bool(self.verdict) and not self.verdict.startswith("better")
 
     @property
     def trivial(self) -> float | None:
@@ -74,10 +98,12 @@ class Evaluation:
         return won - lost >= 2.0 * math.sqrt(won + lost)
 
 
-def evaluate(model: Any, X: Any, y: Any, *, curve: Curve | None = None) -> Evaluation:
+def evaluate(
+    model: Any, X: Any, y: Any, *, curve: Curve | None = None, data_name: str = ""
+) -> Evaluation:
     """Score a fitted model on rows and labels that are public. NOT private.
 
-    ``curve``, of `accuracy_curve`, is passed on.
+    ``curve``, of `accuracy_curve`, and ``data_name``, what the rows are called, are passed on.
     """
     truth = np.asarray(y)
     if not isinstance(curve, Curve | None):
@@ -89,7 +115,7 @@ def evaluate(model: Any, X: Any, y: Any, *, curve: Curve | None = None) -> Evalu
         raise ValueError("y has fewer than two labels; give more rows to score the model on")
     if not isinstance(model, PrivateLassoClassifier):
         score = float(model.score(X, _numbers(truth)))
-        return Evaluation(len(truth), "R²", score, curve=curve)
+        return Evaluation(len(truth), "R²", score, curve=curve, data_name=data_name)
     places = _places(truth, model.classes_)
     counts = np.zeros((len(model.classes_),) * 2, np.int64)
     np.add.at(counts, (places, _places(model.predict(X), model.classes_)), 1)
@@ -105,6 +131,7 @@ def evaluate(model: Any, X: Any, y: Any, *, curve: Curve | None = None) -> Evalu
         confusion=tuple(tuple(row) for row in counts.tolist()),
         calibration=_calibration(places, scores[:, 1]) if scores.shape[1] == 2 else (),
         curve=curve,
+        data_name=data_name,
     )
 
 

@@ -3,19 +3,36 @@
 import hashlib
 import math
 import shlex
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dplasso.privacy.statement import READ
-from dplasso.report.column_bounds import bounds_by_column
-from dplasso.report.headline import epsilon_of
+from dplasso.report.columns import columns_declared
+from dplasso.report.headline import day_of_fit, epsilon_of
 from dplasso.report.markup import Markup, join, section, table, tag
 from dplasso.report.names import number
 from dplasso.storage import read
 
 _LONGEST = 300  # characters of a value
+_CALLED = {  # facts of the statement, for those who never called fit
+    "x_bound": "Size of entries, at most",
+    "y_bound": "Size of labels, at most",
+    "radius": "Radius: what sizes of coefficients add up to, at most",
+    "n_features": "Features",
+    "feature_names": "Names of features",
+    "n_rows": "Rows",
+    "max_iter": "Rounds",
+    "classes": "Classes",
+}
+_SOURCES = {
+    "declared by the shape of X": "follows from the columns, which are declared",
+    "public rule": "a public rule: epsilon, delta, rows and features in, a number out",
+    "given": "given by whoever fitted the model",
+    "not used": "not declared, and not used",
+}
 _NOT_PROTECTED = (
     "The facts above that were taken as public.",
     "What is true of people in general: a model may teach something about someone who is not in "
@@ -39,9 +56,9 @@ def public_facts(model: Any) -> Markup:
         tag("p", words),
         _facts(
             "Bounds; entries and labels beyond theirs were clipped",
-            {name: {**f, "of": statement.unit_of(name)} for name, f in statement["bounds"].items()},
+            statement["bounds"],
         ),
-        bounds_by_column(model),
+        columns_declared(model),
         _facts("Other public facts", statement["public"]),
     )
 
@@ -72,19 +89,35 @@ def how_to_verify(model: Any, model_file: Path | None) -> Markup:
         words,
         tag("p", "The first command must show the digest, the second the statement of this page:"),
         tag("pre", tag("code", commands), tabindex=0, aria_label="Commands"),
-        tag("p", f"Fitted with dplasso {fitted}; page written with dplasso {__version__}."),
+        tag(
+            "p",
+            f"Fitted with dplasso {fitted}{_on(day_of_fit(model))}; page written with "
+            f"dplasso {__version__}{_on(today())}.",
+        ),
     )
+
+
+def today() -> str:
+    return datetime.now(UTC).date().isoformat()
+
+
+def _on(day: str | None) -> str:
+    """A day in words, where there is one."""
+    return "" if day is None else f" on {day}"
 
 
 def _facts(caption: str, facts: dict[str, dict[str, Any]]) -> Markup:
     rows = []
     for name, known in facts.items():
-        value = join(_value(known["value"]), *(f", {of}" for of in [known.get("of")] if of))
-        rows.append((name, value, _source(known["source"])))
+        called = _CALLED.get(name)
+        label = join(called, tag("small", name)) if called else name
+        rows.append((label, _value(known["value"]), _source(known["source"])))
     return table(caption, ("Fact", "Value", "Where it came from"), rows)
 
 
 def _value(value: Any) -> str:
+    if isinstance(value, list):
+        value = ", ".join(map(str, value))
     if isinstance(value, bool) or not isinstance(value, int | float):
         text = "–" if value is None else str(value)
         return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
@@ -93,7 +126,7 @@ def _value(value: Any) -> str:
 
 def _source(source: str) -> Markup:
     if READ not in source:
-        return tag("span", source, class_="source")
+        return tag("span", _SOURCES.get(source, source), class_="source")
     return tag("strong", f"⚠ {source}", class_="flag")
 
 

@@ -1,10 +1,12 @@
-"""What features of a table are, as far as the model's plan declares it."""
+"""What the model was fitted to predict, and what features of a table are, by the model's plan."""
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from dplasso.reading.tables import FeatureSpace, TablePlan
 from dplasso.report.markup import Markup, join, tag
 from dplasso.report.names import quoted, shortened
 
@@ -13,6 +15,18 @@ def plan_of(model: Any) -> Mapping[str, Any]:
     """The plan by which the model reads tables; empty where it was not fitted from one."""
     plan = getattr(model, "table_plan_", {})
     return plan if "target" in plan and hasattr(model, "feature_names_in_") else {}
+
+
+def target_of(model: Any) -> str | None:
+    """The column that is predicted, where it is known."""
+    plan = plan_of(model)
+    return str(plan["target"]) if plan else None
+
+
+def roles_of(model: Any) -> list[tuple[str, str, int]]:
+    """Every column of the table, what it was taken as, and its number of features."""
+    plan = plan_of(model)
+    return list(FeatureSpace(TablePlan.from_dict(plan)).roles) if plan else []
 
 
 def explained(model: Any) -> Markup:
@@ -31,6 +45,10 @@ def explained(model: Any) -> Markup:
             found.setdefault(kind, _bucket(name, column, bucket, kind, buckets[column]))
         elif name.endswith(" is missing") and name.removesuffix(" is missing") in numbers:
             found.setdefault("missing", _missing(name, name.removesuffix(" is missing")))
+    if "words" in found or "categories" in found:
+        found["back"] = _back(
+            [name for name in _named(model) if name.rpartition("#")[0] in buckets]
+        )
     return tag("p", Markup(" ".join(found.values()))) if found else Markup()
 
 
@@ -49,6 +67,17 @@ def _bucket(name: str, column: str, bucket: str, kind: str, count: int) -> Marku
         f" is bucket {bucket} of column ",
         quoted(shortened(column)),
         f", whose {kind} are hashed into {count:,} buckets; several {kind} may share a bucket.",
+    )
+
+
+def _back(named: list[str]) -> Markup:
+    """How a name that says nothing is turned into one that does."""
+    column = shortened(named[0].rpartition("#")[0])
+    return join(
+        "The model holds no words: to turn such names back, take a public list and ask which "
+        "bucket each of its entries is in, with ",
+        tag("code", f"dplasso inspect model.dpl --bucket {shlex.quote(f'{column}=entry')}"),
+        ".",
     )
 
 

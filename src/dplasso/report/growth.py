@@ -47,8 +47,6 @@ def growth(model: Any) -> Markup:
     dropped = int(history.nonzeros[-1]) - nonzeros(model)
     if dropped > 0:
         text += f" At the end, the {dropped:,} smallest coefficients were dropped."
-    if unit := model.privacy_.unit_of("radius"):
-        text += f" The 1-norm, like the radius, is {unit}."
     plots = (
         _count_plot("Nonzero coefficients", history.nonzeros),
         _norm_plot(history.norms, radius_of(model)),
@@ -142,9 +140,9 @@ def _norm_plot(norms: NDArray[np.float64], radius: float) -> Plot:
         name="norm",
         title="Sum of the sizes of the weights",
         description=f"A line that ends at {number(last)}; dashed, the radius {number(radius)}, "
-        "which it cannot exceed. The intercept is counted in.",
+        "which it cannot exceed. How sizes are counted is told with the coefficients.",
         x_label="round",
-        y_label="1-norm (dashed: the radius)",
+        y_label="sum of sizes (dashed: the radius)",
         x=(0.0, float(rounds)),
         y=rounded_out(0.0, radius),
         lines=[limit, _line(norms)],

@@ -5,7 +5,7 @@ from typing import Any
 
 from dplasso.privacy.statement import PrivacyStatement
 from dplasso.report.headline import epsilon_of
-from dplasso.report.markup import Markup, join, section, table, tag
+from dplasso.report.markup import Markup, folded, join, section, table, tag
 from dplasso.report.names import number
 
 _PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
@@ -20,10 +20,8 @@ def guarantee(model: Any) -> Markup:
     statement = model.privacy_
     private = math.isfinite(epsilon_of(statement))
     words = _in_words(statement) if private else tag("p", "This model promises no privacy at all.")
-    exact = tag("p", statement, class_="statement")
-    return section(
-        "guarantee", "What is guaranteed", words, tag("h3", "The exact statement"), exact
-    )
+    exact = folded("The exact statement, to be filed", tag("p", statement, class_="statement"))
+    return section("guarantee", "What is guaranteed", words, exact)
 
 
 def posterior(prior: float, epsilon: float) -> float:

@@ -1,22 +1,34 @@
 """The top of the page: what the model is, in numbers, and what must not be overlooked."""
 
 import math
+from datetime import date
 from typing import Any
 
 import numpy as np
 
 from dplasso.privacy.statement import READ, PrivacyStatement
+from dplasso.report.cautions import few_rows, loose_delta
+from dplasso.report.evaluation import Evaluation
+from dplasso.report.features import target_of
 from dplasso.report.markup import Markup, callout, join, tag
-from dplasso.report.names import number, quoted, shortened
+from dplasso.report.names import number, quoted, score_text, shortened
 
 _MOST_CLASSES = 10
+QUALITY = "How well it predicts"  # a heading
 LARGE = 10.0  # beyond this epsilon a promise means little
 
 
-def headline(model: Any, title: str) -> Markup:
-    """Title, kind of model, the numbers, and warnings."""
-    kind = tag("p", *_kind(model), class_="kind")
-    return tag("header", tag("h1", quoted(title)), kind, _numbers(model), _warnings(model.privacy_))
+def headline(model: Any, title: str, found: Evaluation | None, today: str) -> Markup:
+    """Title, what is predicted, the numbers, and warnings."""
+    return tag(
+        "header",
+        tag("h1", quoted(title)),
+        tag("p", *_kind(model), " ", _days(model, found, today), class_="kind"),
+        _numbers(model, found),
+        _worth(found),
+        _cautions(model),
+        _warnings(model.privacy_),
+    )
 
 
 def epsilon_of(statement: PrivacyStatement) -> float:
@@ -29,38 +41,82 @@ def read_from_data(statement: PrivacyStatement) -> list[str]:
     return [name for name, known in facts.items() if READ in known["source"]]
 
 
+def day_of_fit(model: Any) -> str | None:
+    """The day that the statement has; those of earlier code have none."""
+    try:
+        return date.fromisoformat(model.privacy_["date"]).isoformat()
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
 def nonzeros(model: Any) -> int:
     return int(np.count_nonzero(model._weights.data))
 
 
 def _kind(model: Any) -> list[Any]:
     name = tag("code", type(model).__name__)
+    target = target_of(model)
     if not hasattr(model, "classes_"):
-        return [name, ": a sparse linear model that predicts a number."]
+        predicted = "a number" if target is None else join(quoted(shortened(target)), ", a number")
+        return [name, ": a sparse linear model that predicts ", predicted, "."]
+    count = len(model.classes_)
+    model_kind = "logistic" if count == 2 else "softmax"
+    predicted = f"which of {count} classes" if target is None else quoted(shortened(target))
+    return [name, f": a sparse {model_kind} model that predicts ", predicted, ": ", _choice(model)]
+
+
+def _choice(model: Any) -> Markup:
+    """The classes: no or yes."""
     labels = [quoted(shortened(label)) for label in model.classes_[:_MOST_CLASSES]]
     more = len(model.classes_) - len(labels)
-    model_kind = "logistic" if len(model.classes_) == 2 else "softmax"
-    return [
-        name,
-        f": a sparse {model_kind} model that tells {len(model.classes_)} classes apart: ",
-        Markup(", ".join(labels)),
-        f" and {more} more." if more else ".",
-    ]
+    last = f"{more} more" if more else labels.pop()
+    return join(Markup(", ".join(labels)), " or ", last, ".")
 
 
-def _numbers(model: Any) -> Markup:
+def _days(model: Any, found: Evaluation | None, today: str) -> Markup:
+    """When it was fitted and told of, and on what it was scored."""
+    fitted, scored = day_of_fit(model), Markup()
+    if found is not None:
+        named = (" of ", quoted(shortened(found.data_name))) if found.data_name else ()
+        scored = join(f"; scored on {found.rows:,} public rows", *named)
+    day = "an unknown day" if fitted is None else tag("time", fitted)
+    return join("Fitted on ", day, "; page written on ", tag("time", today), scored, ".")
+
+
+def _numbers(model: Any, found: Evaluation | None) -> Markup:
     statement = model.privacy_
     epsilon = epsilon_of(statement)
     private = math.isfinite(epsilon)
-    shown = {
+    shown: dict[str, Any] = {
         "Epsilon": number(epsilon) if private else "∞",
         "Delta": number(statement["delta"]) if private else "–",
+        **({} if found is None else {found.score_name: _score(found)}),
         "Nonzero coefficients": f"{nonzeros(model):,}",
         "Rounds" if len(model.vertices_) else "Steps": f"{model.n_iter_:,}",
-        "Columns": f"{model.n_features_in_:,}",
+        "Features" if target_of(model) else "Columns": f"{model.n_features_in_:,}",
     }
     cards = (tag("div", tag("dt", name), tag("dd", value)) for name, value in shown.items())
     return tag("dl", *cards, class_="numbers")
+
+
+def _score(found: Evaluation) -> Markup:
+    if found.trivial is None:
+        return join(score_text(found.score))
+    beside = tag("small", f"{found.trivial_answer}: {score_text(found.trivial)}")
+    return join(score_text(found.score), beside)
+
+
+def _worth(found: Evaluation | None) -> Markup:
+    """Said first where the model is of no use."""
+    if found is None or not found.poor:
+        return Markup()
+    words = f"See “{QUALITY}” before you use its answers."
+    return callout("warning", f"{found.score_name}: {found.verdict}.", words)
+
+
+def _cautions(model: Any) -> Markup:
+    told = {"Few rows.": few_rows(model), "A large delta.": loose_delta(model)}
+    return join(*(callout("warning", title, words) for title, words in told.items() if words))
 
 
 def _warnings(statement: PrivacyStatement) -> Markup:

@@ -49,6 +49,11 @@ def table(caption: str, heads: tuple[str, ...], rows: list[tuple[Any, ...]]) -> 
     return tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body))
 
 
+def folded(summary: str, *children: Any) -> Markup:
+    """What is there for those who ask for it, and on paper."""
+    return tag("details", tag("summary", summary), *children)
+
+
 def scroller(label: str, content: Markup) -> Markup:
     """What may be wider than a phone, scrolled by itself, with the keyboard as well."""
     return tag("div", content, class_="scroller", role="region", tabindex=0, aria_label=label)

@@ -35,6 +35,15 @@ def quoted(name: str) -> Markup:
     return tag("bdi", name)
 
 
+def score_text(value: float) -> str:
+    """A score, with the same digits wherever the page has it.
+
+    >>> score_text(0.64825), score_text(0.9)
+    ('0.6482', '0.9000')
+    """
+    return number(value, ".4f")
+
+
 def number(value: float, form: str = ".4g") -> str:
     """Four digits, with a minus sign that is as wide as a plus.
 

@@ -76,7 +76,7 @@ function lookAtRounds() {
     const [round, sign, name, count, norm] = rounds[Number(slider.value)];
     const [feature, label] = names[name];
     // Where steps were searched for, all that is known is what was chosen.
-    const after = norm === null ? "chosen so far" : `not zero, 1-norm ${norm}`;
+    const after = norm === null ? "chosen so far" : `not zero, their sizes add up to ${norm}`;
     find("released").replaceChildren(
       `Round ${round} released ${sign > 0 ? "+" : "−"} `,
       quoted(feature),

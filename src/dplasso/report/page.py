@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
 from dplasso.report.coefficients import coefficients
 from dplasso.report.evaluation import Evaluation
-from dplasso.report.facts import how_to_verify, not_protected, public_facts
+from dplasso.report.facts import how_to_verify, not_protected, public_facts, today
+from dplasso.report.features import target_of
 from dplasso.report.growth import growth
 from dplasso.report.guarantee import guarantee
 from dplasso.report.headline import epsilon_of, headline
@@ -51,16 +52,15 @@ def render(
     heading = title or _title(model)
     path = None if model_file is None else Path(model_file)
     parts = [
-        headline(model, heading),
+        headline(model, heading, evaluation, today()),
         guarantee(model),
+        Markup() if evaluation is None else quality(model, evaluation),
         coefficients(model),
         growth(model),
         public_facts(model),
         not_protected(model),
         how_to_verify(model, path),
     ]
-    if evaluation is not None:
-        parts.append(quality(model, evaluation))
     return _document(heading, tag("main", *parts, id="main", tabindex=-1))
 
 
@@ -71,8 +71,10 @@ def write_report(path: str | os.PathLike[str], model: Any, **options: Any) -> No
 
 def _title(model: Any) -> str:
     task = "classifier" if isinstance(model, PrivateLassoClassifier) else "regression"
+    target = target_of(model)
+    what = task if target is None else f"{task} of {target}"
     private = math.isfinite(epsilon_of(model.privacy_))
-    return f"Private sparse {task}" if private else f"Sparse {task} without privacy"
+    return f"Private sparse {what}" if private else f"Sparse {what} without privacy"
 
 
 def _document(title: str, main: Markup) -> str:

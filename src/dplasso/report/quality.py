@@ -3,43 +3,47 @@
 import math
 from typing import Any
 
+from dplasso.report.calibration import calibration
 from dplasso.report.charts import Line, Plot, draw
 from dplasso.report.curve_section import curve_section
 from dplasso.report.evaluation import Evaluation
+from dplasso.report.features import target_of
+from dplasso.report.headline import QUALITY
 from dplasso.report.markup import Markup, callout, join, scroller, section, tag
-from dplasso.report.names import number, quoted, shortened
+from dplasso.report.names import quoted, score_text, shortened
 
 _MOST_CLASSES = 20  # of a confusion matrix on the page
+_MOST_TOLD = 10  # of them in words
 _SHADES = 5  # of its cells, in the style sheet
 
 
 def quality(model: Any, found: Evaluation) -> Markup:
     """How well the model does, labelled as what it is."""
+    of = join(" of ", quoted(shortened(found.data_name))) if found.data_name else " of this section"
     label = callout(
         "note",
         "Computed on data declared public.",
-        f"The {found.rows:,} rows of this section are not protected by the guarantee.",
+        *(f"The {found.rows:,} rows", of, " are not protected by the guarantee."),
     )
-    plots = [_roc(found), _calibration(found)]
-    drawn = [draw(plot) for plot in plots if plot is not None]
+    drawn = [*_roc(found), *calibration(found)]
     return section(
         "quality",
-        "How well it predicts",
+        QUALITY,
         label,
         _scores(found),
         _verdict(found),
+        _confusion(model, found),
         tag("div", *drawn, class_="charts") if drawn else Markup(),
         curve_section(model, found),
-        _confusion(found),
     )
 
 
 def _scores(found: Evaluation) -> Markup:
-    shown = {found.score_name: number(found.score)}
+    shown = {found.score_name: score_text(found.score)}
     if found.trivial is not None:
-        shown[found.trivial_answer.capitalize()] = number(found.trivial)
+        shown[found.trivial_answer.capitalize()] = score_text(found.trivial)
     if found.auc is not None:
-        shown["Area under the ROC"] = number(found.auc)
+        shown["Area under the ROC"] = score_text(found.auc)
     shown["Public rows"] = f"{found.rows:,}"
     cards = (tag("div", tag("dt", name), tag("dd", value)) for name, value in shown.items())
     return tag("dl", *cards, class_="numbers")
@@ -49,53 +53,34 @@ def _verdict(found: Evaluation) -> Markup:
     """Said aloud where a high score is no merit of the model."""
     if not found.verdict:
         return Markup()
-    poor = not found.verdict.startswith("better")
-    ranks = []
-    if poor and found.auc is not None:
-        ranks.append(
+    words = f"{found.score_name}: {found.verdict}."
+    if found.poor and found.auc is not None:
+        words += (
             f" How well it ranks rows is another matter: guessing has an area of 0.5 under the "
-            f"ROC, this model {number(found.auc)}."
+            f"ROC, this model {score_text(found.auc)}."
         )
-    title = f"{found.score_name}: {found.verdict}."
-    return callout("warning", title, *ranks) if poor else tag("p", title)
+    return tag("p", words)
 
 
-def _roc(found: Evaluation) -> Plot | None:
+def _roc(found: Evaluation) -> list[Markup]:
     if found.auc is None:
-        return None
+        return []
     of = "" if len(found.classes) == 2 else ", mean of each class against the rest"
-    return Plot(
+    plot = Plot(
         name="roc",
         title=f"ROC{of}",
-        description=f"True against false positive rate; the area under it is {number(found.auc)}. "
-        "Dashed, what guessing gives.",
+        description="True against false positive rate; the area under it is "
+        f"{score_text(found.auc)}. Dashed, what guessing gives.",
         x_label="false positive rate",
         y_label="true positive rate",
         x=(0.0, 1.0),
         y=(0.0, 1.0),
         lines=[Line([(0.0, 0.0), (1.0, 1.0)], "limit"), Line(found.roc)],
     )
+    return [draw(plot)]
 
 
-def _calibration(found: Evaluation) -> Plot | None:
-    if len(found.calibration) < 2:
-        return None
-    points = [(predicted, observed) for predicted, observed, _ in found.calibration]
-    told = "; ".join(f"{number(x)}: {number(y)}" for x, y in points)
-    return Plot(
-        name="calibration",
-        title="Calibration",
-        description=f"Share that was of the second class, by predicted probability: {told}. "
-        "Dashed, perfect calibration.",
-        x_label="predicted probability",
-        y_label="observed share",
-        x=(0.0, 1.0),
-        y=(0.0, 1.0),
-        lines=[Line([(0.0, 0.0), (1.0, 1.0)], "limit"), Line(points)],
-    )
-
-
-def _confusion(found: Evaluation) -> Markup:
+def _confusion(model: Any, found: Evaluation) -> Markup:
     if not found.confusion:
         return Markup()
     if len(found.classes) > _MOST_CLASSES:
@@ -108,7 +93,25 @@ def _confusion(found: Evaluation) -> Markup:
     )
     caption = tag("caption", "Confusion matrix")
     whole = tag("table", caption, tag("thead", heads), tag("tbody", *rows), class_="confusion")
-    return scroller("Confusion matrix", whole)
+    return join(_by_class(model, found), scroller("Confusion matrix", whole))
+
+
+def _by_class(model: Any, found: Evaluation) -> Markup:
+    """What became of each class: a high accuracy may hide that one is hardly ever found."""
+    if len(found.classes) > _MOST_TOLD:
+        return Markup()
+    target = target_of(model)
+    what = "" if target is None else join(quoted(shortened(target)), " = ")
+    told = (
+        tag(
+            "li",
+            *("It answers ", what, tag("strong", quoted(shortened(name)))),
+            f" for {of.answered:,} of {found.rows:,} rows, and finds {of.found:,} of the "
+            f"{of.rows:,} that are.",
+        )
+        for name, of in found.by_class.items()
+    )
+    return join(tag("h3", "What it answers"), tag("ul", *told))
 
 
 def _heads(names: list[Markup], scope: str) -> list[Markup]:

@@ -1,12 +1,12 @@
-"""Which bound each column has, where they differ."""
+"""Which role each column of a table had, or which bound each column of a matrix."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplasso.report.features import plan_of
-from dplasso.report.markup import Markup, join, table, tag
+from dplasso.report.features import roles_of
+from dplasso.report.markup import Markup, folded, join, table, tag
 from dplasso.report.names import column_name, number, quoted, shortened
 from dplasso.report.scale import bounds_of
 
@@ -14,36 +14,26 @@ _OPEN = 12  # rows that are shown without being asked for
 _MOST = 200  # rows of the table
 _NAMED = 3  # columns of one bound that are named
 
-Row = tuple[Any, Any]
+Row = tuple[Any, ...]
 
 
-def bounds_by_column(model: Any) -> Markup:
-    """A table of columns and bounds, folded where it is long; nothing where all are equal."""
-    bounds, plan = bounds_of(model), plan_of(model)
+def columns_declared(model: Any) -> Markup:
+    """A table of columns, folded where it is long; nothing where all have the same bound."""
+    roles, bounds = roles_of(model), bounds_of(model)
+    if roles:
+        names = ((quoted(shortened(name)), role, f"{count:,}") for name, role, count in roles)
+        return _listed("Columns of the table", ("Column", "Taken as", "Features"), list(names))
     if bounds is None:
         return Markup()
-    if plan:
-        caption, heads = "Columns as they were declared", ("Column", "Entries lie between")
-        rows = _of_table(plan)
-    else:
-        caption, heads = "Columns by falling bound", ("Columns", "Size of entries, at most")
-        rows = _of_columns(model, bounds)
+    heads = ("Columns", "Size of entries, at most")
+    return _listed("Columns by falling bound", heads, _of_columns(model, bounds))
+
+
+def _listed(caption: str, heads: tuple[str, ...], rows: list[Row]) -> Markup:
     listed = table(caption, heads, rows[:_MOST])
     if len(rows) > _MOST:
         listed = join(listed, tag("p", f"The first {_MOST} are listed; the model file has all."))
-    if len(rows) <= _OPEN:
-        return listed
-    return tag("details", tag("summary", "Bounds by column"), listed)
-
-
-def _of_table(plan: Any) -> list[Row]:
-    """Columns of the file, as they were declared."""
-    rows: list[Row] = []
-    for name, low, high in plan["bounds"]:
-        rows.append((quoted(shortened(name)), f"{number(low)} and {number(high)}"))
-    for name, buckets in plan["hashed"]:
-        rows.append((quoted(shortened(name)), f"0 and 1, in each of {buckets:,} buckets"))
-    return [*rows, ("whether a number is missing", "0 and 1")]
+    return listed if len(rows) <= _OPEN else folded(caption, listed)
 
 
 def _of_columns(model: Any, bounds: NDArray[np.float64]) -> list[Row]:

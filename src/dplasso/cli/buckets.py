@@ -1,0 +1,80 @@
+"""Which features public words and categories are hashed to, so that hashed names can be read."""
+
+import re
+from typing import Any, NamedTuple
+
+from dplasso.cli.output import say, show_rows
+from dplasso.reading.tables import FeatureSpace, TablePlan
+from dplasso.report.features import plan_of
+
+_WORD = re.compile(r"\b\w\w+\b")  # what a word is when a table is read
+_LISTED = 8  # names of columns in a message
+
+
+class Bucket(NamedTuple):
+    """A word or category, its feature, and that feature's coefficients, one an output."""
+
+    column: str
+    entry: str
+    feature: str
+    coefficients: list[float]
+
+
+def buckets_asked(model: Any, asked: list[str]) -> list[Bucket]:
+    """The feature of every "column=entry"; of every word, where a column is text.
+
+    Nothing is told of the rows: the hash is public, and whether an entry occurs is not known here.
+    """
+    if not asked:
+        return []
+    plan = plan_of(model)
+    if not plan or not plan["hashed"]:
+        raise ValueError("--bucket needs a model trained from a table with words or categories")
+    space = FeatureSpace(TablePlan.from_dict(plan))
+    found = []
+    for text in asked:
+        column, entry = _split(text, list(space.plan.hashed))
+        if column not in space.plan.text:
+            found.append(_bucket(model, space, column, entry, f"{column}={entry}"))
+            continue
+        words = _WORD.findall(entry.lower())
+        if not words:
+            raise ValueError(
+                f"--bucket {text!r} holds no word: words of column {column!r} have two letters or "
+                "digits at least"
+            )
+        found += [_bucket(model, space, column, word, f"{column}:{word}") for word in words]
+    return found
+
+
+def show_buckets(model: Any, found: list[Bucket]) -> None:
+    """A row each; where there are several outputs, a column for each class."""
+    if not found:
+        return
+    labels = ["coefficient"]
+    if len(model.intercept_) > 1:
+        labels = [f"for {label}" for label in model.classes_]
+    rows = [[of.column, of.entry, of.feature, *of.coefficients] for of in found]
+    say()
+    heads = ["column", "entry", "feature", *labels]
+    show_rows("Buckets (other entries may share them)", heads, rows)
+
+
+def _split(text: str, columns: list[str]) -> tuple[str, str]:
+    """Column and entry; names of columns may hold the sign that ends them."""
+    fitting = [name for name in columns if text.startswith(f"{name}=")]
+    if not fitting:
+        more = f" and {len(columns) - _LISTED} more" if len(columns) > _LISTED else ""
+        known = ", ".join(map(repr, columns[:_LISTED])) + more
+        raise ValueError(
+            f"--bucket must be column=entry with a column of words or categories, got {text!r}; "
+            f"those are {known}"
+        )
+    column = max(fitting, key=len)
+    return column, text[len(column) + 1 :]
+
+
+def _bucket(model: Any, space: FeatureSpace, column: str, entry: str, hashed: str) -> Bucket:
+    feature = space.bucket(column, hashed)
+    weights = model._weights[:, [feature]].toarray()[:, 0]
+    return Bucket(column, entry, str(model.feature_names_in_[feature]), weights.tolist())
