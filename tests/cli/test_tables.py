@@ -260,5 +260,5 @@ def test_declared_rows_and_delta_that_make_no_sense_are_told(tmp_path, run):
     given = ("train", data, "-o", path, *TABLE, "--classes", "no,yes")
     assert "factor of two" in run(*given, "--rows", 20_000).err
     assert "factor of two" not in run(*given, "--rows", 150).err
-    assert "delta is above" in run(*given, "--rows", 200, "--delta", 0.01).err
-    assert "delta is above" not in run(*given, "--rows", 200, "--delta", 1e-3).err
+    assert "Delta should be" in run(*given, "--rows", 200, "--delta", 0.01).err
+    assert "Delta should be" not in run(*given, "--rows", 200, "--delta", 1e-3).err

@@ -64,11 +64,6 @@ def evaluate(
         show_classes(classes)
 
 
-def figures(model: Any, X: Any, y: Any) -> dict[str, Any]:
-    """`scores_of` a model on rows."""
-    return scores_of(score(model, X, y))
-
-
 def scores_of(found: Evaluation) -> dict[str, Any]:
     """Rows, r2 or accuracy and what the commonest class has, auc where there is one; in words."""
     if found.confusion:

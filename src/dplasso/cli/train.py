@@ -9,20 +9,20 @@ import numpy as np
 import typer
 
 from dplasso.cli import options as o
-from dplasso.cli.evaluate import NOT_COVERED, figures
+from dplasso.cli.evaluate import NOT_COVERED, per_class, scores_of, show_classes
 from dplasso.cli.inputs import Form, Rows, read_rows, same_file
 from dplasso.cli.output import emit, say, show, show_rows, warn
 from dplasso.cli.scoring import nameless, rows_for
 from dplasso.cli.table_options import check_kind, plan_of
 from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
-from dplasso.estimators.defaults import weakest_signal
 from dplasso.ledger import Budget
 from dplasso.privacy import leaks
 from dplasso.privacy.statement import READ, fact
 from dplasso.reading.tables import FeatureSpace
+from dplasso.report import cautions
+from dplasso.report import evaluate as score
 
 LITTLE_PROTECTION = 10.0  # an epsilon above it
-FEW = 0.1  # share of rows a feature must mark, above which little will be found
 
 
 def train(
@@ -154,10 +154,10 @@ def train(
         X, y = rows_for(
             plain, test, zero_based=None, labels=test_labels, labelled=True, quiet=quiet or json
         )
-        scores = figures(plain, X, y)
+        scores = score(plain, X, y)
     times = {"reading": read - start, "fitting": fitted - read, "saving": saved - fitted}
     if json:
-        tested = {} if scores is None else {"test": scores}
+        tested = {} if scores is None else {"test": scores_of(scores)}
         emit({**_facts(model, output), "seconds": times, **tested, "privacy": model.privacy_})
         return
     if not quiet:
@@ -165,7 +165,8 @@ def train(
         show("Trained", {**_facts(model, output), **seconds})
         say(f"\n{model.privacy_}")
     if scores is not None:
-        show(f"On {test}", scores)
+        show(f"On {test}", scores_of(scores))
+        show_classes(per_class(scores))
 
 
 def _ledger(store: str, label: str) -> Budget:
@@ -206,31 +207,15 @@ def _facts(model: Any, output: Path) -> dict[str, Any]:
 
 
 def _warn_of_rows(model: Any) -> None:
-    """Where the number of rows was read, and where there are too few of them to find much."""
-    statement = model.privacy_
-    rows = statement["public"]["n_rows"]
-    if not statement["releases"]:
-        return
-    if str(rows["source"]).startswith(READ):
+    """Where the number of rows was read, or too small for what was asked."""
+    if str(model.privacy_["public"]["n_rows"]["source"]).startswith(READ):
         warn(
             "the number of rows was read from the data and is in the model; declare it with --rows"
         )
-    if rows["value"] is not None and statement["delta"] * rows["value"] > 1.0:
-        warn("delta is above one over the number of rows: it should be well below")
-    if rows["value"] is None or not hasattr(model, "classes_"):
-        return
-    theta = statement["releases"][-1]["theta"]
-    bounds = 1.0 if model.x_bound is None else model.x_bound
-    share = weakest_signal(
-        theta, float(np.max(bounds)), rows["value"], model.n_features_in_, len(model.classes_)
-    )
-    if share > FEW:
-        warn(
-            "few rows for this epsilon and so many columns: a feature is likely to be found only "
-            f"if it marks {min(share, 1.0):.0%} of the rows (those with it in one class, less "
-            "those in others); give more rows, a larger epsilon, or fewer columns (--buckets, "
-            "--ignore)"
-        )
+    if told := cautions.loose_delta(model):
+        warn(told)
+    if told := cautions.few_rows(model):
+        warn(f"few rows. {told} Give more rows, a larger epsilon, or fewer columns (--buckets)")
 
 
 def _warn_of(epsilon: float, data: Path, test: Path | None, test_is_public: bool) -> None:
