@@ -1,0 +1,78 @@
+"""How columns are scaled and centred before rows are compared: from released masses alone."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.solvers.gradient.plan import GradientPlan
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# A column of less mass than this is not damped; nor one that noise may have raised above it.
+LEAST_MASS, NOISES_DAMPED, NOISES_CENTRED = 0.005, 3.0, 5.0
+# Whole numbers in a damping of 1: what a conditioned row is made of.
+WHOLE = 2.0**18
+# A damping is at most this, so that a conditioned row fits its whole numbers.
+LARGEST = 2.0**6
+
+
+@dataclass(frozen=True)
+class Mass:
+    """The mean unit row, as released, and the standard deviation of its noise.
+
+    Formal guarantees
+    -----------------
+    A function of the release and public numbers.
+    """
+
+    mean: Floats
+    noise: float
+
+    @classmethod
+    def of(cls, released: Ints, plan: GradientPlan) -> "Mass":
+        """Read a release of the sums of unit rows; sums are read in the middle of their cell."""
+        total = plan.unit * plan.n_rows
+        middle = 0.5 if plan.mass_sigma else 0.0
+        mean = (released.astype(np.float64) + middle) / total
+        return cls(mean, plan.mass_sigma / total)
+
+    @property
+    def floor(self) -> float:
+        return max(LEAST_MASS, NOISES_DAMPED * self.noise)
+
+    def damping(self) -> Floats:
+        """The more of the rows' length a column has, the less it counts."""
+        return np.sqrt(self.floor / np.maximum(self.mean, self.floor))
+
+    def centre(self) -> Floats:
+        """The mean, where it is told from noise; else 0, which keeps columns sparse."""
+        return np.where(self.mean > NOISES_CENTRED * self.noise, self.mean, 0.0)
+
+
+@dataclass(frozen=True)
+class Conditioning:
+    """Dampings and centre, and the whole numbers that conditioned rows are made of.
+
+    Formal guarantees
+    -----------------
+    A function of releases and public numbers. Nothing about sensitivity rests on what it holds:
+    rows are scaled by their own length under whatever damping and centre there is.
+    """
+
+    damping: Floats
+    centre: Floats
+    whole_damping: Floats
+    whole_centre: Ints
+
+    @classmethod
+    def of(cls, damping: Floats, centre: Floats) -> "Conditioning":
+        damping = np.minimum(damping, LARGEST)
+        whole = damping * WHOLE
+        return cls(damping, centre, whole, np.rint(whole * centre).astype(np.int64))
+
+    @property
+    def square_centre(self) -> int:
+        """Square of the centre's length, in whole numbers."""
+        return int(self.whole_centre @ self.whole_centre)

@@ -1,0 +1,76 @@
+"""The descent as the public sees it: where it stands, given what has been released."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso import threads as pool
+from dplasso.kernels import descent as kernel
+from dplasso.solvers.gradient.conditioning import Conditioning, Mass
+from dplasso.solvers.gradient.mixture import signal_share
+from dplasso.solvers.gradient.plan import GradientPlan
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# The last part of the iterates is averaged.
+AVERAGED = 0.25
+
+
+class Descent:
+    """Weights, intercepts and conditioning after the releases received so far.
+
+    Formal guarantees
+    -----------------
+    A function of ``plan``, the released masses and the releases received: it is never handed data.
+    Whoever has those can repeat it (`dplasso.solvers.gradient.replay`).
+    """
+
+    def __init__(self, plan: GradientPlan, mass: Mass, threads: int) -> None:
+        shape = (plan.outputs, plan.n_columns)
+        self._plan, self.mass = plan, mass
+        self.conditioning = Conditioning.of(mass.damping(), mass.centre())
+        self.weights, self.intercepts = np.zeros(shape), np.zeros(plan.outputs)
+        self.done = 0
+        self._gathered = np.zeros(shape)
+        self._spread = np.zeros(plan.n_columns)  # of what is gathered, in variances of one step
+        self._last, self._kept = math.ceil(AVERAGED * plan.steps), 0
+        self._weights_kept, self._intercepts_kept = np.zeros(shape), np.zeros(plan.outputs)
+        self._runs = pool.even_runs(plan.n_columns, threads)
+
+    def receive(self, released: Ints) -> None:
+        """Take a step along released sums, outputs x (columns, then the intercept)."""
+        plan, damping = self._plan, self.conditioning.damping
+        for k, sums in enumerate(released):
+            state = (damping, plan.grid, plan.step, self._gathered[k], self.weights[k])
+            pool.run(kernel.move, [(sums, *state, *run) for run in self._runs])
+        self.intercepts -= plan.intercept_step * plan.grid * (released[:, -1] + 0.5)
+        self._spread += damping**2
+        self.done += 1
+        if self.done > plan.steps - self._last:
+            self._kept += 1
+            self._weights_kept += self.weights
+            self._intercepts_kept += self.intercepts
+        if plan.reweighted and self.done in (plan.steps // 3, 2 * plan.steps // 3):
+            self._reweight()
+
+    def averaged(self) -> tuple[Floats, Floats]:
+        """Mean weights and intercepts, the intercepts for rows that are not centred."""
+        weights, intercepts = self._weights_kept / self._kept, self._intercepts_kept / self._kept
+        return weights, intercepts - weights @ self.mass.centre()
+
+    def _reweight(self) -> None:
+        """Let columns count by how much signal they have shown; the rows' mean length stays."""
+        plan, mass = self._plan, self.mass
+        noise = plan.step_sigma * plan.grid
+        first = mass.damping()
+        if noise == 0.0:
+            return
+        z = self._gathered / (noise * np.sqrt(self._spread))
+        share = signal_share(z)
+        signal = np.mean(np.sqrt((z * share) ** 2 + share), axis=0)
+        damping = first * np.sqrt(signal)
+        present = np.maximum(mass.mean, 0.0)
+        damping *= math.sqrt((present @ first**2) / (present @ damping**2))
+        self.conditioning = Conditioning.of(damping, mass.centre())
