@@ -15,11 +15,11 @@ CONSTANT = 0.3
 # 2-norm of a row with its constant, rounded up.
 ROW_LENGTH = 1.0440306508910551
 # Standard deviation of the noise that a descent leaves in the margin of a unit row, in clips.
-MARGIN_NOISE, MARGIN_NOISE_NARROW = 1.0, 2.0
+MARGIN_NOISE, MARGIN_NOISE_NARROW = 1.0, 3.0
 NARROW_COLUMNS = 1000
 # Lengths are in steps of 1 / n where curvature is 1: a step no longer than this keeps descending.
-LONGEST_STEP, INTERCEPT_STEP = 75.0, 0.75
-FEWEST_STEPS, FEWEST_STEPS_NARROW, MOST_STEPS = 5, 30, 1000
+LONGEST_STEP, INTERCEPT_STEP = 75.0, 2.5
+FEWEST_STEPS, FEWEST_STEPS_NARROW, MOST_STEPS = 5, 40, 1000
 # Whole numbers: bits of a row's length, fewer where sums or noise would not fit.
 MOST_BITS, SUM_BITS, NOISE_BITS, LEAST_NOISE_BITS = 36, 61, 48, 12
 
@@ -97,7 +97,7 @@ def plan_descent(
     >>> public = dict(epsilon=1.0, delta=1e-8, n_rows=10_000, n_columns=50_000)
     >>> plan = plan_descent(LogisticLoss(), **public)
     >>> plan.steps, round(gaussian.mu(plan.event), 3), round(plan.mu, 3)
-    (7, 0.2, 0.2)
+    (7, 0.196, 0.196)
     """
     epsilon, delta = checks.target("epsilon", epsilon), checks.probability("delta", delta)
     n_rows = checks.count("n_rows", n_rows, least=1)
