@@ -38,8 +38,12 @@ LEAST_SIGMA, MOST_SIGMA = 2.0**12, 2.0**48
 MARGIN = 1e-13
 
 _TOTAL = 1 << (kernel.BOX_BITS + kernel.TICKET_BITS)
-# Digits of the table, and of the first try of a close call; each further try has twice as many.
+# Digits of the table.
 _DIGITS = 60
+# Digits of the first try of a close call, each further try has twice as many; digits beyond those,
+# and random bits for each: of k bits a number is known to 2^-k, the logarithm of one that is not
+# next to 0 to 2^-(k / 4), which must be below 10^-digits.
+_FIRST_DIGITS, _SPARE_DIGITS, _BITS_A_DIGIT = 30, 30, 16
 
 
 class GaussianCells:
@@ -111,18 +115,19 @@ class GaussianCells:
         if cell == self.count:
             return self._kept_in_tail(generator)
         place = (cell << self.width_bits) + offset
-        fraction, known, digits = 0, 0, _DIGITS
+        fraction, known, digits = 0, 0, _FIRST_DIGITS
         while True:
-            more = 4 * digits
+            more = _BITS_A_DIGIT * digits
             drawn = (drawn << more) + uniform_below(1 << more, generator)
             fraction = (fraction << more) + uniform_below(1 << more, generator)
-            bits, known, digits = bits + more, known + more, 2 * digits
-            with localcontext(prec=2 * digits):
+            bits, known = bits + more, known + more
+            with localcontext(prec=digits + _SPARE_DIGITS):
                 x = place + Decimal(fraction) / 2**known
                 chance = self.scale * self._height(x) / self.tickets[cell]
-                verdict = _below(Decimal(drawn) / 2**bits, chance, Decimal(10) ** -(digits // 2))
+                verdict = _below(Decimal(drawn) / 2**bits, chance, _error(digits))
             if verdict is not None:
                 return place if verdict else None
+            digits *= 2
 
     def _kept_in_tail(self, generator: np.random.Generator) -> int | None:
         """A size beyond the last cell: an exponential past the edge, kept by what it exceeds.
@@ -131,25 +136,31 @@ class GaussianCells:
         density in d of rate e / sigma^2, and exp(-d^2 / 2 sigma^2), the chance to be kept.
         """
         edge = self.count << self.width_bits
-        first, second, bits, digits = 0, 0, 0, _DIGITS
+        first, second, bits, digits = 0, 0, 0, _FIRST_DIGITS
         while True:
-            more = 4 * digits
+            more = _BITS_A_DIGIT * digits
             first = (first << more) + uniform_below(1 << more, generator)
             second = (second << more) + uniform_below(1 << more, generator)
-            bits, digits = bits + more, 2 * digits
-            if first == 0:
-                continue
-            with localcontext(prec=2 * digits):
-                square, error = Decimal(self.sigma) ** 2, Decimal(10) ** -(digits // 2)
-                # The uniform number is known to 2^-bits: its logarithm to less than 1e-30 more.
-                past = -(Decimal(first) / 2**bits).ln() * square / edge
-                area = self._height(edge) * square / (edge * Decimal(1 << self.width_bits))
-                chance = self.scale * area * self._height(past) / self.tickets[self.count]
-                verdict = _below(Decimal(second) / 2**bits, chance, error)
-                low, high = past * (1 - error), past * (1 + error)
-                whole = math.floor(low)
-            if verdict is not None and whole == math.floor(high):
-                return edge + whole if verdict else None
+            bits += more
+            # So small a number is not known well enough for its logarithm: more bits tell.
+            if first >= 1 << (3 * bits // 4):
+                with localcontext(prec=digits + _SPARE_DIGITS):
+                    square, error = Decimal(self.sigma) ** 2, _error(digits)
+                    exponential = -(Decimal(first) / 2**bits).ln()
+                    past = exponential * square / edge
+                    area = self._height(edge) * square / (edge * Decimal(1 << self.width_bits))
+                    chance = self.scale * area * self._height(past) / self.tickets[self.count]
+                    verdict = _below(Decimal(second) / 2**bits, chance, error)
+                    low, high = past - error * square / edge, past + error * square / edge
+                    whole = math.floor(max(low, Decimal(0)))
+                if verdict is not None and whole == math.floor(high):
+                    return edge + whole if verdict else None
+            digits *= 2
+
+
+def _error(digits: int) -> Decimal:
+    """More than the rounding in ``digits``, and the bits not drawn yet, can amount to."""
+    return Decimal(10) ** (8 - digits)
 
 
 def _below(number: Decimal, chance: Decimal, error: Decimal) -> bool | None:

@@ -80,7 +80,7 @@ def delta_of(mu: float, epsilon: float) -> float:
     if mu == math.inf:
         return 1.0
     log_delta = _log_delta(mu * _SAFE, epsilon)
-    return min(1.0, math.nextafter(math.exp(min(0.0, log_delta)), math.inf))
+    return min(1.0, math.nextafter(math.exp(min(0.0, log_delta)) * (1.0 + 1e-12), math.inf))
 
 
 def epsilon_of(mu: float, delta: float) -> float:
