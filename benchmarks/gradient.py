@@ -5,8 +5,9 @@
 Prints a table and saves it under benchmarks/results. Rows are presence, scaled to length 1; delta
 is 1 / n^2, n the number of training rows, declared. Figures are means over seeds of the share of
 test rows that are right, of the area under the ROC curve where the set says AUC. *1,000 nonzeros*
-is the same fit cut to that many weights. *goal* is what the rule gave as a prototype, less a little.
-*seconds* is the shortest of the fits from the matrix in the engine's form, with secure noise.
+is the same fit cut to that many weights. *goal* is what a prototype of the rule
+gave, less a little. *seconds* is the shortest of the fits, from the matrix in the engine's form;
+the noise of the last one is secure.
 """
 
 import argparse

@@ -104,6 +104,12 @@ def test_shares_of_a_budget_never_exceed_it(total: float, raw: list[float]) -> N
         assert part * part == pytest.approx(share * total * total, rel=1e-12)
 
 
+@pytest.mark.parametrize("epsilon", [1e3, 1e5, 1e7, 1e12])
+def test_next_to_no_privacy_is_not_mistaken_for_more(epsilon: float) -> None:
+    # N(mu, 1) is told from N(0, 1) by a threshold at mu / 2: hence mu is about sqrt(2 epsilon).
+    assert 0.85 < mu_of(epsilon, 1e-6) / math.sqrt(2.0 * epsilon) < 1.0
+
+
 def test_ends_of_the_range() -> None:
     assert mu_of(math.inf, 1e-6) == math.inf
     assert epsilon_of(math.inf, 1e-6) == math.inf

@@ -26,8 +26,8 @@ many digits, not by proof.
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr
 
 from dplasso.privacy import checks
@@ -38,6 +38,11 @@ _MOST_LOG = 700.0  # of mu searched
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 # Below this half-width the difference of two Mills' ratios is taken from their derivatives.
 _NARROW = 1e-3
+
+
+class _Bracket(NamedTuple):
+    below: float
+    above: float
 
 
 def mu(event: Event) -> float:
@@ -98,7 +103,7 @@ def epsilon_of(mu: float, delta: float) -> float:
         return 0.0
     # At this epsilon Phi(-epsilon / mu + mu / 2) alone is below delta.
     most = mu * (math.sqrt(-2.0 * log_delta) + 1.0 + mu / 2.0)
-    return _crossing(lambda epsilon: log_delta - _log_delta(mu, epsilon), 0.0, most)
+    return _crossing(lambda epsilon: log_delta - _log_delta(mu, epsilon), 0.0, most).above
 
 
 def mu_of(epsilon: float, delta: float) -> float:
@@ -119,9 +124,11 @@ def mu_of(epsilon: float, delta: float) -> float:
     def excess(log_mu: float) -> float:
         return _log_delta(math.exp(log_mu), epsilon) - log_delta
 
-    least = -_MOST_LOG if epsilon == 0.0 else math.log(epsilon) - 4.0 - 0.5 * math.log1p(-log_delta)
-    most = math.log(math.sqrt(2.0 * epsilon) + 40.0)
-    return math.exp(_crossing(excess, least, most)) / _SAFE / _SAFE
+    # Beyond sqrt(2 epsilon) and 80, delta is above a half and all but 1.
+    most = math.log(math.sqrt(2.0 * epsilon) + 80.0)
+    if excess(-_MOST_LOG) >= 0.0 or excess(most) < 0.0:
+        raise ValueError(f"epsilon and delta allow no mu that can be computed, got {epsilon!r}.")
+    return math.exp(_crossing(excess, -_MOST_LOG, most).below) / _SAFE / _SAFE
 
 
 def split(mu: float, shares: Sequence[float]) -> tuple[float, ...]:
@@ -174,10 +181,16 @@ def _mills(x: float) -> float:
     return math.sqrt(math.pi / 2.0) * float(erfcx(x / math.sqrt(2.0)))
 
 
-def _crossing(increasing: Callable[[float], float], least: float, most: float) -> float:
-    """Where an increasing function crosses 0, or the end of the range next to it."""
-    if increasing(least) >= 0.0:
-        return least
-    if increasing(most) <= 0.0:
-        return most
-    return float(brentq(increasing, least, most, xtol=1e-15, rtol=1e-14, maxiter=500))
+def _crossing(increasing: Callable[[float], float], least: float, most: float) -> _Bracket:
+    """Neighbouring numbers between which an increasing function crosses 0, by bisection.
+
+    It must be below 0 at ``least`` and not below at ``most``; infinite values do no harm.
+    """
+    while True:
+        middle = 0.5 * (least + most)
+        if not least < middle < most:
+            return _Bracket(least, most)
+        if increasing(middle) < 0.0:
+            least = middle
+        else:
+            most = middle

@@ -1,5 +1,6 @@
 """How columns are scaled and centred before rows are compared: from released masses alone."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +15,8 @@ Ints = NDArray[np.int64]
 LEAST_MASS, NOISES_DAMPED, NOISES_CENTRED = 0.005, 3.0, 5.0
 # Whole numbers in a damping of 1: what a conditioned row is made of.
 WHOLE = 2.0**18
-# A damping is at most this, so that a conditioned row fits its whole numbers.
-LARGEST = 2.0**6
+# A damping is at most this, and the centre no longer than a row: squares of lengths then fit.
+LARGEST, LONGEST_CENTRE = 2.0**6, 1.0
 
 
 @dataclass(frozen=True)
@@ -63,16 +64,24 @@ class Conditioning:
 
     damping: Floats
     centre: Floats
+    head: Ints  # columns that the centre is not 0 in
     whole_damping: Floats
     whole_centre: Ints
 
     @classmethod
     def of(cls, damping: Floats, centre: Floats) -> "Conditioning":
         damping = np.minimum(damping, LARGEST)
+        length = math.sqrt(float(np.sum(centre * centre)))
+        centre = centre * min(1.0, LONGEST_CENTRE / max(length, 1e-300))
         whole = damping * WHOLE
-        return cls(damping, centre, whole, np.rint(whole * centre).astype(np.int64))
+        whole_centre = np.rint(whole * centre).astype(np.int64)
+        return cls(damping, centre, np.flatnonzero(centre), whole, whole_centre)
+
+    def margin_of_centre(self, weights: Floats) -> float:
+        """The weights' product with the centre."""
+        return float(np.sum(weights[self.head] * self.centre[self.head]))
 
     @property
     def square_centre(self) -> int:
         """Square of the centre's length, in whole numbers."""
-        return int(self.whole_centre @ self.whole_centre)
+        return int(np.sum(self.whole_centre[self.head] ** 2))

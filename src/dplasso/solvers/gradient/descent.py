@@ -58,7 +58,8 @@ class Descent:
     def averaged(self) -> tuple[Floats, Floats]:
         """Mean weights and intercepts, the intercepts for rows that are not centred."""
         weights, intercepts = self._weights_kept / self._kept, self._intercepts_kept / self._kept
-        return weights, intercepts - weights @ self.mass.centre()
+        shifts = [self.conditioning.margin_of_centre(row) for row in weights]
+        return weights, intercepts - np.array(shifts)
 
     def _reweight(self) -> None:
         """Let columns count by how much signal they have shown; the rows' mean length stays."""
@@ -72,5 +73,5 @@ class Descent:
         signal = np.mean(np.sqrt((z * share) ** 2 + share), axis=0)
         damping = first * np.sqrt(signal)
         present = np.maximum(mass.mean, 0.0)
-        damping *= math.sqrt((present @ first**2) / (present @ damping**2))
+        damping *= math.sqrt(np.sum(present * first**2) / np.sum(present * damping**2))
         self.conditioning = Conditioning.of(damping, mass.centre())

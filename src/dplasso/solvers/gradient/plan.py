@@ -2,8 +2,9 @@
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from dplasso.losses import Loss, SoftmaxLoss
+from dplasso.losses import Loss, SoftmaxLoss, SquaredLoss
 from dplasso.privacy import checks, gaussian
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import Composed, Event, Gaussian, PureDP, Repeated
@@ -14,14 +15,29 @@ MASS_SHARE = 0.05
 CONSTANT = 0.3
 # 2-norm of a row with its constant, rounded up.
 ROW_LENGTH = 1.0440306508910551
-# Standard deviation of the noise that a descent leaves in the margin of a unit row, in clips.
-MARGIN_NOISE, MARGIN_NOISE_NARROW = 1.0, 3.0
 NARROW_COLUMNS = 1000
-# Lengths are in steps of 1 / n where curvature is 1: a step no longer than this keeps descending.
-LONGEST_STEP, INTERCEPT_STEP = 75.0, 2.5
 FEWEST_STEPS, FEWEST_STEPS_NARROW, MOST_STEPS = 5, 40, 1000
 # Whole numbers: bits of a row's length, fewer where sums or noise would not fit.
 MOST_BITS, SUM_BITS, NOISE_BITS, LEAST_NOISE_BITS = 36, 61, 48, 12
+
+
+class Pace(NamedTuple):
+    """How far a descent goes.
+
+    Its length is set by the noise it may leave in the margin of a unit row: the standard deviation
+    of that noise, in units of where residuals are cut, for many columns and for few. Steps, in
+    multiples of 1 / n, are no longer than keeps a descent descending.
+    """
+
+    margin_noise: float
+    margin_noise_narrow: float
+    longest_step: float
+    intercept_step: float
+
+
+# Residuals of probabilities level off, so that their steps may be long; those of numbers do not.
+OF_PROBABILITIES = Pace(1.0, 3.0, 300.0, 10.0)
+OF_NUMBERS = Pace(0.12, 0.3, 25.0, 2.5)
 
 
 @dataclass(frozen=True)
@@ -99,6 +115,7 @@ def plan_descent(
     >>> plan.steps, round(gaussian.mu(plan.event), 3), round(plan.mu, 3)
     (7, 0.196, 0.196)
     """
+    clip = residual_clip(loss)
     epsilon, delta = checks.target("epsilon", epsilon), checks.probability("delta", delta)
     n_rows = checks.count("n_rows", n_rows, least=1)
     n_columns = checks.count("n_columns", n_columns, least=1)
@@ -108,11 +125,12 @@ def plan_descent(
     mu = gaussian.mu_of(epsilon, delta)
     mass_mu, steps_mu = gaussian.split(mu, (MASS_SHARE, 1.0 - MASS_SHARE))
     narrow = n_columns <= NARROW_COLUMNS
-    curvature = loss.curvature[1]
-    noise = MARGIN_NOISE_NARROW if narrow else MARGIN_NOISE
-    longest = LONGEST_STEP / curvature
-    length = min(noise * n_rows * steps_mu / (changed * ROW_LENGTH), longest * MOST_STEPS)
-    steps = max(FEWEST_STEPS_NARROW if narrow else FEWEST_STEPS, math.ceil(length / longest))
+    pace = OF_NUMBERS if isinstance(loss, SquaredLoss) else OF_PROBABILITIES
+    noise = pace.margin_noise_narrow if narrow else pace.margin_noise
+    length = noise * n_rows * steps_mu / (changed * ROW_LENGTH)
+    length = min(length, pace.longest_step * MOST_STEPS)
+    fewest = FEWEST_STEPS_NARROW if narrow else FEWEST_STEPS
+    steps = max(fewest, math.ceil(length / pace.longest_step))
     mass_multiplier, step_multiplier = 1.0 / mass_mu, math.sqrt(steps) / steps_mu
     return GradientPlan(
         epsilon=epsilon,
@@ -121,13 +139,13 @@ def plan_descent(
         n_rows=n_rows,
         n_columns=n_columns,
         outputs=loss.outputs,
-        clip=residual_clip(loss),
+        clip=clip,
         mu=mu,
         mass_multiplier=mass_multiplier,
         step_multiplier=step_multiplier,
         steps=steps,
         step=length / (steps * n_rows),
-        intercept_step=INTERCEPT_STEP / curvature / n_rows,
+        intercept_step=pace.intercept_step / n_rows,
         reweighted=not narrow,
         unit_bits=_unit_bits(n_rows, changed, mass_multiplier, step_multiplier),
         event=_event(mass_multiplier, step_multiplier, steps),
@@ -136,10 +154,10 @@ def plan_descent(
 
 def residual_clip(loss: Loss) -> float:
     """Where residuals are cut: at the length that one has, or may have, while weights are 0."""
-    if isinstance(loss, SoftmaxLoss):
-        return math.sqrt(1.0 - 1.0 / loss.outputs)
     if not isinstance(loss, Loss):
         raise ValueError(f"loss must be a Loss such as LogisticLoss(), got {type(loss).__name__}")
+    if isinstance(loss, SoftmaxLoss):
+        return math.sqrt(1.0 - 1.0 / loss.outputs)
     return loss.gradient_bound(0.0, 1.0)
 
 

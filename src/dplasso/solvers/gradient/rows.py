@@ -83,17 +83,17 @@ class PrivateRows:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(square > 0, self._plan.unit * _SAFE / np.sqrt(square), 0.0)
 
-    def _margins(self, weights: Floats, intercept: float, centre: Floats) -> Floats:
+    def _margins(self, weights: Floats, shift: float) -> Floats:
         grains = MARGIN_GRAINS / self._rows.largest
         sums = self._by_rows(conditioned.add_margins, (weights, grains, MOST_GRAINS))
-        return sums * (self._rows.units / grains) + (intercept - float(weights @ centre))
+        return sums * (self._rows.units / grains) + shift
 
     def _coefficients(
         self, conditioning: Conditioning, weights: Floats, intercepts: Floats
     ) -> tuple[Ints, Ints]:
         margins = np.stack(
             [
-                self._margins(row, float(intercept), conditioning.centre)
+                self._margins(row, float(intercept) - conditioning.margin_of_centre(row))
                 for row, intercept in zip(weights, intercepts, strict=True)
             ]
         )
