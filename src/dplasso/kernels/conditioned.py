@@ -1,10 +1,10 @@
 """Sums of conditioned rows, exactly.
 
 A conditioned row is a vector of whole numbers, V - P: entry j of V is ``damping[j]`` times the unit
-row's entry, rounded, and P, the centre, is the same for all rows. V is as sparse as the row; P is
-not, and is never subtracted entry by entry: sums over the rows of c V - c P are formed as the sum
-of c V, less P times the sum of c. Whole numbers make that an identity. Products wrap around at
-2^64 as the sums do, so what wraps on the way comes back.
+row's entry, rounded to a multiple of 1 / ``whole``, and P, the centre, is the same for all rows. V
+is as sparse as the row; P is not, and is never subtracted entry by entry: sums over the rows of
+c V - c P are formed as the sum of c V, less P times the sum of c. Whole numbers make that an
+identity. Products wrap around at 2^64 as the sums do, so what wraps on the way comes back.
 
 `_entry_of` is the one place that rounds: the length of a row and its share in a sum are those of
 the same whole numbers.
@@ -17,9 +17,9 @@ from dplasso.kernels.arithmetic import entry, nearest_integer
 
 
 @njit(inline="always")
-def _entry_of(damping, unit, value):  # type: ignore[no-untyped-def]
-    """Entry of V: whole, from a column's damping, a row's unit and the stored number."""
-    return nearest_integer(damping * (unit * value))
+def _entry_of(scale, unit, value):  # type: ignore[no-untyped-def]
+    """Entry of V: whole, from a column's scale, a row's unit and the stored number."""
+    return nearest_integer(scale * (unit * value))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -34,11 +34,11 @@ def unit_sums(indptr, indices, values, units, grains, first, last, out):  # type
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def square_lengths(  # type: ignore[no-untyped-def]
-    indptr, indices, values, units, damping, centre, first, last, out
+    indptr, indices, values, units, whole, damping, centre, first, last, out
 ):
     """Add to every row what its entries in columns ``first`` to ``last`` change of |V - P|^2."""
     for j in range(first, last):
-        scale, twice = damping[j], 2 * centre[j]
+        scale, twice = damping[j] * whole, 2 * centre[j]
         for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
             row = np.uint64(indices[p])
             v = _entry_of(scale, units[row], entry(values, p))
@@ -47,11 +47,11 @@ def square_lengths(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def weighted_sums(  # type: ignore[no-untyped-def]
-    indptr, indices, values, units, damping, centre, coefficients, total, first, last, out
+    indptr, indices, values, units, whole, damping, centre, coefficients, total, first, last, out
 ):
     """Sums over the rows of c (V - P), columns ``first`` to ``last``; ``total`` is that of c."""
     for j in range(first, last):
-        scale = damping[j]
+        scale = damping[j] * whole
         sum_j = -centre[j] * total
         for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
             row = np.uint64(indices[p])

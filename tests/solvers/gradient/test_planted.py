@@ -115,7 +115,7 @@ def weigh_rows_before_centring(patch: Patch) -> None:
     weigh = PrivateRows._weigh
 
     def uncentred(self: PrivateRows, conditioning: Conditioning) -> np.ndarray:
-        return weigh(self, Conditioning.of(conditioning.damping, 0.0 * conditioning.centre))
+        return weigh(self, Conditioning.of(conditioning.damping, np.zeros(COLUMNS)))
 
     patch.setattr(PrivateRows, "_weigh", uncentred)
 

@@ -63,23 +63,22 @@ class Conditioning:
     """
 
     damping: Floats
-    centre: Floats
+    whole_centre: Ints  # damped, in whole numbers
     head: Ints  # columns that the centre is not 0 in
-    whole_damping: Floats
-    whole_centre: Ints
+    head_centre: Floats  # the centre in those
 
     @classmethod
     def of(cls, damping: Floats, centre: Floats) -> "Conditioning":
         damping = np.minimum(damping, LARGEST)
         length = math.sqrt(float(np.sum(centre * centre)))
         centre = centre * min(1.0, LONGEST_CENTRE / max(length, 1e-300))
-        whole = damping * WHOLE
-        whole_centre = np.rint(whole * centre).astype(np.int64)
-        return cls(damping, centre, np.flatnonzero(centre), whole, whole_centre)
+        head = np.flatnonzero(centre)
+        whole_centre = np.rint(damping * WHOLE * centre).astype(np.int64)
+        return cls(damping, whole_centre, head, centre[head])
 
     def margin_of_centre(self, weights: Floats) -> float:
         """The weights' product with the centre."""
-        return float(np.sum(weights[self.head] * self.centre[self.head]))
+        return float(np.sum(weights[self.head] * self.head_centre))
 
     @property
     def square_centre(self) -> int:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dplasso import threads as pool
 from dplasso.kernels import descent as kernel
 from dplasso.solvers.gradient.conditioning import Conditioning, Mass
-from dplasso.solvers.gradient.mixture import signal_share
+from dplasso.solvers.gradient.mixture import SignalShare, size_counts
 from dplasso.solvers.gradient.plan import GradientPlan
 
 Floats = NDArray[np.float64]
@@ -65,13 +65,18 @@ class Descent:
         """Let columns count by how much signal they have shown; the rows' mean length stays."""
         plan, mass = self._plan, self.mass
         noise = plan.step_sigma * plan.grid
-        first = mass.damping()
         if noise == 0.0:
             return
-        z = self._gathered / (noise * np.sqrt(self._spread))
-        share = signal_share(z)
-        signal = np.mean(np.sqrt((z * share) ** 2 + share), axis=0)
-        damping = first * np.sqrt(signal)
+        first = mass.damping()
+        scale = 1.0 / (noise * np.sqrt(self._spread))
+        counts = np.sum([size_counts(row * scale) for row in self._gathered], axis=0)
+        share = SignalShare(counts)
+        signal = np.zeros(plan.n_columns)
+        for row in self._gathered:
+            z = row * scale
+            part = share(z)
+            signal += np.sqrt((z * part) ** 2 + part)
+        damping = first * np.sqrt(signal / plan.outputs)
         present = np.maximum(mass.mean, 0.0)
         damping *= math.sqrt(np.sum(present * first**2) / np.sum(present * damping**2))
         self.conditioning = Conditioning.of(damping, mass.centre())

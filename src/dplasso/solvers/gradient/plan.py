@@ -4,7 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dplasso.losses import Loss, SoftmaxLoss, SquaredLoss
+from dplasso.kernels.problem import LOGISTIC, SOFTMAX, SQUARED
+from dplasso.losses import Loss, SoftmaxLoss
 from dplasso.privacy import checks, gaussian
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import Composed, Event, Gaussian, PureDP, Repeated
@@ -36,8 +37,11 @@ class Pace(NamedTuple):
 
 
 # Residuals of probabilities level off, so that their steps may be long; those of numbers do not.
-OF_PROBABILITIES = Pace(1.0, 3.0, 300.0, 10.0)
-OF_NUMBERS = Pace(0.12, 0.3, 25.0, 2.5)
+PACES = {
+    LOGISTIC: Pace(1.0, 3.0, 300.0, 10.0),
+    SOFTMAX: Pace(0.5, 1.5, 300.0, 10.0),
+    SQUARED: Pace(0.12, 0.3, 25.0, 2.5),
+}
 
 
 @dataclass(frozen=True)
@@ -109,11 +113,12 @@ def plan_descent(
 ) -> GradientPlan:
     """The default rule: functions of the loss and the declared numbers only.
 
-    >>> from dplasso.losses import LogisticLoss
-    >>> public = dict(epsilon=1.0, delta=1e-8, n_rows=10_000, n_columns=50_000)
-    >>> plan = plan_descent(LogisticLoss(), **public)
-    >>> plan.steps, round(gaussian.mu(plan.event), 3), round(plan.mu, 3)
-    (7, 0.196, 0.196)
+        >>> from dplasso.kernels.problem import LOGISTIC, SOFTMAX, SQUARED
+    from dplasso.losses import LogisticLoss
+        >>> public = dict(epsilon=1.0, delta=1e-8, n_rows=10_000, n_columns=50_000)
+        >>> plan = plan_descent(LogisticLoss(), **public)
+        >>> plan.steps, round(gaussian.mu(plan.event), 3), round(plan.mu, 3)
+        (7, 0.196, 0.196)
     """
     clip = residual_clip(loss)
     epsilon, delta = checks.target("epsilon", epsilon), checks.probability("delta", delta)
@@ -125,7 +130,7 @@ def plan_descent(
     mu = gaussian.mu_of(epsilon, delta)
     mass_mu, steps_mu = gaussian.split(mu, (MASS_SHARE, 1.0 - MASS_SHARE))
     narrow = n_columns <= NARROW_COLUMNS
-    pace = OF_NUMBERS if isinstance(loss, SquaredLoss) else OF_PROBABILITIES
+    pace = PACES[loss.code]
     noise = pace.margin_noise_narrow if narrow else pace.margin_noise
     length = noise * n_rows * steps_mu / (changed * ROW_LENGTH)
     length = min(length, pace.longest_step * MOST_STEPS)

@@ -9,7 +9,7 @@ from dplasso import threads as pool
 from dplasso.data.unit_rows import UnitRows
 from dplasso.kernels import conditioned, descent
 from dplasso.losses import Loss
-from dplasso.solvers.gradient.conditioning import Conditioning
+from dplasso.solvers.gradient.conditioning import WHOLE, Conditioning
 from dplasso.solvers.gradient.plan import CONSTANT, GradientPlan
 
 Floats = NDArray[np.float64]
@@ -67,18 +67,15 @@ class PrivateRows:
         out[:, -1] = constants
         for mine, sums in zip(coefficients, out, strict=True):
             facts = (
-                self._rows.units,
-                conditioning.whole_damping,
-                conditioning.whole_centre,
-                mine,
-                mine.sum(),
+                *(self._rows.units, WHOLE, conditioning.damping, conditioning.whole_centre),
+                *(mine, mine.sum()),
             )
             self._by_columns(conditioned.weighted_sums, facts, sums)
         return out
 
     def _weigh(self, conditioning: Conditioning) -> Floats:
         """U over the length of every conditioned row, a little less; 0 where that is 0."""
-        facts = (self._rows.units, conditioning.whole_damping, conditioning.whole_centre)
+        facts = (self._rows.units, WHOLE, conditioning.damping, conditioning.whole_centre)
         square = self._by_rows(conditioned.square_lengths, facts) + conditioning.square_centre
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(square > 0, self._plan.unit * _SAFE / np.sqrt(square), 0.0)
