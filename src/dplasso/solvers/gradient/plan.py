@@ -113,12 +113,11 @@ def plan_descent(
 ) -> GradientPlan:
     """The default rule: functions of the loss and the declared numbers only.
 
-        >>> from dplasso.kernels.problem import LOGISTIC, SOFTMAX, SQUARED
-    from dplasso.losses import LogisticLoss
-        >>> public = dict(epsilon=1.0, delta=1e-8, n_rows=10_000, n_columns=50_000)
-        >>> plan = plan_descent(LogisticLoss(), **public)
-        >>> plan.steps, round(gaussian.mu(plan.event), 3), round(plan.mu, 3)
-        (7, 0.196, 0.196)
+    >>> from dplasso.losses import LogisticLoss
+    >>> public = dict(epsilon=1.0, delta=1e-8, n_rows=10_000, n_columns=50_000)
+    >>> plan = plan_descent(LogisticLoss(), **public)
+    >>> plan.steps, round(gaussian.mu(plan.event), 3), round(plan.mu, 3)
+    (7, 0.196, 0.196)
     """
     clip = residual_clip(loss)
     epsilon, delta = checks.target("epsilon", epsilon), checks.probability("delta", delta)
@@ -129,13 +128,8 @@ def plan_descent(
     changed = 1 if neighboring == "add_remove" else 2
     mu = gaussian.mu_of(epsilon, delta)
     mass_mu, steps_mu = gaussian.split(mu, (MASS_SHARE, 1.0 - MASS_SHARE))
-    narrow = n_columns <= NARROW_COLUMNS
-    pace = PACES[loss.code]
-    noise = pace.margin_noise_narrow if narrow else pace.margin_noise
-    length = noise * n_rows * steps_mu / (changed * ROW_LENGTH)
-    length = min(length, pace.longest_step * MOST_STEPS)
-    fewest = FEWEST_STEPS_NARROW if narrow else FEWEST_STEPS
-    steps = max(fewest, math.ceil(length / pace.longest_step))
+    narrow, pace = n_columns <= NARROW_COLUMNS, PACES[loss.code]
+    steps, length = _steps(pace, narrow, n_rows * steps_mu / (changed * ROW_LENGTH))
     mass_multiplier, step_multiplier = 1.0 / mass_mu, math.sqrt(steps) / steps_mu
     return GradientPlan(
         epsilon=epsilon,
@@ -155,6 +149,18 @@ def plan_descent(
         unit_bits=_unit_bits(n_rows, changed, mass_multiplier, step_multiplier),
         event=_event(mass_multiplier, step_multiplier, steps),
     )
+
+
+def _steps(pace: Pace, narrow: bool, signal: float) -> tuple[int, float]:
+    """How many steps, and how long they are together.
+
+    ``signal`` is the number of rows over the noise that all steps leave in a unit row's margin,
+    for a length of 1.
+    """
+    noise = pace.margin_noise_narrow if narrow else pace.margin_noise
+    length = min(noise * signal, pace.longest_step * MOST_STEPS)
+    fewest = FEWEST_STEPS_NARROW if narrow else FEWEST_STEPS
+    return max(fewest, math.ceil(length / pace.longest_step)), length
 
 
 def residual_clip(loss: Loss) -> float:
