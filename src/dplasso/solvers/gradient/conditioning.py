@@ -11,8 +11,8 @@ from dplasso.solvers.gradient.plan import GradientPlan
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# A column of less mass than this is not damped; nor one that noise may have raised above it.
-LEAST_MASS, NOISES_DAMPED, NOISES_CENTRED = 0.005, 3.0, 5.0
+# Mass in standard deviations of its noise: of columns that are damped, and of those centred.
+NOISES_DAMPED, NOISES_CENTRED = 3.0, 5.0
 # Whole numbers in a damping of 1: what a conditioned row is made of.
 WHOLE = 2.0**18
 # A damping is at most this, and the centre no longer than a row: squares of lengths then fit.
@@ -30,6 +30,7 @@ class Mass:
 
     mean: Floats
     noise: float
+    least: float  # mass of columns that are damped
 
     @classmethod
     def of(cls, released: Ints, plan: GradientPlan) -> "Mass":
@@ -37,15 +38,12 @@ class Mass:
         total = plan.unit * plan.n_rows
         middle = 0.5 if plan.mass_sigma else 0.0
         mean = (released.astype(np.float64) + middle) / total
-        return cls(mean, plan.mass_sigma / total)
-
-    @property
-    def floor(self) -> float:
-        return max(LEAST_MASS, NOISES_DAMPED * self.noise)
+        return cls(mean, plan.mass_sigma / total, plan.least_mass)
 
     def damping(self) -> Floats:
         """The more of the rows' length a column has, the less it counts."""
-        return np.sqrt(self.floor / np.maximum(self.mean, self.floor))
+        floor = max(self.least, NOISES_DAMPED * self.noise)
+        return np.sqrt(floor / np.maximum(self.mean, floor))
 
     def centre(self) -> Floats:
         """The mean, where it is told from noise; else 0, which keeps columns sparse."""

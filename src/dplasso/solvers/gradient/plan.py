@@ -17,7 +17,9 @@ CONSTANT = 0.3
 # 2-norm of a row with its constant, rounded up.
 ROW_LENGTH = 1.0440306508910551
 NARROW_COLUMNS = 1000
-FEWEST_STEPS, FEWEST_STEPS_NARROW, MOST_STEPS = 5, 40, 1000
+MOST_STEPS = 1000
+# With less noise than this a descent goes no farther: it would fit the rows it has too well.
+MOST_MU = 3.0
 # Whole numbers: bits of a row's length, fewer where sums or noise would not fit.
 MOST_BITS, SUM_BITS, NOISE_BITS, LEAST_NOISE_BITS = 36, 61, 48, 12
 
@@ -26,21 +28,28 @@ class Pace(NamedTuple):
     """How far a descent goes.
 
     Its length is set by the noise it may leave in the margin of a unit row: the standard deviation
-    of that noise, in units of where residuals are cut, for many columns and for few. Steps, in
-    multiples of 1 / n, are no longer than keeps a descent descending.
+    of that noise, in units of where residuals are cut. Steps, in multiples of 1 / n, are no longer
+    than keeps a descent descending, and no fewer than ``fewest_steps``.
     """
 
     margin_noise: float
-    margin_noise_narrow: float
     longest_step: float
     intercept_step: float
+    fewest_steps: int
+    least_mass: float  # of columns that are damped
 
 
 # Residuals of probabilities level off, so that their steps may be long; those of numbers do not.
 PACES = {
-    LOGISTIC: Pace(1.0, 3.0, 300.0, 10.0),
-    SOFTMAX: Pace(0.5, 1.5, 300.0, 10.0),
-    SQUARED: Pace(0.12, 0.3, 25.0, 2.5),
+    LOGISTIC: Pace(1.0, 300.0, 10.0, 5, 0.001),
+    SOFTMAX: Pace(0.5, 300.0, 10.0, 5, 0.001),
+    SQUARED: Pace(0.12, 25.0, 2.5, 5, 0.005),
+}
+# Few columns have little noise in all: a descent may go farther.
+NARROW_PACES = {
+    LOGISTIC: Pace(3.0, 300.0, 20.0, 40, 0.02),
+    SOFTMAX: Pace(1.5, 300.0, 20.0, 40, 0.02),
+    SQUARED: Pace(0.3, 25.0, 2.5, 40, 0.005),
 }
 
 
@@ -72,6 +81,7 @@ class GradientPlan:
     steps: int
     step: float
     intercept_step: float
+    least_mass: float  # of columns that are damped
     reweighted: bool
     unit_bits: int
     event: Event
@@ -128,8 +138,9 @@ def plan_descent(
     changed = 1 if neighboring == "add_remove" else 2
     mu = gaussian.mu_of(epsilon, delta)
     mass_mu, steps_mu = gaussian.split(mu, (MASS_SHARE, 1.0 - MASS_SHARE))
-    narrow, pace = n_columns <= NARROW_COLUMNS, PACES[loss.code]
-    steps, length = _steps(pace, narrow, n_rows * steps_mu / (changed * ROW_LENGTH))
+    narrow = n_columns <= NARROW_COLUMNS
+    pace = (NARROW_PACES if narrow else PACES)[loss.code]
+    steps, length = _steps(pace, n_rows * min(steps_mu / changed, MOST_MU) / ROW_LENGTH)
     mass_multiplier, step_multiplier = 1.0 / mass_mu, math.sqrt(steps) / steps_mu
     return GradientPlan(
         epsilon=epsilon,
@@ -145,22 +156,21 @@ def plan_descent(
         steps=steps,
         step=length / (steps * n_rows),
         intercept_step=pace.intercept_step / n_rows,
+        least_mass=pace.least_mass,
         reweighted=not narrow,
         unit_bits=_unit_bits(n_rows, changed, mass_multiplier, step_multiplier),
         event=_event(mass_multiplier, step_multiplier, steps),
     )
 
 
-def _steps(pace: Pace, narrow: bool, signal: float) -> tuple[int, float]:
+def _steps(pace: Pace, signal: float) -> tuple[int, float]:
     """How many steps, and how long they are together.
 
     ``signal`` is the number of rows over the noise that all steps leave in a unit row's margin,
     for a length of 1.
     """
-    noise = pace.margin_noise_narrow if narrow else pace.margin_noise
-    length = min(noise * signal, pace.longest_step * MOST_STEPS)
-    fewest = FEWEST_STEPS_NARROW if narrow else FEWEST_STEPS
-    return max(fewest, math.ceil(length / pace.longest_step)), length
+    length = min(pace.margin_noise * signal, pace.longest_step * MOST_STEPS)
+    return max(pace.fewest_steps, math.ceil(length / pace.longest_step)), length
 
 
 def residual_clip(loss: Loss) -> float:
