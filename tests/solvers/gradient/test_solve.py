@@ -69,8 +69,7 @@ def test_accuracy_grows_with_epsilon() -> None:
         found = fit(X[:3000], y[:3000], LogisticLoss(), epsilon=epsilon)
         predicted = unit(X[3000:]) @ found.weights[0] + found.intercepts[0] > 0
         right.append(np.mean(predicted == y[3000:]))
-    assert right[0] < right[1] - 0.05
-    assert min(right[1:]) > 0.8
+    assert right[0] < right[1] - 0.05 < right[2] - 0.08
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -64,11 +64,8 @@ class Descent:
     def _reweight(self) -> None:
         """Let columns count by how much signal they have shown; the rows' mean length stays."""
         plan, mass = self._plan, self.mass
-        noise = plan.step_sigma * plan.grid
-        if noise == 0.0:
-            return
         first = mass.damping()
-        scale = 1.0 / (noise * np.sqrt(self._spread))
+        scale = 1.0 / (plan.step_noise * np.sqrt(self._spread))
         counts = np.sum([size_counts(row * scale) for row in self._gathered], axis=0)
         share = SignalShare(counts)
         signal = np.zeros(plan.n_columns)

@@ -107,6 +107,12 @@ class GradientPlan:
         return self.step_multiplier * self.rows_changed * self.unit * ROW_LENGTH
 
     @property
+    def step_noise(self) -> float:
+        """The same as a gradient; without any, what columns are judged by as if there were."""
+        sigma = self.step_sigma or math.sqrt(self.steps) / MOST_MU * self.unit * ROW_LENGTH
+        return sigma * self.grid
+
+    @property
     def grid(self) -> float:
         """What a whole number of a step's sums is worth, as a gradient."""
         return self.clip / self.unit
