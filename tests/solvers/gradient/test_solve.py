@@ -145,6 +145,14 @@ def test_bad_options_are_named() -> None:
     assert "5" not in str(raised.value)
 
 
+@pytest.mark.parametrize("epsilon", [1.0, math.inf])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 1200)])
+def test_rows_without_entries_do_no_harm(shape: tuple[int, int], epsilon: float) -> None:
+    found = fit(sp.csr_array(shape), np.ones(shape[0]), LogisticLoss(), epsilon=epsilon)
+    assert np.all(np.isfinite(found.weights))
+    assert np.all(np.isfinite(found.intercepts))
+
+
 def test_progress_is_told() -> None:
     X, margins = text(100, 1200)
     told: list[int] = []

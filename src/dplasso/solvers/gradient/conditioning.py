@@ -13,6 +13,7 @@ Ints = NDArray[np.int64]
 
 # Mass in standard deviations of its noise: of columns that are damped, and of those centred.
 NOISES_DAMPED, NOISES_CENTRED = 3.0, 5.0
+ALL = slice(None)
 # Whole numbers in a damping of 1: what a conditioned row is made of.
 WHOLE = 2.0**18
 # A damping is at most this, and the centre no longer than a row: squares of lengths then fit.
@@ -40,10 +41,10 @@ class Mass:
         mean = (released.astype(np.float64) + middle) / total
         return cls(mean, plan.mass_sigma / total, plan.least_mass)
 
-    def damping(self) -> Floats:
+    def damping(self, columns: slice = ALL) -> Floats:
         """The more of the rows' length a column has, the less it counts."""
         floor = max(self.least, NOISES_DAMPED * self.noise)
-        return np.sqrt(floor / np.maximum(self.mean, floor))
+        return np.sqrt(floor / np.maximum(self.mean[columns], floor))
 
     def centre(self) -> Floats:
         """The mean, where it is told from noise; else 0, which keeps columns sparse."""
@@ -67,12 +68,22 @@ class Conditioning:
 
     @classmethod
     def of(cls, damping: Floats, centre: Floats) -> "Conditioning":
-        damping = np.minimum(damping, LARGEST)
-        length = math.sqrt(float(np.sum(centre * centre)))
-        centre = centre * min(1.0, LONGEST_CENTRE / max(length, 1e-300))
         head = np.flatnonzero(centre)
-        whole_centre = np.rint(damping * WHOLE * centre).astype(np.int64)
-        return cls(damping, whole_centre, head, centre[head])
+        head_centre = centre[head]
+        length = math.sqrt(float(np.sum(head_centre**2)))
+        head_centre *= min(1.0, LONGEST_CENTRE / max(length, 1e-300))
+        return cls._whole(damping, head, head_centre)
+
+    def with_damping(self, damping: Floats) -> "Conditioning":
+        """The same centre, other dampings."""
+        return self._whole(damping, self.head, self.head_centre)
+
+    @classmethod
+    def _whole(cls, damping: Floats, head: Ints, head_centre: Floats) -> "Conditioning":
+        damping = np.minimum(damping, LARGEST)
+        whole_centre = np.zeros(len(damping), np.int64)
+        whole_centre[head] = np.rint(damping[head] * WHOLE * head_centre)
+        return cls(damping, whole_centre, head, head_centre)
 
     def margin_of_centre(self, weights: Floats) -> float:
         """The weights' product with the centre."""

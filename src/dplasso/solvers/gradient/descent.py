@@ -16,6 +16,8 @@ Ints = NDArray[np.int64]
 
 # The last part of the iterates is averaged.
 AVERAGED = 0.25
+# Columns at a time: what is computed on the way stays small.
+BLOCK = 1 << 16
 
 
 class Descent:
@@ -63,17 +65,31 @@ class Descent:
 
     def _reweight(self) -> None:
         """Let columns count by how much signal they have shown; the rows' mean length stays."""
-        plan, mass = self._plan, self.mass
-        first = mass.damping()
-        scale = 1.0 / (plan.step_noise * np.sqrt(self._spread))
-        counts = np.sum([size_counts(row * scale) for row in self._gathered], axis=0)
-        share = SignalShare(counts)
-        signal = np.zeros(plan.n_columns)
-        for row in self._gathered:
-            z = row * scale
-            part = share(z)
-            signal += np.sqrt((z * part) ** 2 + part)
-        damping = first * np.sqrt(signal / plan.outputs)
-        present = np.maximum(mass.mean, 0.0)
-        damping *= math.sqrt(np.sum(present * first**2) / np.sum(present * damping**2))
-        self.conditioning = Conditioning.of(damping, mass.centre())
+        blocks = [slice(at, at + BLOCK) for at in range(0, self._plan.n_columns, BLOCK)]
+        share = SignalShare(np.sum([self._size_counts(block) for block in blocks], axis=0))
+        damping = np.empty(self._plan.n_columns)
+        before = after = 0.0
+        for block in blocks:
+            first = self.mass.damping(block)
+            damping[block] = first * np.sqrt(self._signal(block, share))
+            present = np.maximum(self.mass.mean[block], 0.0)
+            before += float(np.sum(present * first**2))
+            after += float(np.sum(present * damping[block] ** 2))
+        if after > 0.0:
+            damping *= math.sqrt(before / after)
+        self.conditioning = self.conditioning.with_damping(damping)
+
+    def _standard(self, block: slice) -> Floats:
+        """What is gathered, in standard deviations of its noise."""
+        noise = self._plan.step_noise * np.sqrt(self._spread[block])
+        return self._gathered[:, block] / noise
+
+    def _size_counts(self, block: slice) -> Ints:
+        return size_counts(self._standard(block).ravel())
+
+    def _signal(self, block: slice, share: SignalShare) -> Floats:
+        """Size of the signal in a block of columns, on average over the outputs."""
+        z = self._standard(block)
+        part = share(z)
+        signal: Floats = np.sqrt((z * part) ** 2 + part).mean(axis=0)
+        return signal
