@@ -8,8 +8,9 @@ test rows that are right, of the area under the ROC curve where the set says AUC
 is the same fit cut to that many weights. *goal* is what a prototype of the rule
 gave, less a little. *seconds* is the shortest of the fits, from the matrix in the engine's form;
 the noise of the last one is secure. *zipf* is generated text whose labels follow 200 mostly rare
-words, *zipf_frequent* one whose 200 words are of ranks 20 to 2,000; without privacy, the best
-logistic regression of a few is right in .705 and .82 of the rows.
+words, *zipf_frequent* one whose 200 words are of ranks 20 to 2,000. The prototype's generated text
+was neither: without privacy .855 of its rows were right, of *zipf* the best of a few logistic
+regressions has .705, of *zipf_frequent* .880.
 """
 
 import argparse
@@ -34,8 +35,8 @@ SETS = {
     "farm_ads": (0.64, 0.82, 0.885),
     "imdb_uni": (0.715, 0.842, 0.877),
     "news20_rebuilt": (0.64, 0.845, 0.93),
-    "zipf": (None, None, None),
-    "zipf_frequent": (0.52, 0.685, 0.775),
+    "zipf": (0.52, 0.685, 0.775),
+    "zipf_frequent": (None, None, None),
     "a9a": (0.84, 0.847, 0.85),
     "w8a": (0.79, 0.93, 0.96),
     "phishing": (0.92, 0.935, 0.94),
