@@ -157,6 +157,12 @@ def test_no_noise_is_none() -> None:
     assert not noise(0.0, 10).any()
 
 
+@pytest.mark.parametrize("values", [np.zeros(3), np.zeros((2, 3), np.int64)])
+def test_what_is_no_vector_of_whole_numbers_is_refused(values: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="values must be a vector of int64"):
+        GridGaussian(2.0**20).add_to(values, random_bits(0).generator)
+
+
 @pytest.mark.parametrize("sigma", [1.0, 2.0**49, math.inf, -1.0, math.nan, "1"])
 def test_sigma_that_cannot_be_drawn_is_refused(sigma: float) -> None:
     with pytest.raises(ValueError, match="sigma must"):

@@ -50,7 +50,9 @@ class GridGaussian:
     def add_to(
         self, values: Ints, generator: np.random.Generator, threads: int | None = None
     ) -> None:
-        """Add a draw to each of ``values``, in place."""
+        """Add a draw to each of ``values``, a vector, in place."""
+        if values.dtype != np.int64 or values.ndim != 1:
+            raise ValueError(f"values must be a vector of int64, got {values.dtype}; convert it")
         if self._cells is None:
             return
         key = np.frombuffer(generator.bytes(32), "<u4").astype(np.uint32)

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.solvers.gradient import GradientSolution, gradient_descent, plan_descent, replay
+from dplasso.solvers.gradient.conditioning import Mass
 from neighbours import LOSSES, small_plan
 
 
@@ -98,6 +99,27 @@ def test_the_result_does_not_depend_on_threads_or_format() -> None:
         assert np.array_equal(other.intercepts, one.intercepts)
 
 
+def test_the_result_is_centred_as_the_descent_was() -> None:
+    """A row equal to the centre has the margin of the intercept, with all weights and with few."""
+    X, margins = text(2000, 1200)
+    y, plan = (margins > 0).astype(int), small_plan(LogisticLoss(), 1200, rows=2000, epsilon=4.0)
+    options = {"loss": LogisticLoss(), "plan": plan, "generator": 0}
+    found = gradient_descent(X, y, keep_releases=True, **options)
+    few = gradient_descent(X, y, n_nonzero=20, **options)
+    intercept = np.zeros(plan.steps + 1)
+    for step, released in enumerate(found.releases):
+        taken = plan.intercept_step * plan.grid * (released[0, -1] + 0.5)
+        intercept[step + 1] = intercept[step] - taken
+    mass = Mass.of(found.mass, plan)
+    assert np.linalg.norm(mass.centre()) < 1.0  # else it would have been shortened
+    last = intercept[-math.ceil(plan.steps / 4) :].mean()
+    for weights, shifted in (
+        (found.weights[0], found.intercepts[0]),
+        (few.weights.toarray()[0], few.intercepts[0]),
+    ):
+        assert shifted + weights @ mass.centre() == pytest.approx(last)
+
+
 def test_fresh_noise_every_time_and_the_same_for_a_seed() -> None:
     X, margins = text(200, 1200)
     y = (margins > 0).astype(int)
@@ -140,6 +162,8 @@ def test_bad_options_are_named() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             gradient_descent(X, y, loss=LogisticLoss(), plan=plan, **options)
+    with pytest.raises(ValueError, match="loss must be a Loss"):
+        gradient_descent(X, y, loss="logistic", plan=plan)
     with pytest.raises(ValueError, match="differ in their number of rows") as raised:
         gradient_descent(X, y[:-1], loss=LogisticLoss(), plan=plan)
     assert "5" not in str(raised.value)

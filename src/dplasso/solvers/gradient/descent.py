@@ -57,11 +57,15 @@ class Descent:
         if plan.reweighted and self.done in (plan.steps // 3, 2 * plan.steps // 3):
             self._reweight()
 
-    def averaged(self) -> tuple[Floats, Floats]:
-        """Mean weights and intercepts, the intercepts for rows that are not centred."""
-        weights, intercepts = self._weights_kept / self._kept, self._intercepts_kept / self._kept
+    def averaged(self) -> Floats:
+        """Mean weights of the last iterates."""
+        return self._weights_kept / self._kept
+
+    def intercepts_beside(self, weights: Floats) -> Floats:
+        """Mean intercepts for rows that are not centred, beside all or some of the weights."""
         shifts = [self.conditioning.margin_of_centre(row) for row in weights]
-        return weights, intercepts - np.array(shifts)
+        intercepts: Floats = self._intercepts_kept / self._kept - np.array(shifts)
+        return intercepts
 
     def _reweight(self) -> None:
         """Let columns count by how much signal they have shown; the rows' mean length stays."""

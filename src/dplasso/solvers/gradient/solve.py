@@ -89,6 +89,8 @@ def gradient_descent(
     >>> solution.weights.shape, solution.weights.nnz
     ((1, 2000), 10)
     """
+    if not isinstance(loss, Loss):
+        raise ValueError(f"loss must be a Loss such as LogisticLoss(), got {type(loss).__name__}")
     bits = random_bits(generator, name="generator")
     threads = pool.available() if n_threads is None else checks.count("n_threads", n_threads, 1)
     if n_nonzero is not None:
@@ -139,8 +141,8 @@ def _check(rows: UnitRows, labels: Floats, loss: Loss, plan: GradientPlan) -> No
 def _solution(
     walk: Descent, mass: Ints, releases: list[Ints] | None, n_nonzero: int | None
 ) -> GradientSolution:
-    weights, intercepts = walk.averaged()
+    weights = walk.averaged()
     if n_nonzero is None:
-        return GradientSolution(weights, intercepts, mass, releases)
-    cut = sp.csr_array(largest_only(weights, walk.mass, n_nonzero))
-    return GradientSolution(cut, intercepts, mass, releases)
+        return GradientSolution(weights, walk.intercepts_beside(weights), mass, releases)
+    few = largest_only(weights, walk.mass, n_nonzero)
+    return GradientSolution(sp.csr_array(few), walk.intercepts_beside(few), mass, releases)
