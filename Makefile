@@ -34,6 +34,7 @@ bench: setup .venv/.postgres
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/utility.py
+	$(BIN)/python benchmarks/gradient.py
 	$(BIN)/python benchmarks/sparsifier_tables.py
 	$(BIN)/python benchmarks/newsgroups.py
 	$(BIN)/python benchmarks/reading.py

@@ -30,12 +30,18 @@ def real(name: str) -> tuple[sp.csc_array, np.ndarray] | None:
 
 
 def text_like(
-    rows: int, columns: int, entries: int, *, full: int = 0, seed: int = 0
+    rows: int,
+    columns: int,
+    entries: int,
+    *,
+    full: int = 0,
+    seed: int = 0,
+    ranks: tuple[int, int] = (5, 20_000),
 ) -> tuple[sp.csc_array, np.ndarray]:
     """0/1 data whose columns fill by Zipf's law, in random order; ``full`` of them nearly full.
 
-    Labels follow a logistic model of 200 columns of ranks 5 to 20,000: the same ranks and weights
-    for the same seed, however many columns there are.
+    Labels follow a logistic model of 200 columns of ``ranks``: the same ranks and weights for the
+    same seed, however many columns there are.
     """
     rng = np.random.default_rng(seed)
     truth = np.random.default_rng((seed, 1))
@@ -48,7 +54,7 @@ def text_like(
     place = np.empty(columns, np.int64)
     place[rank] = np.arange(columns)
     margins = np.zeros(rows)
-    informative = np.arange(5, min(20_000, columns))
+    informative = np.arange(ranks[0], min(ranks[1], columns))
     for column in place[truth.choice(informative, min(200, len(informative)), replace=False)]:
         margins[indices[indptr[column] : indptr[column + 1]]] += 3.0 * truth.normal()
     y = truth.random(rows) < 1.0 / (1.0 + np.exp(np.median(margins) - margins))

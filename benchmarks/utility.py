@@ -96,6 +96,8 @@ def load(case: Case) -> Rows | None:
     """The rows of a case; None where the set is not at hand."""
     if case.data == "zipf":
         data = datasets.text_like(20_000, 47_000, 1_500_000)
+    elif case.data == "zipf_frequent":
+        data = datasets.text_like(20_000, 47_000, 1_500_000, ranks=(20, 2_000))
     else:
         data = datasets.real(case.data)
     if data is None:

@@ -8,15 +8,18 @@ import math
 import tempfile
 import time
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import scipy.sparse as sp
 
 import dplasso
 from dplasso import kernels
+from dplasso.data.unit_rows import Scaling
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.mechanisms.selection.lazy_tiers import LONG_COLUMN
 from dplasso.reading import read_svmlight, svmlight_chunks
+from dplasso.solvers.gradient import gradient_descent, plan_descent
 from dplasso.storage import build_store
 
 
@@ -54,6 +57,11 @@ def warm() -> None:
                 selection=selection,
                 generator=random_bits(),
             )
+    loss = dplasso.LogisticLoss()
+    plan = plan_descent(loss, epsilon=1.0, delta=1e-6, n_rows=100, n_columns=5)
+    for data in (X, X.astype(np.float32), ones):
+        for scaling in get_args(Scaling):
+            gradient_descent(data, y, loss=loss, plan=plan, scaling=scaling)
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "rows.svm"
         text.write_text("1 1:0.5 3:1e-3\n0 2:0.25\n" * 2)

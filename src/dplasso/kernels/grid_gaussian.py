@@ -1,0 +1,99 @@
+"""Whole Gaussian noise by the million: cells of a table, decided by whole numbers.
+
+See ``mechanisms/gaussian_cells.py`` for the law and why a draw follows it exactly. A draw takes two
+random words. The first chooses a cell by Walker's alias method, and a sign; the second a place in
+the cell, and whether that place is kept. Nearly always a comparison of whole numbers decides. A few
+per cent of the draws look at an exponential, and the draws that its rounding would decide are not
+decided here: they are handed back, as far as they have come.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from dplasso.kernels.chacha import WORDS, key_stream
+
+# Boxes of the alias table, and tickets in each.
+BOX_BITS, TICKET_BITS = 10, 53
+# Draws that share a stream; the draws of a block are the same whichever thread makes them.
+BLOCK = 1 << 14
+# Columns of what is handed back: place in the block, cell, offset in the cell, sign, and the first
+# and further bits of the uniform number that decides.
+PLACE, CELL, OFFSET, SIGN, FIRST_BITS, MORE_BITS = 0, 1, 2, 3, 4, 5
+FIELDS = 6
+
+_BUFFER = 4 * WORDS
+
+
+class Cells(NamedTuple):
+    """The table: cells of equal width from 0 up, then the tail, then what is void."""
+
+    cut: Any  # int64, one a box: tickets below it are the box's own
+    alias: Any  # int64, one a box: whose the others are
+    sure: Any  # int64, one a cell: uniform bits below it keep any place of the cell
+    lead: Any  # float64, one a cell: the chance that the cell's left end is kept
+    width_bits: int
+    sigma: float
+    margin: float  # what the rounding of a chance may amount to
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_noise(cells: Cells, key, block, values, undecided):  # type: ignore[no-untyped-def]
+    """Add a draw to each of ``values``, one block's; returns how many rows of ``undecided`` say
+    which draws are still to be decided and added."""
+    words32 = np.empty(_BUFFER, np.uint32)
+    words = words32.view(np.uint64)
+    nonce = np.array([0, block & 0xFFFFFFFF, block >> 32], np.uint32)
+    counter, at, left, found = np.int64(0), np.int64(0), 0, 0
+    bits = np.uint64(cells.width_bits)
+    inside = (np.uint64(1) << bits) - np.uint64(1)
+    cut, alias, sure, tail = cells.cut, cells.alias, cells.sure, cells.sure.size
+    while at < values.size:
+        if left < 3:
+            counter = key_stream(key, nonce, counter, words32)
+            left = words.size
+        choice, place = words[left - 1], words[left - 2]
+        left -= 2
+        cell = np.int64(choice & np.uint64((1 << BOX_BITS) - 1))
+        if np.int64(choice >> np.uint64(64 - TICKET_BITS)) >= cut[cell]:
+            cell = alias[cell]
+        sign = -np.int64((choice >> np.uint64(BOX_BITS)) & np.uint64(1))
+        if cell > tail:
+            continue
+        offset, first = np.int64(place & inside), np.int64(place >> bits)
+        more, verdict = np.int64(0), 0
+        if cell < tail:
+            verdict = 1
+            if first >= sure[cell]:
+                more = np.int64(words[left - 1])
+                left -= 1
+                verdict = _decide(cells, cell, offset, first, more)
+        if verdict == 1:
+            values[at] += ((cell << cells.width_bits) + offset) ^ sign
+        elif verdict == 0:
+            row = undecided[found]
+            row[PLACE], row[CELL], row[OFFSET], row[SIGN] = at, cell, offset, sign
+            row[FIRST_BITS], row[MORE_BITS] = first, more
+            found += 1
+        at += verdict >= 0
+    return found
+
+
+@njit(inline="always")
+def _decide(cells, cell, offset, first, more):  # type: ignore[no-untyped-def]
+    """1 to keep the place, -1 not to, 0 where that is too close to call.
+
+    The chance to be kept is that of a point somewhere between the place and the next one.
+    """
+    edge = np.float64(cell << cells.width_bits)
+    x = edge + np.float64(offset)
+    square = 2.0 * cells.sigma * cells.sigma
+    most = cells.lead[cell] * math.exp(-np.float64(offset) * (x + edge) / square)
+    least = most * (1.0 - (2.0 * x + 1.0) / square)
+    unit = 2.0 ** (cells.width_bits - 64)
+    drawn = (np.float64(first) + np.float64(np.uint64(more)) * 2.0**-64) * unit
+    if drawn < least - cells.margin:
+        return 1
+    return -1 if drawn > most + cells.margin else 0

@@ -1,0 +1,42 @@
+"""Rows of a column-compressed matrix as whole numbers over a length, entry by entry.
+
+Every result is a largest value or a sum of whole numbers: it does not depend on the order in which
+entries are met, so a row's is the same whatever other rows there are.
+"""
+
+import numpy as np
+from numba import njit
+
+from dplasso.kernels.arithmetic import entry, nearest_integer
+
+
+@njit(cache=True, nogil=True)
+def count_zeros(values):  # type: ignore[no-untyped-def]
+    """How many stored entries are 0."""
+    zeros = 0
+    for p in range(values.size):
+        zeros += int(values[p] == 0)
+    return zeros
+
+
+@njit(cache=True, nogil=True)
+def largest(indices, values, first, last, out):  # type: ignore[no-untyped-def]
+    """Raise ``out`` to the size of every row's entries among those ``first`` to ``last``."""
+    for p in range(first, last):
+        row = np.uint64(indices[p])
+        out[row] = max(out[row], abs(np.float64(values[p])))
+
+
+@njit(cache=True, nogil=True)
+def whole(indices, values, factors, first, last, out):  # type: ignore[no-untyped-def]
+    """Entries times their row's factor, to the nearest whole number."""
+    for p in range(first, last):
+        out[p] = nearest_integer(np.float64(values[p]) * factors[np.uint64(indices[p])])
+
+
+@njit(cache=True, nogil=True)
+def squares(indices, values, first, last, out):  # type: ignore[no-untyped-def]
+    """Add the squares of whole entries to their rows."""
+    for p in range(first, last):
+        x = np.int64(entry(values, p))
+        out[np.uint64(indices[p])] += x * x

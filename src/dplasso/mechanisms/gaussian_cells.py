@@ -1,0 +1,186 @@
+"""Gaussian noise rounded down to whole numbers, drawn exactly: the table, and the close calls.
+
+The law is that of floor(X), X normal of mean 0 and standard deviation sigma. The size |X| is drawn
+by rejection. The half-line is cut into cells of equal width, a power of two, as far as `REACH`
+standard deviations, and a tail. A cell has as many tickets as its density at the left end, the
+highest, calls for, rounded up; the tickets of all, with void ones, are 2^63. A ticket, a uniform
+place k in its cell and a uniform fraction t are drawn, and k is kept with probability
+
+    scale * exp(-(k + t)^2 / (2 sigma^2)) / tickets of the cell.
+
+Then every point is kept at a rate proportional to its density, whatever the rounding of tickets:
+where all else is exact, so is the law. Of X = |X| the result is k; of X = -|X| it is -k - 1.
+
+Formal guarantees
+-----------------
+Where the bits of the generator are independent and fair, a draw follows its law exactly: there is
+no cut tail and no rounded probability. Compiled code (``kernels/grid_gaussian.py``) decides what
+double precision decides beyond doubt; what it does not, is decided here, in as many digits as it
+takes. It reads no data: cost and neighbouring relation are stated by the mechanism that adds the
+noise. The time a draw takes depends on the draw, and is not protected.
+"""
+
+import math
+from decimal import Decimal, localcontext
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.kernels import grid_gaussian as kernel
+from dplasso.mechanisms.exact_noise import uniform_below
+
+Ints = NDArray[np.int64]
+
+# Cells end here; a draw lies beyond with a probability of about 2^-55.
+REACH = 8.5
+LEAST_SIGMA, MOST_SIGMA = 2.0**12, 2.0**48
+# A chance computed by a few operations in double precision, and its exponential, are off by less.
+MARGIN = 1e-13
+
+_TOTAL = 1 << (kernel.BOX_BITS + kernel.TICKET_BITS)
+# Digits of the table.
+_DIGITS = 60
+# Digits of the first try of a close call, each further try has twice as many; digits beyond those,
+# and random bits for each: of k bits a number is known to 2^-k, the logarithm of one that is not
+# next to 0 to 2^-(k / 4), which must be below 10^-digits.
+_FIRST_DIGITS, _SPARE_DIGITS, _BITS_A_DIGIT = 30, 30, 16
+
+
+class GaussianCells:
+    """The table of one sigma, a number from 2^12 to 2^48."""
+
+    def __init__(self, sigma: float, *, reach: float = REACH, margin: float = MARGIN) -> None:
+        if not LEAST_SIGMA <= sigma <= MOST_SIGMA:
+            raise ValueError(f"sigma must lie between 2^12 and 2^48, got {sigma!r}; rescale it")
+        self.sigma = float(sigma)
+        self.width_bits = math.frexp(self.sigma)[1] - 6  # 1/64 to 1/32 of sigma
+        self.count = math.ceil(reach * self.sigma / 2**self.width_bits)
+        with localcontext(prec=_DIGITS):
+            self._lay_out(margin)
+
+    def _lay_out(self, margin: float) -> None:
+        count, width = self.count, 1 << self.width_bits
+        heights = [self._height(cell * width) for cell in range(count + 1)]
+        edge = Decimal(count * width)
+        tail = heights[count] * Decimal(self.sigma) ** 2 / (edge * width)
+        total = sum(heights[:count], tail)
+        areas = [*heights[:count], tail]
+        # Two more each than the digits show: no chance exceeds 1, whatever the rounding.
+        self.scale = (_TOTAL - 3 * len(areas)) / total
+        self.tickets = tickets = [int(self.scale * area) + 2 for area in areas]
+        bits = 64 - self.width_bits
+        sure, lead = np.empty(count, np.int64), np.empty(count)
+        for cell in range(count):
+            least = self.scale * heights[cell + 1] / tickets[cell]
+            sure[cell] = int(least * 2**bits) - 1
+            lead[cell] = float(self.scale * heights[cell] / tickets[cell])
+        cut, alias = _alias([*tickets, _TOTAL - sum(tickets)])
+        self.table = kernel.Cells(cut, alias, sure, lead, self.width_bits, self.sigma, margin)
+
+    def _height(self, x: Decimal | int) -> Decimal:
+        """exp(-x^2 / (2 sigma^2)), to the digits of the context."""
+        return (-(Decimal(x) ** 2) / (2 * Decimal(self.sigma) ** 2)).exp()
+
+    def decided(self, row: Ints, generator: np.random.Generator) -> int:
+        """What a close call comes to: its own place, or where that is not kept, another draw."""
+        place = self._kept(
+            int(row[kernel.CELL]),
+            int(row[kernel.OFFSET]),
+            (int(row[kernel.FIRST_BITS]) << 64) + int(row[kernel.MORE_BITS]) % 2**64,
+            128 - self.width_bits,
+            generator,
+        )
+        if place is None:
+            return self.draw(generator)
+        return place ^ int(row[kernel.SIGN])
+
+    def draw(self, generator: np.random.Generator) -> int:
+        """One draw, in whole numbers and as many digits as it takes: slow."""
+        while True:
+            ticket, cell = uniform_below(_TOTAL, generator), 0
+            while cell <= self.count and ticket >= self.tickets[cell]:
+                ticket -= self.tickets[cell]
+                cell += 1
+            if cell > self.count:
+                continue
+            offset = uniform_below(1 << self.width_bits, generator)
+            place = self._kept(cell, offset, 0, 0, generator)
+            if place is not None:
+                return place ^ -uniform_below(2, generator)
+
+    def _kept(
+        self, cell: int, offset: int, drawn: int, bits: int, generator: np.random.Generator
+    ) -> int | None:
+        """The size drawn if it is kept; ``drawn`` are the first ``bits`` of what decides."""
+        if cell == self.count:
+            return self._kept_in_tail(generator)
+        place = (cell << self.width_bits) + offset
+        fraction, known, digits = 0, 0, _FIRST_DIGITS
+        while True:
+            more = _BITS_A_DIGIT * digits
+            drawn = (drawn << more) + uniform_below(1 << more, generator)
+            fraction = (fraction << more) + uniform_below(1 << more, generator)
+            bits, known = bits + more, known + more
+            with localcontext(prec=digits + _SPARE_DIGITS):
+                x = place + Decimal(fraction) / 2**known
+                chance = self.scale * self._height(x) / self.tickets[cell]
+                verdict = _below(Decimal(drawn) / 2**bits, chance, _error(digits))
+            if verdict is not None:
+                return place if verdict else None
+            digits *= 2
+
+    def _kept_in_tail(self, generator: np.random.Generator) -> int | None:
+        """A size beyond the last cell: an exponential past the edge, kept by what it exceeds.
+
+        With d past the edge e, exp(-(e + d)^2 / 2 sigma^2) is exp(-e^2 / 2 sigma^2), an exponential
+        density in d of rate e / sigma^2, and exp(-d^2 / 2 sigma^2), the chance to be kept.
+        """
+        edge = self.count << self.width_bits
+        first, second, bits, digits = 0, 0, 0, _FIRST_DIGITS
+        while True:
+            more = _BITS_A_DIGIT * digits
+            first = (first << more) + uniform_below(1 << more, generator)
+            second = (second << more) + uniform_below(1 << more, generator)
+            bits += more
+            # So small a number is not known well enough for its logarithm: more bits tell.
+            if first >= 1 << (3 * bits // 4):
+                with localcontext(prec=digits + _SPARE_DIGITS):
+                    square, error = Decimal(self.sigma) ** 2, _error(digits)
+                    exponential = -(Decimal(first) / 2**bits).ln()
+                    past = exponential * square / edge
+                    area = self._height(edge) * square / (edge * Decimal(1 << self.width_bits))
+                    chance = self.scale * area * self._height(past) / self.tickets[self.count]
+                    verdict = _below(Decimal(second) / 2**bits, chance, error)
+                    low, high = past - error * square / edge, past + error * square / edge
+                    whole = math.floor(max(low, Decimal(0)))
+                if verdict is not None and whole == math.floor(high):
+                    return edge + whole if verdict else None
+            digits *= 2
+
+
+def _error(digits: int) -> Decimal:
+    """More than the rounding in ``digits``, and the bits not drawn yet, can amount to."""
+    return Decimal(10) ** (8 - digits)
+
+
+def _below(number: Decimal, chance: Decimal, error: Decimal) -> bool | None:
+    """Whether a number lies below a chance; None where the two are too close to call."""
+    if abs(number - chance) <= error:
+        return None
+    return number < chance
+
+
+def _alias(tickets: list[int]) -> tuple[Ints, Ints]:
+    """Walker's table for whole tickets, 2^63 in all: every box holds 2^53, of two owners."""
+    boxes, full = 1 << kernel.BOX_BITS, 1 << kernel.TICKET_BITS
+    left = tickets + [0] * (boxes - len(tickets))
+    cut, alias = np.full(boxes, full, np.int64), np.arange(boxes)
+    small = [k for k in range(boxes) if left[k] < full]
+    large = [k for k in range(boxes) if left[k] >= full]
+    while small:
+        box, giver = small.pop(), large[-1]
+        cut[box], alias[box] = left[box], giver
+        left[giver] -= full - left[box]
+        if left[giver] < full:
+            small.append(large.pop())
+    return cut, alias

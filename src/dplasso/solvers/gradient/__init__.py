@@ -1,0 +1,11 @@
+"""Private gradient descent on damped, centred and re-weighted rows: dense and accurate.
+
+The derivation is in docs/gradient.md. One concept a file: `plan` (public numbers and their cost),
+`rows` (the only part that sees data), `conditioning`, `mixture` and `descent` (functions of
+releases), `cut` (a public number of nonzeros).
+"""
+
+from dplasso.solvers.gradient.plan import GradientPlan, plan_descent
+from dplasso.solvers.gradient.solve import GradientSolution, gradient_descent, replay
+
+__all__ = ["GradientPlan", "GradientSolution", "gradient_descent", "plan_descent", "replay"]

@@ -1,0 +1,95 @@
+"""How columns are scaled and centred before rows are compared: from released masses alone."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.solvers.gradient.plan import GradientPlan
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Mass in standard deviations of its noise: of columns that are damped, and of those centred.
+NOISES_DAMPED, NOISES_CENTRED = 3.0, 5.0
+ALL = slice(None)
+# Whole numbers in a damping of 1: what a conditioned row is made of.
+WHOLE = 2.0**18
+# A damping is at most this, and the centre no longer than a row: squares of lengths then fit.
+LARGEST, LONGEST_CENTRE = 2.0**6, 1.0
+
+
+@dataclass(frozen=True)
+class Mass:
+    """The mean unit row, as released, and the standard deviation of its noise.
+
+    Formal guarantees
+    -----------------
+    A function of the release and public numbers.
+    """
+
+    mean: Floats
+    noise: float
+    least: float  # mass of columns that are damped
+
+    @classmethod
+    def of(cls, released: Ints, plan: GradientPlan) -> "Mass":
+        """Read a release of the sums of unit rows; sums are read in the middle of their cell."""
+        total = plan.unit * plan.n_rows
+        middle = 0.5 if plan.mass_sigma else 0.0
+        mean = (released.astype(np.float64) + middle) / total
+        return cls(mean, plan.mass_sigma / total, plan.least_mass)
+
+    def damping(self, columns: slice = ALL) -> Floats:
+        """The more of the rows' length a column has, the less it counts."""
+        floor = max(self.least, NOISES_DAMPED * self.noise)
+        return np.sqrt(floor / np.maximum(self.mean[columns], floor))
+
+    def centre(self) -> Floats:
+        """The mean, where it is told from noise; else 0, which keeps columns sparse."""
+        return np.where(self.mean > NOISES_CENTRED * self.noise, self.mean, 0.0)
+
+
+@dataclass(frozen=True)
+class Conditioning:
+    """Dampings and centre, and the whole numbers that conditioned rows are made of.
+
+    Formal guarantees
+    -----------------
+    A function of releases and public numbers. Nothing about sensitivity rests on what it holds:
+    rows are scaled by their own length under whatever damping and centre there is.
+    """
+
+    damping: Floats
+    whole_centre: Ints  # damped, in whole numbers
+    head: Ints  # columns that the centre is not 0 in
+    head_centre: Floats  # the centre in those
+
+    @classmethod
+    def of(cls, damping: Floats, centre: Floats) -> "Conditioning":
+        head = np.flatnonzero(centre)
+        head_centre = centre[head]
+        length = math.sqrt(float(np.sum(head_centre**2)))
+        head_centre *= min(1.0, LONGEST_CENTRE / max(length, 1e-300))
+        return cls._whole(damping, head, head_centre)
+
+    def with_damping(self, damping: Floats) -> "Conditioning":
+        """The same centre, other dampings."""
+        return self._whole(damping, self.head, self.head_centre)
+
+    @classmethod
+    def _whole(cls, damping: Floats, head: Ints, head_centre: Floats) -> "Conditioning":
+        damping = np.minimum(damping, LARGEST)
+        whole_centre = np.zeros(len(damping), np.int64)
+        whole_centre[head] = np.rint(damping[head] * WHOLE * head_centre)
+        return cls(damping, whole_centre, head, head_centre)
+
+    def margin_of_centre(self, weights: Floats) -> float:
+        """The weights' product with the centre."""
+        return float(np.sum(weights[self.head] * self.head_centre))
+
+    @property
+    def square_centre(self) -> int:
+        """Square of the centre's length, in whole numbers."""
+        return int(np.sum(self.whole_centre[self.head] ** 2))

@@ -1,0 +1,28 @@
+"""A public number of nonzero weights."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.solvers.gradient.conditioning import Mass
+
+Floats = NDArray[np.float64]
+
+
+def largest_only(weights: Floats, mass: Mass, n_nonzero: int) -> Floats:
+    """The ``n_nonzero`` weights that move margins most, the others 0.
+
+    How much a weight moves them is its size times the root of its column's mass, the latter no less
+    than half its noise.
+
+    Formal guarantees
+    -----------------
+    A function of releases and public numbers: no cost.
+    """
+    flat = weights.ravel()
+    if n_nonzero >= flat.size:
+        return weights
+    reach = np.abs(weights) * np.sqrt(np.maximum(mass.mean, mass.noise / 2.0))
+    kept = np.argpartition(reach.ravel(), flat.size - n_nonzero)[flat.size - n_nonzero :]
+    out = np.zeros_like(flat)
+    out[kept] = flat[kept]
+    return out.reshape(weights.shape)

@@ -1,0 +1,99 @@
+"""The descent as the public sees it: where it stands, given what has been released."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso import threads as pool
+from dplasso.kernels import descent as kernel
+from dplasso.solvers.gradient.conditioning import Conditioning, Mass
+from dplasso.solvers.gradient.mixture import SignalShare, size_counts
+from dplasso.solvers.gradient.plan import GradientPlan
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# The last part of the iterates is averaged.
+AVERAGED = 0.25
+# Columns at a time: what is computed on the way stays small.
+BLOCK = 1 << 16
+
+
+class Descent:
+    """Weights, intercepts and conditioning after the releases received so far.
+
+    Formal guarantees
+    -----------------
+    A function of ``plan``, the released masses and the releases received: it is never handed data.
+    Whoever has those can repeat it (`dplasso.solvers.gradient.replay`).
+    """
+
+    def __init__(self, plan: GradientPlan, mass: Mass, threads: int) -> None:
+        shape = (plan.outputs, plan.n_columns)
+        self._plan, self.mass = plan, mass
+        self.conditioning = Conditioning.of(mass.damping(), mass.centre())
+        self.weights, self.intercepts = np.zeros(shape), np.zeros(plan.outputs)
+        self.done = 0
+        self._gathered = np.zeros(shape)
+        self._spread = np.zeros(plan.n_columns)  # of what is gathered, in variances of one step
+        self._last, self._kept = math.ceil(AVERAGED * plan.steps), 0
+        self._weights_kept, self._intercepts_kept = np.zeros(shape), np.zeros(plan.outputs)
+        self._runs = pool.even_runs(plan.n_columns, threads)
+
+    def receive(self, released: Ints) -> None:
+        """Take a step along released sums, outputs x (columns, then the intercept)."""
+        plan, damping = self._plan, self.conditioning.damping
+        for k, sums in enumerate(released):
+            state = (damping, plan.grid, plan.step, self._gathered[k], self.weights[k])
+            pool.run(kernel.move, [(sums, *state, *run) for run in self._runs])
+        self.intercepts -= plan.intercept_step * plan.grid * (released[:, -1] + 0.5)
+        self._spread += damping**2
+        self.done += 1
+        if self.done > plan.steps - self._last:
+            self._kept += 1
+            self._weights_kept += self.weights
+            self._intercepts_kept += self.intercepts
+        if plan.reweighted and self.done in (plan.steps // 3, 2 * plan.steps // 3):
+            self._reweight()
+
+    def averaged(self) -> Floats:
+        """Mean weights of the last iterates."""
+        return self._weights_kept / self._kept
+
+    def intercepts_beside(self, weights: Floats) -> Floats:
+        """Mean intercepts for rows that are not centred, beside all or some of the weights."""
+        shifts = [self.conditioning.margin_of_centre(row) for row in weights]
+        intercepts: Floats = self._intercepts_kept / self._kept - np.array(shifts)
+        return intercepts
+
+    def _reweight(self) -> None:
+        """Let columns count by how much signal they have shown; the rows' mean length stays."""
+        blocks = [slice(at, at + BLOCK) for at in range(0, self._plan.n_columns, BLOCK)]
+        share = SignalShare(np.sum([self._size_counts(block) for block in blocks], axis=0))
+        damping = np.empty(self._plan.n_columns)
+        before = after = 0.0
+        for block in blocks:
+            first = self.mass.damping(block)
+            damping[block] = first * np.sqrt(self._signal(block, share))
+            present = np.maximum(self.mass.mean[block], 0.0)
+            before += float(np.sum(present * first**2))
+            after += float(np.sum(present * damping[block] ** 2))
+        if after > 0.0:
+            damping *= math.sqrt(before / after)
+        self.conditioning = self.conditioning.with_damping(damping)
+
+    def _standard(self, block: slice) -> Floats:
+        """What is gathered, in standard deviations of its noise."""
+        noise = self._plan.step_noise * np.sqrt(self._spread[block])
+        return self._gathered[:, block] / noise
+
+    def _size_counts(self, block: slice) -> Ints:
+        return size_counts(self._standard(block).ravel())
+
+    def _signal(self, block: slice, share: SignalShare) -> Floats:
+        """Size of the signal in a block of columns, on average over the outputs."""
+        z = self._standard(block)
+        part = share(z)
+        signal: Floats = np.sqrt((z * part) ** 2 + part).mean(axis=0)
+        return signal

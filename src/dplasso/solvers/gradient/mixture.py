@@ -1,0 +1,57 @@
+"""How much of a noisy number is signal: a scale mixture of normals, fitted to all of them."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+# Signals' standard deviations, in those of the noise; 0 is a column without any.
+SCALES = np.concatenate(([0.0], 2.0 ** np.arange(-2.0, 6.5, 0.5)))
+# Few: the fit starts from all scales alike, and ends before it believes in any one of them.
+ROUNDS = 6
+# Sizes are counted in bins; what lies beyond the last is all but certain to be signal.
+BIN, LAST = 0.02, 60.0
+
+
+class SignalShare:
+    """The share of a number, signal plus standard normal noise, that is signal on average.
+
+    Signals are taken to be normal with a standard deviation drawn from `SCALES`, with
+    probabilities that fit the sizes of the numbers counted (expectation maximisation). Given the
+    scale t the share is t^2 / (1 + t^2); what is returned is its mean given the number.
+
+    Formal guarantees
+    -----------------
+    A function of the numbers, themselves functions of releases: no cost.
+
+    >>> noise = np.random.default_rng(0).normal(size=10_000)
+    >>> share = SignalShare(size_counts(np.append(noise, [30.0, -30.0])))
+    >>> bool(share(np.array([30.0]))[0] > 0.9), bool(share(noise).mean() < 0.2)
+    (True, True)
+    """
+
+    def __init__(self, counts: NDArray[np.int64]) -> None:
+        self._middles = (np.arange(len(counts)) + 0.5) * BIN
+        variances = 1.0 + SCALES**2
+        logs = -0.5 * (self._middles[:, None] ** 2 / variances + np.log(variances))
+        likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
+        chances = np.full(len(SCALES), 1.0 / len(SCALES))
+        for _ in range(ROUNDS):
+            chances = counts @ _posterior(likelihood, chances) / counts.sum()
+        self._shares = _posterior(likelihood, chances) @ (SCALES**2 / variances)
+
+    def __call__(self, z: Floats) -> Floats:
+        share: Floats = np.interp(np.abs(z), self._middles, self._shares)
+        return share
+
+
+def size_counts(z: Floats) -> NDArray[np.int64]:
+    """How many numbers there are of every size; counts of parts add up."""
+    places = (np.minimum(np.abs(z), LAST) / BIN).astype(np.int64)
+    return np.bincount(places, minlength=int(LAST / BIN) + 1)
+
+
+def _posterior(likelihood: Floats, chances: Floats) -> Floats:
+    joint: Floats = likelihood * chances
+    joint /= joint.sum(axis=1, keepdims=True)
+    return joint

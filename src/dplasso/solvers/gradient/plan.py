@@ -1,0 +1,209 @@
+"""What a descent will do and what that costs: fixed by public numbers before data are read."""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dplasso.kernels.problem import LOGISTIC, SOFTMAX, SQUARED
+from dplasso.losses import Loss, SoftmaxLoss
+from dplasso.privacy import checks, gaussian
+from dplasso.privacy.calibration import Neighboring
+from dplasso.privacy.events import Composed, Event, Gaussian, PureDP, Repeated
+
+# Of mu^2: the rest is for the steps.
+MASS_SHARE = 0.05
+# The intercept is a column of this value beside rows of length 1.
+CONSTANT = 0.3
+# 2-norm of a row with its constant, rounded up.
+ROW_LENGTH = 1.0440306508910551
+NARROW_COLUMNS = 1000
+MOST_STEPS = 1000
+# With less noise than this a descent goes no farther: it would fit the rows it has too well.
+MOST_MU = 3.0
+# Whole numbers: bits of a row's length, fewer where sums or noise would not fit.
+MOST_BITS, SUM_BITS, NOISE_BITS, LEAST_NOISE_BITS = 36, 61, 48, 12
+
+
+class Pace(NamedTuple):
+    """How far a descent goes.
+
+    Its length is set by the noise it may leave in the margin of a unit row: the standard deviation
+    of that noise, in units of where residuals are cut. Steps, in multiples of 1 / n, are no longer
+    than keeps a descent descending, and no fewer than ``fewest_steps``.
+    """
+
+    margin_noise: float
+    longest_step: float
+    intercept_step: float
+    fewest_steps: int
+    least_mass: float  # of columns that are damped
+
+
+# Residuals of probabilities level off, so that their steps may be long; those of numbers do not.
+PACES = {
+    LOGISTIC: Pace(1.0, 300.0, 10.0, 5, 0.001),
+    SOFTMAX: Pace(0.5, 300.0, 10.0, 5, 0.001),
+    SQUARED: Pace(0.12, 25.0, 2.5, 5, 0.005),
+}
+# Few columns have little noise in all: a descent may go farther.
+NARROW_PACES = {
+    LOGISTIC: Pace(3.0, 300.0, 20.0, 40, 0.02),
+    SOFTMAX: Pace(1.5, 300.0, 20.0, 40, 0.02),
+    SQUARED: Pace(0.3, 25.0, 2.5, 40, 0.005),
+}
+
+
+@dataclass(frozen=True)
+class GradientPlan:
+    """The numbers of a descent, all of them public.
+
+    Formal guarantees
+    -----------------
+    One release of column masses, of noise multiplier ``mass_multiplier``, and ``steps`` releases of
+    gradient sums, of ``step_multiplier``, each a `GridGaussian` of the standard deviation stated:
+    together mu-GDP, mu = `mu_of(epsilon, delta)`, under ``neighboring`` and hence
+    (epsilon, delta)-DP. Sensitivities are whole-number facts (`solvers/gradient/rows.py`): a row
+    counts 2^unit_bits in the masses and 2^unit_bits * ROW_LENGTH in a step, twice that where rows
+    are replaced. Under "add_remove" ``n_rows`` is a declared number, the same for both neighbours.
+    An infinite epsilon promises nothing.
+    """
+
+    epsilon: float
+    delta: float
+    neighboring: Neighboring
+    n_rows: int
+    n_columns: int
+    outputs: int
+    clip: float  # of a row's residual, in the 2-norm
+    mu: float
+    mass_multiplier: float
+    step_multiplier: float
+    steps: int
+    step: float
+    intercept_step: float
+    least_mass: float  # of columns that are damped
+    reweighted: bool
+    unit_bits: int
+    event: Event
+
+    @property
+    def unit(self) -> float:
+        """Whole numbers in a length of 1."""
+        return 2.0**self.unit_bits
+
+    @property
+    def rows_changed(self) -> int:
+        """How many rows' contributions two neighbours may differ in."""
+        return 1 if self.neighboring == "add_remove" else 2
+
+    @property
+    def mass_sigma(self) -> float:
+        """Standard deviation of the noise on the sums of unit rows, in whole numbers."""
+        return self.mass_multiplier * self.rows_changed * self.unit
+
+    @property
+    def step_sigma(self) -> float:
+        """The same on the sums of a step."""
+        return self.step_multiplier * self.rows_changed * self.unit * ROW_LENGTH
+
+    @property
+    def step_noise(self) -> float:
+        """The same as a gradient; without any, what columns are judged by as if there were."""
+        sigma = self.step_sigma or math.sqrt(self.steps) / MOST_MU * self.unit * ROW_LENGTH
+        return sigma * self.grid
+
+    @property
+    def grid(self) -> float:
+        """What a whole number of a step's sums is worth, as a gradient."""
+        return self.clip / self.unit
+
+
+def plan_descent(
+    loss: Loss,
+    *,
+    epsilon: float,
+    delta: float,
+    n_rows: int,
+    n_columns: int,
+    neighboring: Neighboring = "add_remove",
+) -> GradientPlan:
+    """The default rule: functions of the loss and the declared numbers only.
+
+    >>> from dplasso.losses import LogisticLoss
+    >>> public = dict(epsilon=1.0, delta=1e-8, n_rows=10_000, n_columns=50_000)
+    >>> plan = plan_descent(LogisticLoss(), **public)
+    >>> plan.steps, round(gaussian.mu(plan.event), 3), round(plan.mu, 3)
+    (7, 0.196, 0.196)
+    """
+    clip = residual_clip(loss)
+    epsilon, delta = checks.target("epsilon", epsilon), checks.probability("delta", delta)
+    n_rows = checks.count("n_rows", n_rows, least=1)
+    n_columns = checks.count("n_columns", n_columns, least=1)
+    if neighboring not in ("add_remove", "replace_one"):
+        raise ValueError(f"neighboring must be 'add_remove' or 'replace_one', got {neighboring!r}")
+    changed = 1 if neighboring == "add_remove" else 2
+    mu = gaussian.mu_of(epsilon, delta)
+    mass_mu, steps_mu = gaussian.split(mu, (MASS_SHARE, 1.0 - MASS_SHARE))
+    narrow = n_columns <= NARROW_COLUMNS
+    pace = (NARROW_PACES if narrow else PACES)[loss.code]
+    steps, length = _steps(pace, n_rows * min(steps_mu / changed, MOST_MU) / ROW_LENGTH)
+    mass_multiplier, step_multiplier = 1.0 / mass_mu, math.sqrt(steps) / steps_mu
+    return GradientPlan(
+        epsilon=epsilon,
+        delta=delta,
+        neighboring=neighboring,
+        n_rows=n_rows,
+        n_columns=n_columns,
+        outputs=loss.outputs,
+        clip=clip,
+        mu=mu,
+        mass_multiplier=mass_multiplier,
+        step_multiplier=step_multiplier,
+        steps=steps,
+        step=length / (steps * n_rows),
+        intercept_step=pace.intercept_step / n_rows,
+        least_mass=pace.least_mass,
+        reweighted=not narrow,
+        unit_bits=_unit_bits(n_rows, changed, mass_multiplier, step_multiplier),
+        event=_event(mass_multiplier, step_multiplier, steps),
+    )
+
+
+def _steps(pace: Pace, signal: float) -> tuple[int, float]:
+    """How many steps, and how long they are together.
+
+    ``signal`` is the number of rows over the noise that all steps leave in a unit row's margin,
+    for a length of 1.
+    """
+    length = min(pace.margin_noise * signal, pace.longest_step * MOST_STEPS)
+    return max(pace.fewest_steps, math.ceil(length / pace.longest_step)), length
+
+
+def residual_clip(loss: Loss) -> float:
+    """Where residuals are cut: at the length that one has, or may have, while weights are 0."""
+    if not isinstance(loss, Loss):
+        raise ValueError(f"loss must be a Loss such as LogisticLoss(), got {type(loss).__name__}")
+    if isinstance(loss, SoftmaxLoss):
+        return math.sqrt(1.0 - 1.0 / loss.outputs)
+    return loss.gradient_bound(0.0, 1.0)
+
+
+def _event(mass_multiplier: float, step_multiplier: float, steps: int) -> Event:
+    if mass_multiplier == 0.0:
+        return PureDP(math.inf)
+    return Composed((Gaussian(mass_multiplier), Repeated(Gaussian(step_multiplier), steps)))
+
+
+def _unit_bits(n_rows: int, changed: int, *multipliers: float) -> int:
+    """Bits such that sums of the declared rows and the noise fit whole numbers."""
+    bits = min(MOST_BITS, SUM_BITS - n_rows.bit_length())
+    if 0.0 in multipliers:
+        return bits
+    most = math.log2(max(multipliers) * changed * ROW_LENGTH)
+    bits = min(bits, math.floor(NOISE_BITS - most))
+    if bits + math.log2(min(multipliers)) < LEAST_NOISE_BITS or bits < LEAST_NOISE_BITS:
+        raise ValueError(
+            "epsilon and delta ask for more, or less, noise than whole numbers can hold; "
+            "choose an epsilon between 1e-5 and 1e6, or math.inf for no privacy"
+        )
+    return bits

@@ -1,0 +1,121 @@
+"""The rows, and every sum over them that is ever formed: the only part that sees data."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso import threads as pool
+from dplasso.data.unit_rows import UnitRows
+from dplasso.kernels import conditioned, descent
+from dplasso.losses import Loss
+from dplasso.solvers.gradient.conditioning import WHOLE, Conditioning
+from dplasso.solvers.gradient.plan import CONSTANT, GradientPlan
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Grains in a margin of 1; a term of a margin is cut at 2^50 of them.
+MARGIN_GRAINS, MOST_GRAINS = 2.0**40, 2.0**50
+# Covers the rounding of a row's length, of its inverse and of the product with a residual.
+_SAFE = 1.0 - 2.0**-40
+
+
+class PrivateRows:
+    """Unit rows with their labels, and the two kinds of exact sums over them.
+
+    Formal guarantees
+    -----------------
+    Sums are of whole numbers, one vector a row, and exact; a row's vector is a function of that
+    row, its label and the public argument alone. With U = 2^unit_bits, the exact 2-norm of a row's
+    vector is
+
+    - at most U in `mass`: the unit row times U, cut towards 0 entry by entry;
+    - at most U * ROW_LENGTH in `sums`, all outputs and intercepts together: the conditioned row
+      V - P, whole, times whole coefficients c_k of |c| |V - P| <= U, because c_k is cut towards 0
+      from U r_k / |V - P| with a residual |r| <= 1, and |V - P|^2 is the exact sum of the same
+      whole numbers; and c'_k, cut towards 0 from CONSTANT U r_k. A row equal to the centre has
+      V - P = 0 and adds nothing but its constant, whatever its coefficient.
+
+    So a row added or removed moves a sum by no more than that, exactly, and a row replaced by no
+    more than twice that, at any weights, damping and centre. Sums that do not fit 64 bits wrap
+    around, which is a function of the sum that does not: the cost stays what it is.
+    """
+
+    def __init__(
+        self, rows: UnitRows, labels: Floats, loss: Loss, plan: GradientPlan, threads: int
+    ) -> None:
+        self._rows, self._labels, self._loss, self._plan = rows, labels, loss, plan
+        self._threads = threads
+        self._matrix = (rows.indptr, rows.indices, rows.values)
+        self._column_runs = pool.balanced_runs(rows.indptr, threads)
+        self._conditioning: Conditioning | None = None
+        self._row_weights: Floats = np.empty(0)
+
+    def mass(self) -> Ints:
+        """Sums of the unit rows, by column."""
+        out = np.empty(self._rows.shape[1], np.int64)
+        self._by_columns(conditioned.unit_sums, (self._rows.units, self._plan.unit), out)
+        return out
+
+    def sums(self, conditioning: Conditioning, weights: Floats, intercepts: Floats) -> Ints:
+        """Sums of the row gradients, outputs x (columns, then the intercept)."""
+        if conditioning is not self._conditioning:
+            self._conditioning, self._row_weights = conditioning, self._weigh(conditioning)
+        coefficients, constants = self._coefficients(conditioning, weights, intercepts)
+        out = np.empty((len(weights), self._rows.shape[1] + 1), np.int64)
+        out[:, -1] = constants
+        for mine, sums in zip(coefficients, out, strict=True):
+            facts = (
+                *(self._rows.units, WHOLE, conditioning.damping, conditioning.whole_centre),
+                *(mine, mine.sum()),
+            )
+            self._by_columns(conditioned.weighted_sums, facts, sums)
+        return out
+
+    def _weigh(self, conditioning: Conditioning) -> Floats:
+        """U over the length of every conditioned row, a little less; 0 where that is 0."""
+        facts = (self._rows.units, WHOLE, conditioning.damping, conditioning.whole_centre)
+        square = self._by_rows(conditioned.square_lengths, facts) + conditioning.square_centre
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(square > 0, self._plan.unit * _SAFE / np.sqrt(square), 0.0)
+
+    def _margins(self, weights: Floats, shift: float) -> Floats:
+        grains = MARGIN_GRAINS / self._rows.largest
+        sums = self._by_rows(conditioned.add_margins, (weights, grains, MOST_GRAINS))
+        return sums * (self._rows.units / grains) + shift
+
+    def _coefficients(
+        self, conditioning: Conditioning, weights: Floats, intercepts: Floats
+    ) -> tuple[Ints, Ints]:
+        margins = np.stack(
+            [
+                self._margins(row, float(intercept) - conditioning.margin_of_centre(row))
+                for row, intercept in zip(weights, intercepts, strict=True)
+            ]
+        )
+        out = np.empty(margins.shape, np.int64)
+        plan = self._plan
+        calls = [
+            (
+                *(self._loss.code, plan.clip, margins, self._labels, self._row_weights),
+                *(CONSTANT * plan.unit, *run, out),
+            )
+            for run in pool.even_runs(len(self._labels), self._threads)
+        ]
+        return out, np.sum(pool.run(descent.coefficients, calls), axis=0)
+
+    def _by_columns(self, kernel: Any, facts: tuple[Any, ...], out: Ints) -> None:
+        pool.run(kernel, [(*self._matrix, *facts, *run, out) for run in self._column_runs])
+
+    def _by_rows(self, kernel: Any, facts: tuple[Any, ...]) -> Ints:
+        """Sums of whole numbers by row, parts of the columns side by side."""
+        parts = [np.zeros(self._rows.shape[0], np.int64) for _ in self._column_runs]
+        calls = [
+            (*self._matrix, *facts, *run, part)
+            for run, part in zip(self._column_runs, parts, strict=True)
+        ]
+        pool.run(kernel, calls)
+        for part in parts[1:]:
+            parts[0] += part
+        return parts[0]

@@ -1,0 +1,148 @@
+"""Gradient descent by noisy sums: ask the rows, add noise, step. Nothing else is released."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from dplasso import threads as pool
+from dplasso.data.unit_rows import Scaling, UnitRows
+from dplasso.losses import Loss
+from dplasso.mechanisms.grid_gaussian import GridGaussian
+from dplasso.mechanisms.random_bits import RandomBits, random_bits
+from dplasso.privacy import checks
+from dplasso.solvers.gradient.conditioning import Mass
+from dplasso.solvers.gradient.cut import largest_only
+from dplasso.solvers.gradient.descent import Descent
+from dplasso.solvers.gradient.plan import GradientPlan
+from dplasso.solvers.gradient.rows import PrivateRows
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class GradientSolution:
+    """What a descent comes to: weights for unit rows, and the releases they are a function of.
+
+    Attributes
+    ----------
+    weights : csr_array, outputs x columns, where a number of nonzeros was asked for; else an array.
+    intercepts : one an output.
+    mass : released sums of unit rows, in whole numbers.
+    releases : released sums of every step, in order; None unless asked for.
+    """
+
+    weights: Floats | sp.csr_array
+    intercepts: Floats
+    mass: Ints
+    releases: list[Ints] | None
+
+
+def gradient_descent(
+    X: Any,
+    y: ArrayLike,
+    *,
+    loss: Loss,
+    plan: GradientPlan,
+    scaling: Scaling = "presence",
+    n_nonzero: int | None = None,
+    generator: int | np.random.Generator | RandomBits | None = None,
+    n_threads: int | None = None,
+    keep_releases: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> GradientSolution:
+    """Minimise ``loss`` on rows of length 1, releasing noisy gradient sums.
+
+    Parameters
+    ----------
+    X : rows x columns, sparse in any format or dense, or a `ColumnMatrix`.
+    y : one label per row, as ``loss`` expects them.
+    plan : from `plan_descent`, with the same loss.
+    scaling : how rows get their length of 1, see `UnitRows`. Scale rows to predict in the same way.
+    n_nonzero : keep this many weights, all outputs together; a public number.
+    generator : None for fresh ChaCha20 bits keyed by the operating system. A seed is for tests.
+    keep_releases : also return every step's release, of the size of the weights each.
+    progress : called after every step with the number of steps done.
+
+    Formal guarantees
+    -----------------
+    What is returned is a function of public numbers and of ``1 + plan.steps`` releases, each the
+    exact sum over the rows of whole vectors of bounded length (`PrivateRows`) plus `GridGaussian`
+    noise; each sum is chosen by the releases before it. Together they are mu-GDP and
+    (epsilon, delta)-DP as stated by ``plan``, under its neighbouring relation. Number of columns,
+    of declared rows and of nonzeros, bounds and classes are public; error messages name no value of
+    X or y. How long a descent takes is not protected.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp, dplasso
+    >>> from dplasso.solvers.gradient import gradient_descent, plan_descent
+    >>> X = sp.random_array((500, 2000), density=0.01, rng=np.random.default_rng(0))
+    >>> y = np.arange(500) % 2
+    >>> loss = dplasso.LogisticLoss()
+    >>> plan = plan_descent(loss, epsilon=1.0, delta=1e-6, n_rows=500, n_columns=2000)
+    >>> solution = gradient_descent(X, y, loss=loss, plan=plan, n_nonzero=10)
+    >>> solution.weights.shape, solution.weights.nnz
+    ((1, 2000), 10)
+    """
+    if not isinstance(loss, Loss):
+        raise ValueError(f"loss must be a Loss such as LogisticLoss(), got {type(loss).__name__}")
+    bits = random_bits(generator, name="generator")
+    threads = pool.available() if n_threads is None else checks.count("n_threads", n_threads, 1)
+    if n_nonzero is not None:
+        n_nonzero = checks.count("n_nonzero", n_nonzero, least=1)
+    rows, labels = UnitRows.of(X, scaling), loss.encode(y)
+    _check(rows, labels, loss, plan)
+    private = PrivateRows(rows, labels, loss, plan, threads)
+    mass = private.mass()
+    GridGaussian(plan.mass_sigma).add_to(mass, bits.generator, threads)
+    walk = Descent(plan, Mass.of(mass, plan), threads)
+    noise = GridGaussian(plan.step_sigma)
+    releases: list[Ints] = []
+    while walk.done < plan.steps:
+        sums = private.sums(walk.conditioning, walk.weights, walk.intercepts)
+        noise.add_to(sums.reshape(-1), bits.generator, threads)
+        walk.receive(sums)
+        if keep_releases:
+            releases.append(sums)
+        if progress is not None:
+            progress(walk.done)
+    return _solution(walk, mass, releases if keep_releases else None, n_nonzero)
+
+
+def replay(
+    plan: GradientPlan, mass: Ints, releases: Sequence[Ints], n_nonzero: int | None = None
+) -> GradientSolution:
+    """The solution again, from the releases alone."""
+    walk = Descent(plan, Mass.of(mass, plan), pool.available())
+    for released in releases:
+        walk.receive(released)
+    return _solution(walk, mass, list(releases), n_nonzero)
+
+
+def _check(rows: UnitRows, labels: Floats, loss: Loss, plan: GradientPlan) -> None:
+    if rows.shape[1] != plan.n_columns:
+        raise ValueError(
+            f"X has {rows.shape[1]} columns and the plan {plan.n_columns}; plan for those of X"
+        )
+    if loss.outputs != plan.outputs:
+        raise ValueError(f"loss has {loss.outputs} outputs and the plan {plan.outputs}; plan anew")
+    if len(labels) != rows.shape[0]:
+        # The number of rows may itself be private: the message does not tell it.
+        raise ValueError("X and y differ in their number of rows; give one label per row")
+    if plan.neighboring == "replace_one" and rows.shape[0] != plan.n_rows:
+        raise ValueError("n_rows of the plan must be the number of rows of X under 'replace_one'")
+
+
+def _solution(
+    walk: Descent, mass: Ints, releases: list[Ints] | None, n_nonzero: int | None
+) -> GradientSolution:
+    weights = walk.averaged()
+    if n_nonzero is None:
+        return GradientSolution(weights, walk.intercepts_beside(weights), mass, releases)
+    few = largest_only(weights, walk.mass, n_nonzero)
+    return GradientSolution(sp.csr_array(few), walk.intercepts_beside(few), mass, releases)

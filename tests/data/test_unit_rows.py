@@ -1,0 +1,71 @@
+"""Rows of length 1: never longer, each a function of itself alone."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from dplasso.data import ColumnMatrix
+from dplasso.data.unit_rows import UnitRows
+
+entries = st.just(0.0) | st.floats(-1e30, 1e30) | st.floats(-1.0, 1.0)
+matrices = hnp.arrays(np.float64, st.tuples(st.integers(1, 5), st.integers(1, 6)), elements=entries)
+
+
+def whole(rows: UnitRows) -> np.ndarray:
+    """The whole numbers, dense, as Python integers."""
+    values = np.ones(len(rows.indices), np.int64) if rows.values is None else rows.values
+    matrix = sp.csc_array((values.astype(np.int64), rows.indices, rows.indptr), shape=rows.shape)
+    return matrix.toarray().astype(object)
+
+
+@settings(deadline=None)
+@given(matrices, st.sampled_from(["presence", "unit"]))
+def test_no_row_is_longer_than_one(X: np.ndarray, scaling: str) -> None:
+    rows = UnitRows.of(sp.csr_array(X), scaling)
+    for numbers, unit in zip(whole(rows), rows.units, strict=True):
+        square = sum(int(number) ** 2 for number in numbers) * Fraction(unit) ** 2
+        assert square <= 1
+        assert square == 0 or square >= 1 - Fraction(1, 10**9)
+
+
+@settings(deadline=None)
+@given(matrices, st.sampled_from(["presence", "unit"]))
+def test_a_row_is_the_same_whatever_the_others_are(X: np.ndarray, scaling: str) -> None:
+    rows = UnitRows.of(X, scaling)
+    for i in range(len(X)):
+        alone = UnitRows.of(X[i : i + 1], scaling)
+        assert whole(alone)[0].tolist() == whole(rows)[i].tolist()
+        assert alone.units[0] == rows.units[i]
+
+
+@settings(deadline=None)
+@given(matrices)
+def test_entries_stay_in_proportion(X: np.ndarray) -> None:
+    rows = UnitRows.of(X, "unit")
+    scaled = whole(rows).astype(float) * rows.units[:, None]
+    largest = np.abs(X).max(axis=1, keepdims=True)
+    kept = (largest > 1e-200)[:, 0]
+    expected = X[kept] / largest[kept]
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    assert scaled[kept] == pytest.approx(expected, abs=2e-6)
+
+
+def test_presence_ignores_stored_zeros_and_shares_arrays() -> None:
+    X = sp.csc_array(([2.0, 0.0, -3.0], ([0, 1, 1], [0, 0, 1])), shape=(2, 2))
+    rows = UnitRows.of(X)
+    assert whole(rows).tolist() == [[1, 0], [0, 1]]
+    assert rows.units == pytest.approx([1.0, 1.0])
+    matrix = ColumnMatrix.of(np.array([[2.0, 0.0], [1.0, 3.0]]), 5.0)
+    shared = UnitRows.of(matrix)
+    assert shared.values is None
+    assert shared.indices is matrix.indices
+
+
+def test_unknown_scaling_is_named() -> None:
+    with pytest.raises(ValueError, match="scaling must be 'presence' or 'unit', got 'max'"):
+        UnitRows.of([[1.0]], "max")

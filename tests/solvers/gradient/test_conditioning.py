@@ -1,0 +1,81 @@
+"""What is made of releases: dampings, centre, shares of signal, the cut."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dplasso.losses import LogisticLoss
+from dplasso.solvers.gradient import mixture
+from dplasso.solvers.gradient.conditioning import Conditioning, Mass
+from dplasso.solvers.gradient.cut import largest_only
+from dplasso.solvers.gradient.mixture import SignalShare, size_counts
+from neighbours import small_plan
+
+
+def signal_share(z: np.ndarray) -> np.ndarray:
+    return SignalShare(size_counts(z))(z)
+
+
+def test_masses_are_read_as_means() -> None:
+    plan = small_plan(LogisticLoss(), 3, rows=10_000)
+    released = np.array([0.5, 0.0, -0.001]) * plan.unit * 10_000
+    mass = Mass.of(released.astype(np.int64), plan)
+    assert mass.mean == pytest.approx([0.5, 0.0, -0.001], abs=1e-9)
+    # A share of 5 % of mu^2, over the number of rows.
+    assert mass.noise == pytest.approx(1.0 / (10_000 * plan.mu * math.sqrt(0.05)))
+
+
+def test_heavy_columns_are_damped_and_certain_ones_centred() -> None:
+    mass = Mass(np.array([0.5, 0.02, 0.0004, -0.01]), 0.0001, 0.005)
+    assert mass.damping() == pytest.approx([0.1, 0.5, 1.0, 1.0])
+    assert mass.centre() == pytest.approx([0.5, 0.02, 0.0, 0.0])
+
+
+def test_no_centre_is_longer_than_a_row_and_no_damping_larger_than_fits() -> None:
+    conditioning = Conditioning.of(np.full(1000, 1e9), np.full(1000, 50.0))
+    assert np.linalg.norm(conditioning.head_centre) <= 1.0 + 1e-12
+    assert conditioning.damping.max() <= 64.0
+    assert conditioning.square_centre < 2**50
+
+
+def test_shares_of_signal_are_those_of_the_mixture(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draws from a known mixture: the share fitted to the end is the posterior mean."""
+    monkeypatch.setattr(mixture, "ROUNDS", 3000)
+    rng = np.random.default_rng(0)
+    chances, scales = np.array([0.9, 0.1]), np.array([0.0, 4.0])
+    picked = scales[(rng.random(200_000) < chances[1]).astype(int)]
+    z = picked * rng.normal(size=200_000) + rng.normal(size=200_000)
+    variances = 1.0 + scales**2
+    posterior = chances * np.exp(-0.5 * z[:, None] ** 2 / variances) / np.sqrt(variances)
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    truth = posterior @ (scales**2 / variances)
+    assert np.abs(signal_share(z) - truth).mean() < 0.02
+
+
+def test_few_rounds_tell_noise_from_signal() -> None:
+    rng = np.random.default_rng(0)
+    noise = signal_share(rng.normal(size=50_000))
+    mixed = signal_share(np.concatenate((rng.normal(size=50_000), rng.normal(0, 10, 5000))))
+    assert noise.mean() < 0.25
+    assert mixed[:50_000].mean() < 0.35
+    assert mixed[50_000:].mean() > 0.6
+
+
+def test_shares_lie_between_nothing_and_all_and_grow_with_size() -> None:
+    z = np.concatenate((np.random.default_rng(1).normal(size=5000), np.linspace(-100, 100, 400)))
+    share = signal_share(z)
+    assert np.all((share >= 0.0) & (share <= 1.0))
+    order = np.argsort(np.abs(z))
+    assert np.all(np.diff(share[order]) >= -1e-9)
+    halves = sum(size_counts(part) for part in z.reshape(2, -1))
+    assert np.array_equal(SignalShare(halves)(z), share)
+
+
+def test_the_cut_keeps_weights_that_move_margins() -> None:
+    weights = np.array([[1.0, 2.0, 3.0, -5.0]])
+    mass = Mass(np.array([1.0, 0.0001, -0.01, 0.04]), 0.0002, 0.005)
+    assert largest_only(weights, mass, 2).tolist() == [[1.0, 0.0, 0.0, -5.0]]
+    assert largest_only(weights, mass, 4) is weights
+    many = np.arange(12.0).reshape(3, 4)
+    assert np.count_nonzero(largest_only(many, mass, 5)) == 5

@@ -1,0 +1,103 @@
+"""A plan is a function of public numbers, and costs what it says."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+from dplasso.privacy import gaussian
+from dplasso.privacy.events import Composed, Gaussian, PureDP, Repeated
+from dplasso.solvers.gradient import plan_descent
+from dplasso.solvers.gradient.plan import ROW_LENGTH
+from neighbours import LOSSES, small_plan
+
+
+@settings(deadline=None)
+@given(
+    st.floats(1e-3, 100.0),
+    st.floats(1e-30, 1e-3),
+    st.integers(1, 2**27),
+    st.integers(1, 10**7),
+    st.sampled_from(["add_remove", "replace_one"]),
+)
+def test_the_noise_that_will_be_drawn_costs_no_more_than_was_asked(
+    epsilon: float, delta: float, rows: int, columns: int, neighboring: str
+) -> None:
+    plan = plan_descent(
+        LogisticLoss(),
+        epsilon=epsilon,
+        delta=delta,
+        n_rows=rows,
+        n_columns=columns,
+        neighboring=neighboring,
+    )
+    changed = 1 if neighboring == "add_remove" else 2
+    drawn = Composed(
+        (
+            Gaussian(plan.mass_sigma / (changed * plan.unit)),
+            Repeated(Gaussian(plan.step_sigma / (changed * plan.unit * ROW_LENGTH)), plan.steps),
+        )
+    )
+    for event in (drawn, plan.event):
+        assert gaussian.mu(event) == pytest.approx(gaussian.mu_of(epsilon, delta), rel=1e-9)
+        assert gaussian.epsilon_of(gaussian.mu(event), delta) <= epsilon
+    # Noise and the sums of the declared rows fit the whole numbers they are held in.
+    assert min(plan.mass_sigma, plan.step_sigma) >= 2.0**12
+    assert max(plan.mass_sigma, plan.step_sigma) <= 2.0**48
+    assert rows * plan.unit * ROW_LENGTH < 2.0**62
+
+
+def test_replaced_rows_have_twice_the_noise() -> None:
+    one, two = (
+        small_plan(LOSSES["logistic"], 2000, neighboring=relation)
+        for relation in ("add_remove", "replace_one")
+    )
+    assert two.mass_sigma / two.unit == pytest.approx(2.0 * one.mass_sigma / one.unit)
+    assert two.steps == one.steps
+    assert two.step_sigma / two.unit == pytest.approx(2.0 * one.step_sigma / one.unit)
+    assert two.mu == one.mu
+
+
+def test_residuals_are_cut_where_they_start() -> None:
+    assert small_plan(LogisticLoss(), 10).clip == 0.5
+    assert small_plan(SoftmaxLoss(classes=range(4)), 10).clip == pytest.approx(math.sqrt(0.75))
+    assert small_plan(SquaredLoss(y_bound=3.0), 10).clip == 3.0
+    assert small_plan(SquaredLoss(y_bound=3.0, residual_bound=0.5), 10).clip == 0.5
+
+
+def test_the_noise_left_in_a_margin_is_what_was_planned() -> None:
+    """The one number that stands for a learning rate."""
+    for columns, expected in ((2000, 0.5), (100, 1.5)):
+        plan = small_plan(LogisticLoss(), columns, rows=20_000)
+        left = plan.step * math.sqrt(plan.steps) * plan.step_sigma * plan.grid
+        assert left == pytest.approx(expected, rel=1e-9)
+
+
+def test_no_privacy_is_said_to_be_none() -> None:
+    plan = small_plan(LogisticLoss(), 2000, epsilon=math.inf)
+    assert plan.event == PureDP(math.inf)
+    assert plan.mass_sigma == plan.step_sigma == 0.0
+    assert math.isfinite(plan.step)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("epsilon", 0.0),
+        ("delta", 1.0),
+        ("n_rows", 0),
+        ("n_columns", 1.5),
+        ("neighboring", "both"),
+        ("epsilon", 1e18),
+    ],
+)
+def test_bad_numbers_are_named(name: str, value: object) -> None:
+    with pytest.raises(ValueError, match=name):
+        small_plan(LogisticLoss(), **({"columns": 10} | {name: value}))
+
+
+def test_a_loss_is_asked_for() -> None:
+    with pytest.raises(ValueError, match="loss must be a Loss"):
+        small_plan("logistic", 10)
