@@ -23,6 +23,9 @@ pytestmark = [
         PrivateLassoRegressor(),
         PrivateLassoRegressor(epsilon=1e4),
         PrivateLassoRegressor(epsilon=math.inf),
+        PrivateLassoClassifier(solver="gradient"),
+        PrivateLassoClassifier(epsilon=1e4, solver="auto"),
+        PrivateLassoRegressor(epsilon=1e4, solver="gradient"),
     ]
 )
 def test_scikit_learn_agrees(estimator, check):

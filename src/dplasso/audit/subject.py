@@ -198,6 +198,11 @@ def _refuse(estimator: Any) -> None:
             "estimator must be a PrivateLassoClassifier or a PrivateLassoRegressor, got "
             f"{type(estimator).__name__}; leave it out to audit one of each"
         )
+    if estimator.solver != "frank_wolfe" or estimator.rows not in ("auto", "as_is"):
+        raise ValueError(
+            f"estimator has solver={estimator.solver!r} and rows={estimator.rows!r}; the checks "
+            "are of solver='frank_wolfe' on rows as they are"
+        )
     if estimator.accountant is not None:
         raise ValueError(
             "estimator has an accountant, and an audit must spend nobody's budget; pass a copy "

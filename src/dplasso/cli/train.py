@@ -52,6 +52,12 @@ def train(
     y_bound: Annotated[
         float | None, typer.Option(help="Public bound on labels (regression).")
     ] = None,
+    solver: Annotated[
+        str, typer.Option(help="frank_wolfe (sparse), gradient (dense, more accurate) or auto.")
+    ] = "frank_wolfe",
+    row_map: Annotated[
+        str, typer.Option(help="What entries count as: as_is, presence, sqrt, or auto.")
+    ] = "auto",
     intercept: Annotated[bool, typer.Option(help="Fit an intercept.")] = True,
     neighboring: Annotated[str, typer.Option(help="add_remove or replace_one.")] = "add_remove",
     selection: Annotated[str, typer.Option(help="Rule of the engine.")] = "lazy",
@@ -117,7 +123,9 @@ def train(
         "x_bound": x_bound,
         "fit_intercept": intercept,
         "n_rows": rows,
-        "sparsify": keep,
+        "solver": solver,
+        "rows": row_map,
+        "n_nonzero": keep,
         "selection": selection,
         "neighboring": neighboring,
         "accountant": None if budget is None else _ledger(budget, label or output.name),

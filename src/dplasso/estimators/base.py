@@ -17,6 +17,10 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from dplasso.data import ColumnBounds, ColumnMatrix
+from dplasso.data.row_maps import ROW_MAPS, clipped, row_view, unit_length
+from dplasso.estimators import gradient_fit
+from dplasso.estimators.defaults import auto_solver
+from dplasso.estimators.gradient_fit import GradientTask
 from dplasso.estimators.intake import checked_rows
 from dplasso.estimators.settings import Settings, settings_of
 from dplasso.estimators.sparsifier import Sparsifier, keep_largest
@@ -29,8 +33,10 @@ from dplasso.privacy.plan import Plan, make_plan
 from dplasso.privacy.statement import BY_BOUNDS, READ, PrivacyStatement, fact, jsonable
 from dplasso.progress import rounds_bar
 from dplasso.solvers import frank_wolfe, rule_for
+from dplasso.solvers.gradient import GradientPlan
 from dplasso.solvers.lasso import lasso
 
+SOLVERS = ("frank_wolfe", "gradient", "auto")
 CONVERGED = 1e-5  # duality gap, of the mean loss, at which the solver without privacy stops
 _REFUSED = {
     "sample_weight": "a weight multiplies a row's influence, and with it what the row is promised",
@@ -63,6 +69,9 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
     fit_intercept: bool
     n_rows: int | None
     feature_names: Sequence[str] | None
+    solver: str
+    rows: str
+    n_nonzero: int | None
     selection: str
     neighboring: Neighboring
     accountant: Accountant | None
@@ -111,14 +120,10 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         self._check_parameters()
         task = self._prepare(X, y)
         receipt = self._charge(task.plan)
-        keep = self._count_to_keep(task)
-        if task.settings.rounds is None:
-            self._converge(task)
+        if isinstance(task, GradientTask):
+            gradient_fit.run(self, task)
         else:
-            self._walk(task, task.settings.rounds)
-        if keep is not None:
-            self._weights = keep_largest(self._weights, keep)
-        self._weights = sp.csr_array(task.bounds.unstretched(self._weights))
+            self._select(task)
         self._dense: NDArray[np.float64] | None = None
         self._kept_sparse = False
         self.privacy_ = self._statement(task)
@@ -126,7 +131,19 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
             self.privacy_["ledger"] = receipt._asdict()
         return self
 
-    def _charge(self, plan: Plan) -> Receipt | None:
+    def _select(self, task: Task) -> None:
+        """Frank-Wolfe, and the coefficients it is to keep."""
+        keep = self._count_to_keep(task)
+        if task.settings.rounds is None:
+            self._converge(task)
+        else:
+            self._walk(task, task.settings.rounds)
+        if keep is not None:
+            self._weights = keep_largest(self._weights, keep)
+        if self.rows_ == "as_is":  # else rows to predict are stretched, too
+            self._weights = sp.csr_array(task.bounds.unstretched(self._weights))
+
+    def _charge(self, plan: Plan | GradientPlan) -> Receipt | None:
         """Tell the accountant, if there is one, what is about to be drawn."""
         if self.accountant is None:
             return None
@@ -138,9 +155,11 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         )
         return receipt if isinstance(receipt, Receipt) else None  # anything else is not for us
 
-    def _prepare(self, X: Any, y: Any) -> Task:
+    def _prepare(self, X: Any, y: Any) -> Task | GradientTask:
         """Check everything, and fix what the fit will cost, before anything is charged."""
+        self.solver_, self._solver_source = self._chosen_solver()
         X, y = self._checked(X, y)
+        self.rows_ = self._chosen_rows(X)
         loss = self._make_loss(y)
         labels = loss.encode(y)
         rows, columns = X.shape
@@ -148,6 +167,9 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
             raise ValueError("X and y differ in their number of rows; give one label per row")
         x_bound = bound_or_one(self, "x_bound")
         bounds = ColumnBounds.of(x_bound, columns, getattr(self, "feature_names_in_", None))
+        if self.solver_ == "gradient":
+            return gradient_fit.prepare(self, X, y, loss, bounds)
+        X, bounds = row_view(X, self.rows_, bounds)
         unit = self._margin_unit()
         settings = settings_of(self, rows, columns, loss.outputs, bounds.largest, unit)
         share = 0.0
@@ -180,6 +202,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         if self.n_rows is not None:
             checks.count("n_rows", self.n_rows, least=1)
         _threads(self.n_jobs)
+        self._check_solver()
         rule_for(self.selection, math.inf if math.isinf(self.epsilon) else 1.0)
         keep = self._sparsify
         if isinstance(keep, bool) or not (
@@ -201,6 +224,27 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
                 "epsilon is infinite, and a fit without privacy cannot be charged to an "
                 "accountant: choose a finite epsilon, or pass accountant=None"
             )
+
+    def _check_solver(self) -> None:
+        """Refuse unknown names, and what a solver would not heed."""
+        for name, known in (("solver", SOLVERS), ("rows", ("auto", *ROW_MAPS))):
+            if getattr(self, name) not in known:
+                raise ValueError(
+                    f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}"
+                )
+        if self.n_nonzero is not None:
+            checks.count("n_nonzero", self.n_nonzero, least=1)
+            if self._sparsify is not None:
+                raise ValueError("n_nonzero and sparsify both say what to keep; give one")
+        if self._chosen_solver()[0] != "gradient":
+            return
+        if self.radius != "auto" or self.max_iter != "auto" or not self.fit_intercept:
+            raise ValueError(
+                "radius, max_iter and fit_intercept=False are for solver='frank_wolfe'; a descent "
+                "has a length of its own and an intercept, leave them out"
+            )
+        if isinstance(self._sparsify, Sparsifier):
+            raise ValueError("a Sparsifier is for solver='frank_wolfe'; pass n_nonzero instead")
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Rows and labels as arrays, checked for shape and gaps; feature names are noted."""
@@ -256,7 +300,31 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
                 epsilon=task.plan.count_epsilon,
                 generator=task.bits.generator,
             )
-        return None if self._sparsify is None else int(self._sparsify)
+        return self._n_nonzero
+
+    @property
+    def _n_nonzero(self) -> int | None:
+        """A public number of coefficients to keep; ``sparsify=k`` is the same."""
+        if self.n_nonzero is not None:
+            return int(self.n_nonzero)
+        return int(self._sparsify) if isinstance(self._sparsify, Integral) else None
+
+    @property
+    def _thread_count(self) -> int | None:
+        return _threads(self.n_jobs)
+
+    def _chosen_solver(self) -> tuple[str, str]:
+        """Which solver, by public facts, and why."""
+        if self.solver == "auto":
+            return auto_solver(float(self.epsilon), self._n_nonzero)
+        return self.solver, "given"
+
+    def _chosen_rows(self, X: Any) -> str:
+        """Which map of rows; "auto" looks at the kind of X alone."""
+        if self.rows != "auto":
+            return self.rows
+        sparse = sp.issparse(X) or isinstance(X, ColumnMatrix)
+        return "presence" if self.solver_ == "gradient" and sparse else "as_is"
 
     def _walk(self, task: Task, rounds: int) -> None:
         """Private Frank-Wolfe, or greedy without privacy. Sets what the vertices add up to."""
@@ -298,45 +366,70 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
             self.intercept_ = intercept * task.matrix.constant
             self._weights = weights[:, : task.columns]
 
-    def _statement(self, task: Task) -> PrivacyStatement:
+    def _statement(self, task: Task | GradientTask) -> PrivacyStatement:
+        """What was promised: the facts of every fit, and those of the solver."""
         from dplasso import __version__
 
-        plan, settings, bounds = task.plan, task.settings, task.bounds
+        bounds, plan = task.bounds, task.plan
         x_bound: Any = bounds.largest
-        radius_of = ""
         if bounds.stretch is not None:
-            x_bound, radius_of = f"one per column, at most {bounds.largest:g}", BY_BOUNDS
-        names = {}
-        if "feature_names_in_" in vars(self):
-            source = (
-                "declared" if self.feature_names is not None else f"{READ} and treated as public"
-            )
-            names["feature_names"] = fact("those of X", source)
+            x_bound = f"one per column, at most {bounds.largest:g}"
+        own = self._own_facts(task)
         return PrivacyStatement(
             model=type(self).__name__,
             epsilon=jsonable(plan.epsilon),
             delta=plan.delta,
-            rho=jsonable(plan.rho),
             neighboring=plan.neighboring,
-            mechanism="private Frank-Wolfe over the L1 ball",
             rounds=self.n_iter_,
-            releases=self._releases(plan),
             bounds={
                 "x_bound": fact(x_bound, source_of(self.x_bound)),
-                "radius": fact(settings.radius, settings.radius_source, radius_of),
+                **own.pop("bounds"),
                 **self._more_bounds(),
             },
             public={
-                "n_features": fact(task.columns, "declared by the shape of X"),
-                **names,
-                "n_rows": fact(settings.rows, settings.rows_source),
-                "max_iter": fact(settings.rounds, settings.rounds_source),
+                "n_features": fact(self.n_features_in_, "declared by the shape of X"),
+                **self._stated_names(),
+                **own.pop("public"),
                 **self._more_public(),
             },
+            **own,
+            solver=self.solver_,
+            rows=self.rows_,
             secure_rng=task.bits.secure,
             version=__version__,
             date=datetime.now(UTC).date().isoformat(),  # a day: no clock tells of the rows
         )
+
+    def _own_facts(self, task: Task | GradientTask) -> dict[str, Any]:
+        """What the statement of one solver has and that of the other does not."""
+        if isinstance(task, GradientTask):
+            own = gradient_fit.statement(task)
+        else:
+            radius_of = BY_BOUNDS if task.bounds.stretch is not None else ""
+            settings = task.settings
+            own = {
+                "rho": jsonable(task.plan.rho),
+                "mechanism": "private Frank-Wolfe over the L1 ball",
+                "releases": self._releases(task.plan),
+                "bounds": {"radius": fact(settings.radius, settings.radius_source, radius_of)},
+                "public": {
+                    "n_rows": fact(settings.rows, settings.rows_source),
+                    "max_iter": fact(settings.rounds, settings.rounds_source),
+                },
+            }
+        if self.solver != "frank_wolfe":
+            own["public"]["solver"] = fact(self.solver_, self._solver_source)
+        if self.rows_ != "as_is" or self.solver_ == "gradient":
+            source = "public rule" if self.rows == "auto" else "given"
+            own["public"]["rows"] = fact(self.rows_, source)
+        return own
+
+    def _stated_names(self) -> dict[str, Any]:
+        if "feature_names_in_" not in vars(self):
+            return {}
+        read = f"{READ} and treated as public"
+        source = read if self.feature_names is None else "declared"
+        return {"feature_names": fact("those of X", source)}
 
     def _releases(self, plan: Plan) -> list[dict[str, Any]]:
         selections = {
@@ -406,10 +499,21 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
     def _margins(self, X: Any) -> NDArray[np.float64]:
         """Margins of new rows, rows x outputs."""
         check_is_fitted(self, "_weights")
-        X = checked_rows(self, X, reset=False)
-        margins = X @ self._weights.T
+        margins = self._as_fitted(checked_rows(self, X, reset=False)) @ self._weights.T
         dense = margins.toarray() if sp.issparse(margins) else np.asarray(margins)
         return np.asarray(dense, dtype=np.float64) + self.intercept_
+
+    def _as_fitted(self, X: Any) -> Any:
+        """Rows as the solver saw its own, where that is not as they are given."""
+        if self.rows_ == "as_is" and self.solver_ == "frank_wolfe":
+            return X
+        x_bound = 1.0 if self.x_bound is None else self.x_bound
+        names = getattr(self, "feature_names_in_", None)
+        bounds = ColumnBounds.of(x_bound, X.shape[1], names)
+        if self.rows_ == "as_is":
+            return unit_length(clipped(bounds.apply(X), bounds.largest))
+        found, _ = row_view(X, self.rows_, bounds)
+        return unit_length(found) if self.solver_ == "gradient" else found
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_weights")

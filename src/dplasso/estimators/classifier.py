@@ -44,8 +44,13 @@ class PrivateLassoClassifier(ClassifierMixin, PrivateLasso):  # type: ignore[mis
         used and the statement says so; strict mode refuses.
     feature_names : the names of the columns of a frame as a public fact. Left out, they are those
         of ``X`` and the statement says so; strict mode refuses.
-    sparsify : keep only so many largest coefficients, a public number; or a `Sparsifier`, which
-        spends part of the budget on a private count.
+    solver : "frank_wolfe" (sparse: at most one nonzero a round), "gradient" (dense, and more
+        accurate unless privacy is tight and features few), or "auto", a public rule.
+    rows : a public map of the entries, also of rows to predict: "as_is", "presence" (1 where an
+        entry is not 0), "sqrt". "auto" is "presence" for sparse X under "gradient", else "as_is".
+        Under "gradient", rows are then scaled to length 1, and ``coef_`` is for such rows.
+    n_nonzero : keep only so many coefficients, a public number.
+    sparsify : the same; or a `Sparsifier`, which spends part of the budget on a private count.
     selection : "lazy", or another rule of the engine.
     neighboring : "add_remove" (one row more or less) or "replace_one".
     accountant : who is charged before the first draw, such as a `dplasso.Budget`.
@@ -89,6 +94,9 @@ class PrivateLassoClassifier(ClassifierMixin, PrivateLasso):  # type: ignore[mis
         classes: Sequence[Any] | None = None,
         n_rows: int | None = None,
         feature_names: Sequence[str] | None = None,
+        solver: str = "frank_wolfe",
+        rows: str = "auto",
+        n_nonzero: int | None = None,
         sparsify: int | Sparsifier | None = None,
         selection: str = "lazy",
         neighboring: Neighboring = "add_remove",
@@ -108,6 +116,9 @@ class PrivateLassoClassifier(ClassifierMixin, PrivateLasso):  # type: ignore[mis
         self.classes = classes
         self.n_rows = n_rows
         self.feature_names = feature_names
+        self.solver = solver
+        self.rows = rows
+        self.n_nonzero = n_nonzero
         self.sparsify = sparsify
         self.selection = selection
         self.neighboring = neighboring

@@ -13,6 +13,7 @@ import numpy as np
 
 from dplasso.privacy.zcdp import rho_of
 
+FEW_NONZEROS, TIGHT = 30, 0.5  # where selecting features beats cutting a dense model
 FEWEST_ROUNDS, MOST_ROUNDS = 3, 1000
 SMALLEST_REACH, LARGEST_REACH = 0.5, 30.0  # the latter an output
 FEW_ROWS = 0.1  # a `weakest_signal` above which little can be found
@@ -46,6 +47,19 @@ def auto_reach(epsilon: float, delta: float, rows: int, columns: int, outputs: i
     return max(SMALLEST_REACH, min(LARGEST_REACH * outputs, rounds / 8.0))
 
 
+def auto_solver(epsilon: float, n_nonzero: int | None) -> tuple[str, str]:
+    """The solver behind ``solver="auto"``, and why.
+
+    >>> auto_solver(1.0, None)[0], auto_solver(0.1, 10)[0]
+    ('gradient', 'frank_wolfe')
+    """
+    if math.isinf(epsilon):
+        return "frank_wolfe", "public rule: without privacy the LASSO itself is solved"
+    if n_nonzero is not None and n_nonzero <= FEW_NONZEROS and epsilon < TIGHT:
+        return "frank_wolfe", "public rule: few nonzeros at a small epsilon are best selected"
+    return "gradient", "public rule: the more accurate one"
+
+
 def weakest_signal(
     theta: float, x_bound: float, rows: int, columns: int, classes: int = 2
 ) -> float:
@@ -76,6 +90,8 @@ def weakest_signal_of(model: Any) -> float | None:
     statement = model.privacy_
     rows = statement["public"]["n_rows"]["value"]
     if not statement["releases"] or rows is None or not hasattr(model, "classes_"):
+        return None
+    if "theta" not in statement["releases"][-1]:
         return None
     theta = float(statement["releases"][-1]["theta"])
     return weakest_signal(

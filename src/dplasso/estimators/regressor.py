@@ -68,6 +68,9 @@ class PrivateLassoRegressor(RegressorMixin, PrivateLasso):  # type: ignore[misc]
         fit_intercept: bool = True,
         n_rows: int | None = None,
         feature_names: Sequence[str] | None = None,
+        solver: str = "frank_wolfe",
+        rows: str = "auto",
+        n_nonzero: int | None = None,
         sparsify: int | Sparsifier | None = None,
         selection: str = "lazy",
         neighboring: Neighboring = "add_remove",
@@ -88,6 +91,9 @@ class PrivateLassoRegressor(RegressorMixin, PrivateLasso):  # type: ignore[misc]
         self.fit_intercept = fit_intercept
         self.n_rows = n_rows
         self.feature_names = feature_names
+        self.solver = solver
+        self.rows = rows
+        self.n_nonzero = n_nonzero
         self.sparsify = sparsify
         self.selection = selection
         self.neighboring = neighboring

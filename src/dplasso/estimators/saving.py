@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from dplasso.data.row_maps import ROW_MAPS
 from dplasso.privacy.statement import PrivacyStatement
 from dplasso.reading.tables import FeatureSpace, TablePlan
 from dplasso.storage import ModelFileError, read, write
@@ -169,6 +170,8 @@ def _model(header: dict[str, Any], arrays: _Arrays) -> Any:
     model.vertices_ = _vertices(arrays["vertices"], (outputs, columns))
     model.n_iter_ = header["n_iter"]
     model.privacy_ = PrivacyStatement(from_json(header["privacy"], arrays))
+    model.solver_ = _known(model.privacy_, "solver", ("frank_wolfe", "gradient"))
+    model.rows_ = _known(model.privacy_, "rows", ROW_MAPS)
     if header["table_plan"] is not None:
         model.table_plan_ = from_json(header["table_plan"], arrays)
         space = _planned(model.table_plan_, columns)
@@ -177,6 +180,14 @@ def _model(header: dict[str, Any], arrays: _Arrays) -> Any:
         if space is not None and model.x_bound is None:
             model.x_bound = space.bounds
     return model
+
+
+def _known(statement: PrivacyStatement, name: str, known: tuple[str, ...]) -> str:
+    """How rows are read; files of earlier code do not say, and know the first way only."""
+    found = statement.get(name, known[0])
+    if found not in known:
+        raise ValueError(f"{name} {found!r} is unknown; upgrade dplasso to read it")
+    return str(found)
 
 
 def _check_entries(header: dict[str, Any], arrays: _Arrays) -> None:

@@ -31,10 +31,8 @@ def settings_of(
     """
     used: int | None = None
     source = "not used"
-    if model.n_rows is not None:
-        used, source = int(model.n_rows), "declared"
-    elif "auto" in (model.radius, model.max_iter):
-        used, source = rows, _source_of_rows(model)
+    if model.n_rows is not None or "auto" in (model.radius, model.max_iter):
+        used, source = rows_used(model, rows)
     facts = (float(model.epsilon), float(model.delta), used or 0, columns, outputs)
     radius, radius_source = model.radius, "given"
     if radius == "auto":
@@ -48,14 +46,21 @@ def settings_of(
     return Settings(float(radius), radius_source, rounds, rounds_source, used, source)
 
 
+def rows_used(model: Any, rows: int) -> tuple[int, str]:
+    """The number of rows that rules use, and where it comes from."""
+    if model.n_rows is not None:
+        return int(model.n_rows), "declared"
+    return rows, _source_of_rows(model)
+
+
 def _source_of_rows(model: Any) -> str:
     """Where the number of rows comes from when it is used and was not declared."""
     if model.neighboring == "replace_one":
         return "public by the neighbouring relation"
     if not math.isinf(model.epsilon):
         leaks.report(
-            "radius='auto' and max_iter='auto' use the number of rows, which is not declared; "
-            "pass n_rows, or give both as numbers",
+            "the rules behind solver, radius='auto' and max_iter='auto' use the number of rows, "
+            "which is not declared; pass n_rows, or give radius and max_iter as numbers",
             warn=False,
         )
     return f"{READ} and treated as public"

@@ -50,6 +50,11 @@ class PrivacyStatement(dict[str, Any]):
 
     def _releases(self) -> str:
         parts = [_release(part) for part in self["releases"]]
+        if "mu" in self:
+            return (
+                f"Released: {'; '.join(parts)}. All else is computed from these. Together they are "
+                f"{self['mu']:.6g}-GDP (Gaussian differential privacy), converted once."
+            )
         return (
             f"Released: {'; '.join(parts)}. All else is computed from these. Their costs add up "
             f"in zero-concentrated differential privacy to rho = {self['rho']:.6g}, converted once."
@@ -107,6 +112,8 @@ def _told(name: str, known: dict[str, Any], of: str = "") -> str:
 def _release(part: dict[str, Any]) -> str:
     if "epsilon" in part:
         return f"{part['what']} ({part['mechanism']}, {part['epsilon']:.6g}-DP)"
+    if "noise_multiplier" in part:
+        return f"{part['what']} ({part['mechanism']}, multiplier {part['noise_multiplier']:.6g})"
     return (
         f"{part['what']} ({part['mechanism']}, each {part['bounded_range']:.6g}-bounded-range, "
         f"drawn by the rule {part['selection']})"

@@ -169,6 +169,8 @@ def _intercepts(model: Any) -> Markup:
 
 def _size(model: Any) -> Markup:
     """How much of the ball is used, counted as the radius counts."""
+    if "radius" not in model.privacy_["bounds"]:
+        return tag("p", "Coefficients are of rows scaled to length 1.")
     used, radius = number(norm_of(model)), number(radius_of(model))
     words = (
         "A fit holds coefficients small: their sizes, the intercept's included, add up to the "

@@ -34,7 +34,8 @@ def growth(model: Any) -> Markup:
     """Charts over the rounds, and a slider that tells what each released."""
     heading = "How the model grew"
     if len(model.vertices_) == 0:
-        text = f"It was fitted until it converged, in {model.n_iter_:,} steps; no rounds to show."
+        until = "by" if model.solver_ == "gradient" else "until it converged, in"
+        text = f"It was fitted {until} {model.n_iter_:,} steps; no rounds to show."
         return section("growth", heading, tag("p", text))
     text = f"Each of {len(model.vertices_):,} rounds chose one signed coordinate."
     if math.isinf(epsilon_of(model.privacy_)):

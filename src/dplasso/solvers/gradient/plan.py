@@ -2,11 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from dplasso.kernels.problem import LOGISTIC, SOFTMAX, SQUARED
 from dplasso.losses import Loss, SoftmaxLoss
-from dplasso.privacy import checks, gaussian
+from dplasso.privacy import checks, gaussian, zcdp
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import Composed, Event, Gaussian, PureDP, Repeated
 
@@ -126,8 +126,12 @@ def plan_descent(
     n_rows: int,
     n_columns: int,
     neighboring: Neighboring = "add_remove",
+    account: Literal["gaussian", "zcdp"] = "gaussian",
 ) -> GradientPlan:
     """The default rule: functions of the loss and the declared numbers only.
+
+    The exact Gaussian curve allows a little more than zCDP, in which a ledger counts unlike
+    releases: ``account="zcdp"`` plans for what that allows.
 
     >>> from dplasso.losses import LogisticLoss
     >>> public = dict(epsilon=1.0, delta=1e-8, n_rows=10_000, n_columns=50_000)
@@ -142,7 +146,10 @@ def plan_descent(
     if neighboring not in ("add_remove", "replace_one"):
         raise ValueError(f"neighboring must be 'add_remove' or 'replace_one', got {neighboring!r}")
     changed = 1 if neighboring == "add_remove" else 2
-    mu = gaussian.mu_of(epsilon, delta)
+    if account == "zcdp":
+        mu = math.sqrt(2.0 * zcdp.rho_of(epsilon, delta)) * (1.0 - 1e-12)
+    else:
+        mu = gaussian.mu_of(epsilon, delta)
     mass_mu, steps_mu = gaussian.split(mu, (MASS_SHARE, 1.0 - MASS_SHARE))
     narrow = n_columns <= NARROW_COLUMNS
     pace = (NARROW_PACES if narrow else PACES)[loss.code]

@@ -59,7 +59,7 @@ def gradient_descent(
 
     Parameters
     ----------
-    X : rows x columns, sparse in any format or dense, or a `ColumnMatrix`.
+    X : rows x columns, sparse in any format or dense, a `ColumnMatrix`, or `UnitRows`.
     y : one label per row, as ``loss`` expects them.
     plan : from `plan_descent`, with the same loss.
     scaling : how rows get their length of 1, see `UnitRows`. Scale rows to predict in the same way.
@@ -95,7 +95,8 @@ def gradient_descent(
     threads = pool.available() if n_threads is None else checks.count("n_threads", n_threads, 1)
     if n_nonzero is not None:
         n_nonzero = checks.count("n_nonzero", n_nonzero, least=1)
-    rows, labels = UnitRows.of(X, scaling), loss.encode(y)
+    rows = X if isinstance(X, UnitRows) else UnitRows.of(X, scaling)
+    labels = loss.encode(y)
     _check(rows, labels, loss, plan)
     private = PrivateRows(rows, labels, loss, plan, threads)
     mass = private.mass()

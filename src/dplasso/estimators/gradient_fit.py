@@ -1,0 +1,100 @@
+"""A fit by private gradient descent: what an estimator asks of it, and what it states."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dplasso.data import ColumnBounds, ColumnMatrix
+from dplasso.data.row_maps import row_view
+from dplasso.data.unit_rows import UnitRows
+from dplasso.estimators.settings import rows_used
+from dplasso.losses import Loss
+from dplasso.mechanisms.random_bits import RandomBits
+from dplasso.privacy.statement import fact, jsonable
+from dplasso.progress import rounds_bar
+from dplasso.solvers.gradient import GradientPlan, gradient_descent, plan_descent
+
+
+class GradientTask(NamedTuple):
+    """One descent, ready to run: all that is public has been fixed, nothing has been drawn."""
+
+    rows: UnitRows
+    y: NDArray[Any]
+    loss: Loss
+    bounds: ColumnBounds
+    plan: GradientPlan
+    rows_source: str
+    bits: RandomBits
+
+
+def prepare(model: Any, X: Any, y: Any, loss: Loss, bounds: ColumnBounds) -> GradientTask:
+    """Fix what a descent will do and cost. A ledger counts in rho: so does then the plan."""
+    n_rows, source = rows_used(model, X.shape[0])
+    plan = plan_descent(
+        loss,
+        epsilon=model.epsilon,
+        delta=model.delta,
+        n_rows=n_rows,
+        n_columns=X.shape[1],
+        neighboring=model.neighboring,
+        account="gaussian" if model.accountant is None else "zcdp",
+    )
+    return GradientTask(
+        _unit_rows(X, model.rows_, bounds), y, loss, bounds, plan, source, model._random_bits()
+    )
+
+
+def run(model: Any, task: GradientTask) -> None:
+    """Descend, and set what the releases come to."""
+    plan = task.plan
+    with rounds_bar(plan.steps, shown=model.verbose > 0) as progress:
+        solution = gradient_descent(
+            task.rows,
+            task.y,
+            loss=task.loss,
+            plan=plan,
+            n_nonzero=model._n_nonzero,
+            generator=task.bits,
+            n_threads=model._thread_count,
+            progress=progress,
+        )
+    model._weights = sp.csr_array(solution.weights)
+    model.intercept_ = solution.intercepts
+    model.vertices_ = np.empty((0, 2 if plan.outputs == 1 else 3), np.int64)
+    model.n_iter_ = plan.steps
+
+
+def statement(task: GradientTask) -> dict[str, Any]:
+    """What differs from a fit by selections."""
+    plan = task.plan
+    releases = [
+        _release("the mean of the rows", plan.mass_multiplier),
+        _release(f"{plan.steps} sums of row gradients, each", plan.step_multiplier),
+    ]
+    private = not math.isinf(plan.epsilon)
+    return {
+        "rho": jsonable(0.5 * plan.mu**2),
+        "mu": jsonable(plan.mu),
+        "mechanism": "private gradient descent on rows of length 1",
+        "releases": releases if private else [],
+        "bounds": {"residual": fact(plan.clip, "public rule")},
+        "public": {
+            "n_rows": fact(plan.n_rows, task.rows_source),
+            "steps": fact(plan.steps, "public rule"),
+        },
+    }
+
+
+def _release(what: str, multiplier: float) -> dict[str, Any]:
+    mechanism = "Gaussian noise on a grid"
+    return {"what": what, "mechanism": mechanism, "noise_multiplier": jsonable(multiplier)}
+
+
+def _unit_rows(X: Any, rows: str, bounds: ColumnBounds) -> UnitRows:
+    if rows == "presence":
+        return UnitRows.of(X, "presence")
+    seen, held = row_view(X, rows, bounds)
+    return UnitRows.of(ColumnMatrix.of(held.apply(seen), held.largest), "unit")

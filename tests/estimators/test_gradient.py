@@ -1,0 +1,172 @@
+"""Fits by gradient descent: what they give, state, cost and refuse."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+import dplasso
+from dplasso import Budget, PrivateLassoClassifier, PrivateLassoRegressor, Sparsifier
+from dplasso.privacy import gaussian, zcdp
+from dplasso.report import write_report
+
+ROWS = 3000
+
+
+def words(classes=2, rows=ROWS, columns=60, seed=0):
+    """Sparse rows whose first columns tell of the label."""
+    rng = np.random.default_rng(seed)
+    X = sp.random_array((rows, columns), density=0.2, rng=rng, format="csr")
+    X.data = rng.uniform(0.1, 1.0, X.nnz)
+    told = (X[:, :classes] != 0).toarray() * 3.0 + rng.gumbel(size=(rows, classes))
+    return X, told.argmax(axis=1)
+
+
+def classifier(classes=2, epsilon=10.0, **options):
+    given = {"classes": range(classes), "n_rows": ROWS, "x_bound": 1.0, "solver": "gradient"}
+    return PrivateLassoClassifier(epsilon, **{**given, **options})
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_it_learns_and_is_better_than_selection_where_all_count(classes):
+    X, y = words(classes)
+    model = classifier(classes).fit(X, y)
+    assert model.coef_.shape == (1 if classes == 2 else classes, 60)
+    assert model.score(X, y) > 1.2 * np.bincount(y).max() / ROWS
+    assert model.solver_ == "gradient" and model.rows_ == "presence"
+    assert len(model.vertices_) == 0 and np.allclose(model.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_regression():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (ROWS, 5))
+    y = X[:, 0] / np.linalg.norm(X, axis=1)
+    model = PrivateLassoRegressor(
+        10.0, y_bound=1.0, x_bound=1.0, n_rows=ROWS, solver="gradient"
+    ).fit(X, y)
+    assert model.rows_ == "as_is" and model.score(X, y) > 0.8
+
+
+def test_the_statement_prices_what_is_released():
+    X, y = words()
+    statement = classifier(epsilon=1.0).fit(X, y).privacy_
+    again = json.loads(json.dumps(statement, allow_nan=False))
+    first, then = (part["noise_multiplier"] for part in again["releases"])
+    mu = math.sqrt(first**-2 + again["public"]["steps"]["value"] * then**-2)
+    assert mu == pytest.approx(again["mu"], rel=1e-9)
+    assert gaussian.epsilon_of(mu, 1e-6) <= 1.0 + 1e-9
+    assert gaussian.epsilon_of(mu * 1.01, 1e-6) > 1.0
+    told = str(statement)
+    assert "GDP" in told and "sums of row gradients" in told and "rows = presence" in told
+
+
+def test_a_ledger_takes_a_fit_of_the_whole_budget(tmp_path):
+    X, y = words()
+    budget = Budget(1.0, 1e-6, tmp_path / "budget.sqlite")
+    model = classifier(epsilon=1.0, accountant=budget).fit(X, y)
+    (entry,) = [entry for entry in budget.entries() if entry.label]
+    assert zcdp.rho(entry.event) == pytest.approx(model.privacy_["rho"], rel=1e-9)
+    assert 0.99 < budget.spent_epsilon <= 1.0
+    with pytest.raises(dplasso.BudgetError):
+        clone(model).fit(X, y)
+
+
+def test_a_refused_charge_draws_nothing(monkeypatch):
+    class Refusing:
+        def charge(self, event, *, delta, neighboring, label):
+            raise RuntimeError("no")
+
+    X, y = words()
+    monkeypatch.setattr(
+        "dplasso.estimators.gradient_fit.gradient_descent", lambda *_, **__: pytest.fail("drawn")
+    )
+    with pytest.raises(RuntimeError, match="no"):
+        classifier(accountant=Refusing()).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:random_state:dplasso.PrivacyLeakWarning")
+@pytest.mark.parametrize("rows", ["presence", "sqrt", "as_is"])
+@pytest.mark.parametrize("solver", ["gradient", "frank_wolfe"])
+def test_rows_are_mapped_alike_at_fitting_and_at_predicting(rows, solver):
+    X, y = words()
+    maps = {
+        "presence": lambda X: (X != 0).astype(float),
+        "sqrt": lambda X: X.sqrt(),
+        "as_is": lambda X: X,
+    }
+    given = {"solver": solver, "random_state": 1}
+    ours = classifier(rows=rows, **given).fit(X, y)
+    theirs = classifier(rows="as_is", **given).fit(maps[rows](X), y)
+    assert np.allclose(ours.coef_, theirs.coef_, rtol=1e-3, atol=1e-4)
+    found, wanted = ours.predict_proba(X), theirs.predict_proba(maps[rows](X))
+    assert np.allclose(found, wanted, atol=1e-3)
+
+
+def test_bounds_per_column_are_a_public_scaling():
+    X, y = words()
+    bounds = np.linspace(1.0, 50.0, X.shape[1])
+    stretched = sp.csr_array(X @ sp.diags_array(bounds))
+    model = classifier(rows="as_is", x_bound=bounds, epsilon=1e4).fit(stretched, y)
+    plain = classifier(rows="as_is", epsilon=1e4).fit(X, y)
+    assert np.allclose(model.predict_proba(stretched), plain.predict_proba(X), atol=0.05)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_a_public_number_of_nonzeros(classes):
+    X, y = words(classes)
+    assert classifier(classes, n_nonzero=7).fit(X, y)._weights.nnz == 7
+    assert classifier(classes, sparsify=7).fit(X, y)._weights.nnz == 7
+
+
+def test_auto_goes_by_public_facts():
+    X, y = words()
+    model = classifier(solver="auto").fit(X, y)
+    assert model.solver_ == "gradient"
+    assert model.privacy_["public"]["solver"]["source"].startswith("public rule")
+    few = classifier(epsilon=0.1, solver="auto", n_nonzero=5).fit(X, y)
+    assert few.solver_ == "frank_wolfe" and few._weights.nnz <= 5
+    assert classifier(epsilon=math.inf, solver="auto").fit(X, y).solver_ == "frank_wolfe"
+
+
+def test_saved_models_predict_the_same_and_have_a_page(tmp_path):
+    X, y = words()
+    for options in ({}, {"rows": "sqrt"}, {"solver": "frank_wolfe", "rows": "presence"}):
+        model = classifier(**options).fit(X, y)
+        model.save(tmp_path / "model.dpl")
+        again = dplasso.load(tmp_path / "model.dpl")
+        assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+        write_report(tmp_path / "page.html", again)
+        assert "length 1" in (tmp_path / "page.html").read_text() or options.get("solver")
+        with pytest.raises(ValueError, match="maps rows"):
+            model.to_sklearn()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"solver": "best"}, "solver must be one of"),
+        ({"rows": "log"}, "rows must be one of"),
+        ({"radius": 3.0}, "are for solver='frank_wolfe'"),
+        ({"max_iter": 3}, "are for solver='frank_wolfe'"),
+        ({"fit_intercept": False}, "are for solver='frank_wolfe'"),
+        ({"sparsify": Sparsifier()}, "Sparsifier is for"),
+        ({"n_nonzero": 0}, "n_nonzero"),
+        ({"n_nonzero": 3, "sparsify": 3}, "give one"),
+    ],
+)
+def test_what_is_refused(options, said):
+    with pytest.raises(ValueError, match=said):
+        classifier(**options).fit(*words())
+
+
+def test_undeclared_rows_are_refused_in_strict_mode():
+    dplasso.set_strict(True)
+    try:
+        with pytest.raises(dplasso.PrivacyLeakError, match="n_rows"):
+            classifier(n_rows=None).fit(*words())
+        classifier().fit(*words())
+    finally:
+        dplasso.set_strict(None)
