@@ -41,9 +41,10 @@ TIMES_MEMORY = 4
 COLUMNS, PER_ROW = 1_000_000, 40
 
 
-def options(columns: int) -> list[str]:
+def options(columns: int | None) -> list[str]:
     chosen = ["--rounds", str(ROUNDS), "--radius", str(RADIUS), "--epsilon", "1"]
-    return [*chosen, "--features", str(columns), "--one-based", "--classes", "0,1", "--quiet"]
+    shape = [] if columns is None else ["--features", str(columns), "--one-based"]
+    return [*chosen, *shape, "--classes", "0,1", "--quiet"]
 
 
 def wall_clock(command: list[str]) -> float:
@@ -138,12 +139,13 @@ def in_bounds(mib: int, folder: Path) -> dict:
     shape = ["--features", str(COLUMNS), "--one-based", "--memory", f"{mib}M", "--quiet"]
     subprocess.run([COMMAND, "convert", str(small), "-o", little, *shape], check=True)
     fit = [*options(COLUMNS), "--seed", "1"]
+    from_store = [*options(None), "--seed", "1"]  # which knows its columns
     found = {
         "file_mib": size / MIB,
         "memory_mib": mib,
         "convert": memory_of("convert", text, "-o", store, *shape, small=small),
         "train from store": memory_of(
-            "train", store, "-o", str(folder / "a"), *fit, small=Path(little)
+            "train", store, "-o", str(folder / "a"), *from_store, small=Path(little)
         ),
         "train from text": memory_of("train", text, "-o", str(folder / "b"), *fit, small=small),
     }

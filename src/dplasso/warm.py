@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 import dplasso
 from dplasso import kernels
+from dplasso.data import columns
 from dplasso.data.unit_rows import Scaling
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.mechanisms.selection.lazy_tiers import LONG_COLUMN
@@ -59,7 +60,9 @@ def warm() -> None:
             )
     loss = dplasso.LogisticLoss()
     plan = plan_descent(loss, epsilon=1.0, delta=1e-6, n_rows=100, n_columns=5)
+    y = np.arange(100) % 2
     for data in (X, X.astype(np.float32), ones):
+        columns.turned(data.tocsr())  # as large matrices are
         for scaling in get_args(Scaling):
             gradient_descent(data, y, loss=loss, plan=plan, scaling=scaling)
     with tempfile.TemporaryDirectory() as folder:

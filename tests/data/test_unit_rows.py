@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -35,6 +35,8 @@ def test_no_row_is_longer_than_one(X: np.ndarray, scaling: str) -> None:
 
 @settings(deadline=None)
 @given(matrices, st.sampled_from(["presence", "unit"]))
+@example(np.array([[1.0], [0.5]]), "unit")
+@example(np.array([[1.0, 0.0], [1.0, 0.5]]), "unit")
 def test_a_row_is_the_same_whatever_the_others_are(X: np.ndarray, scaling: str) -> None:
     rows = UnitRows.of(X, scaling)
     for i in range(len(X)):

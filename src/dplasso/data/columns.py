@@ -2,9 +2,9 @@
 
 import contextlib
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from dplasso import threads
 from dplasso.kernels import columns as kernels
+from dplasso.kernels import transpose
 
+_LARGE = 1 << 20  # entries from which on two threads turn a matrix sooner than scipy's one
 MOST_ROWS = (1 << 27) - 1  # what a column's score, a sum of whole numbers, has room for
 
 
@@ -51,7 +53,7 @@ class ColumnMatrix:
                     "X was clipped to a larger x_bound; build its ColumnMatrix with this one"
                 )
             return X
-        compressed, ours = _compressed(X)
+        compressed, ours, room = _compressed(X)
         rows, columns = compressed.shape
         _check_shape(compressed)
         values = _float_values(compressed)
@@ -62,7 +64,7 @@ class ColumnMatrix:
         if found & kernels.NOT_FINITE:
             raise ValueError("X holds NaN or infinity; impute or remove those entries first")
         if found & kernels.UNORDERED:
-            compressed, values, ours = _merged(compressed), None, True
+            compressed, values, ours, room = _merged(compressed), None, True, None
             values = _float_values(compressed)
             found = _inspect(compressed, values, x_bound)
         if not found & kernels.NOT_ONE and x_bound >= 1:
@@ -76,7 +78,22 @@ class ColumnMatrix:
         small = compressed.indptr[-1] <= np.iinfo(np.int32).max
         indptr = compressed.indptr.astype(np.int32 if small else np.int64, copy=False)
         norm1 = None if values is None else norms_of(indptr, values, x_bound)
-        return cls(indptr, indices, values, norm1, (rows, columns), x_bound)
+        held = cls(indptr, indices, values, norm1, (rows, columns), x_bound)
+        if room is None or (values is None and x_bound != 1.0):
+            return held
+        return replace(held, extended=held._extended_within(room))
+
+    def _extended_within(self, room: "_Room") -> "ColumnMatrix":
+        """The matrix with its constant column where that was left room for: nothing is copied."""
+        rows, columns = self.shape
+        room.indices[self.entries :] = np.arange(rows, dtype=np.int32)
+        indptr = np.append(self.indptr, self.indptr.dtype.type(self.entries + rows))
+        shape = (rows, columns + 1)
+        if self.values is None:
+            return ColumnMatrix(indptr, room.indices, None, None, shape, self.x_bound)
+        room.values[self.entries :] = bound_as(room.values.dtype, self.x_bound)
+        norm1 = norms_of(indptr, room.values, self.x_bound)
+        return ColumnMatrix(indptr, room.indices, room.values, norm1, shape, self.x_bound)
 
     def with_constant(self) -> "ColumnMatrix":
         """The same matrix with one more column, all entries the bound: an intercept's."""
@@ -133,8 +150,16 @@ def bound_as(kind: Any, x_bound: float) -> Any:
     return np.nextafter(near, near.dtype.type(0)) if float(near) > x_bound else near
 
 
-def _compressed(X: Any) -> tuple[Any, bool]:
-    """``X`` as a csc_array of real numbers, and whether its arrays are ours to write to."""
+class _Room(NamedTuple):
+    """Arrays of the entries, with room for one more a row."""
+
+    indices: NDArray[np.int32]
+    values: NDArray[Any]
+
+
+def _compressed(X: Any) -> tuple[Any, bool, _Room | None]:
+    """``X`` as a csc_array of real numbers, whether its arrays are ours to write to, and the room
+    that they are part of, if there is any."""
     if not sp.issparse(X):
         X = np.asarray(X)
     if X.ndim != 2:
@@ -143,10 +168,13 @@ def _compressed(X: Any) -> tuple[Any, bool]:
         raise ValueError(f"X must hold real numbers, got {X.dtype}; encode it first")
     if not sp.issparse(X):
         # scipy has no half precision; single holds it exactly.
-        return sp.csc_array(X.astype(np.float32) if X.dtype == np.float16 else X), True
+        return sp.csc_array(X.astype(np.float32) if X.dtype == np.float16 else X), True, None
     try:
         if X.format in ("csr", "bsr"):
             X.check_format(full_check=True)  # the conversion itself trusts what it reads
+        if X.format == "csr" and X.dtype in (np.float32, np.float64) and _is_large(X):
+            compressed, room = turned(X)
+            return compressed, True, room
         sound = X.format != "coo" or all(
             len(places) == 0 or (places.min() >= 0 and places.max() < size)
             for places, size in zip(X.coords, X.shape, strict=True)
@@ -159,7 +187,34 @@ def _compressed(X: Any) -> tuple[Any, bool]:
         compressed = None
     if compressed is None:
         raise ValueError("X has row or column numbers that do not fit its shape; rebuild it")
-    return compressed, X.format != "csc"
+    return compressed, X.format != "csc", None
+
+
+def _is_large(X: Any) -> bool:
+    """Whether own threads are worth it; row numbers must fit 32 bits."""
+    return bool(X.nnz > _LARGE and X.shape[0] <= MOST_ROWS)
+
+
+def turned(X: Any) -> tuple[Any, _Room]:
+    """Row-compressed entries column by column, on all cores, as scipy would turn them."""
+    rows, columns = X.shape
+    indptr = np.zeros(columns + 1, np.int64)
+    transpose.tally(X.indices, indptr[1:])
+    np.cumsum(indptr, out=indptr)
+    entries = int(indptr[-1])
+    room = _Room(np.empty(entries + rows, np.int32), np.empty(entries + rows, X.dtype))
+    cursor = indptr[:-1].copy()
+    runs = threads.balanced_runs(indptr, threads.available())
+    given = (X.indptr, X.indices, X.data)
+    threads.run(
+        transpose.scatter, [(*given, *run, cursor, room.indices, room.values) for run in runs]
+    )
+    if entries + rows <= np.iinfo(np.int32).max:
+        indptr = indptr.astype(np.int32)
+    found = sp.csc_array((rows, columns), dtype=X.dtype)
+    found.indptr, found.indices = indptr, room.indices[:entries]
+    found.data = room.values[:entries]
+    return found, room
 
 
 def _check_shape(compressed: Any) -> None:

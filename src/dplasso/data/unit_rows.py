@@ -59,6 +59,9 @@ class UnitRows:
         if values is not None:
             values = values[:entries]
             values = _present(values) if scaling == "presence" else _whole(matrix, values)
+        elif scaling == "unit":
+            # As if another row had other values: what a row is made of must not depend on others.
+            values = np.full(entries, WHOLE, np.int32)
         squares = _by_rows(kernels.squares, matrix, values, np.int64)
         with np.errstate(divide="ignore"):
             units = np.where(squares > 0, _SAFE / np.sqrt(squares), 0.0)

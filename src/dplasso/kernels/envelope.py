@@ -182,7 +182,7 @@ def choose_unit(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy):
         count_block(problem, walk, envelope, heavy, block)
 
 
-@njit(inline="always")
+@njit(cache=True, inline="always")
 def aim_words(envelope):  # type: ignore[no-untyped-def]
     """Use just as many bits of a word as there are tickets."""
     total = envelope.whole[LIGHT_TICKETS] + envelope.whole[HEAVY_TICKETS]

@@ -126,3 +126,20 @@ def accumulate(lengths):  # type: ignore[no-untyped-def]
     for j in range(lengths.size):
         total += lengths[j]
         lengths[j] = total
+
+
+@njit(cache=True, nogil=True)
+def scatter(indptr, columns, values, first, last, cursor, out_rows, out_values):  # type: ignore[no-untyped-def]
+    """Put the entries of columns ``first`` to ``last`` into their places, which ``cursor`` tells.
+
+    Every thread reads all entries and writes those of its own columns: no two share a place, and
+    rows of a column come in order.
+    """
+    for row in range(indptr.size - 1):
+        for p in range(indptr[row], indptr[row + 1]):
+            column = columns[p]
+            if first <= column < last:
+                at = cursor[column]
+                out_rows[at] = row
+                out_values[at] = values[p]
+                cursor[column] = at + 1
