@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor
 from dplasso.privacy import leaks
-from dplasso.reading.tables import TablePlan
+from dplasso.reading.plans import TablePlan
 
 COMMAND = Path(sys.executable).with_name("dplasso")
 ROWS, COLUMNS = 300, 40

@@ -8,7 +8,8 @@ import pytest
 
 from commanding import FEW, TABLE, people, write_table
 from dplasso import load
-from dplasso.reading.tables import FeatureSpace, TablePlan, table_chunks
+from dplasso.reading.plans import FeatureSpace, TablePlan
+from dplasso.reading.tables import table_chunks
 
 
 @pytest.fixture

@@ -17,7 +17,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from dplasso import PrivacyLeakError, PrivacyLeakWarning, set_strict
 from dplasso.reading import tables
 from dplasso.reading.chunks import assemble
-from dplasso.reading.tables import FeatureSpace, TablePlan, table_chunks
+from dplasso.reading.plans import FeatureSpace, TablePlan
+from dplasso.reading.tables import table_chunks
 
 # Told, or refused: tests/cli/test_tables.py.
 pytestmark = pytest.mark.filterwarnings("ignore:columns of .* without a role")

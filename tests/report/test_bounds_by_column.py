@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 import dplasso
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor
-from dplasso.reading.tables import FeatureSpace, TablePlan
+from dplasso.reading.plans import FeatureSpace, TablePlan
 from dplasso.report import accuracy_curve, evaluate, render
 from dplasso.report.coefficients import largest
 from dplasso.report.scale import norm_of

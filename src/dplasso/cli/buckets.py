@@ -4,7 +4,7 @@ import re
 from typing import Any, NamedTuple
 
 from dplasso.cli.output import say, show_rows
-from dplasso.reading.tables import FeatureSpace, TablePlan
+from dplasso.reading.plans import FeatureSpace, TablePlan
 from dplasso.report.features import plan_of
 
 _WORD = re.compile(r"\b\w\w+\b")  # what a word is when a table is read

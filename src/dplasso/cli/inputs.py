@@ -13,7 +13,7 @@ from dplasso.cli.output import reading_bar
 from dplasso.data import ColumnMatrix
 from dplasso.privacy import leaks
 from dplasso.reading import assemble, read_svmlight, svmlight_chunks
-from dplasso.reading.tables import TablePlan, table_chunks
+from dplasso.reading.plans import TablePlan
 from dplasso.storage import open_store
 
 _PACKINGS = ("", ".gz", ".bz2", ".zst")
@@ -138,6 +138,8 @@ def _from_npz(path: Path, form: Form, labelled: bool) -> Rows:
 def _from_table(path: Path, form: Form, labelled: bool, quiet: bool) -> Rows:
     if form.plan is None:
         raise ValueError(f"{path} is a table; name the column to predict with --target")
+    from dplasso.reading.tables import table_chunks  # brings pyarrow, which text does not need
+
     with reading_bar("reading", quiet=quiet, rows=True) as progress:
         space, chunks, classes = table_chunks(path, form.plan, labelled=labelled, progress=progress)
         X, y = assemble(chunks, space.size)
@@ -174,6 +176,8 @@ def chunks_of(path: Path, form: Form, progress: Any) -> tuple[Any, int, dict[str
     if name.endswith(TABLES):
         if form.plan is None:
             raise ValueError(f"{path} is a table; name the column to predict with --target")
+        from dplasso.reading.tables import table_chunks
+
         space, chunks, classes = table_chunks(path, form.plan, progress=progress)
         known = {"feature_names": space.names, "classes": classes, "bounds": space.bounds}
         declared = form.plan.classes is not None

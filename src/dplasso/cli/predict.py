@@ -12,7 +12,6 @@ from dplasso.cli import options as o
 from dplasso.cli.inputs import TABLES
 from dplasso.cli.scoring import nameless, rows_for
 from dplasso.estimators import load
-from dplasso.reading.tables import column_texts
 from dplasso.storage.atomic import replace_file
 
 
@@ -43,6 +42,8 @@ def predict(
         raise ValueError("--id needs a table, CSV or Parquet, to take the column from")
     lines = _probabilities(fitted, X) if proba else _plain(fitted.predict(X))
     if identifier is not None:
+        from dplasso.reading.tables import column_texts
+
         heads = [] if proba else ["prediction"]
         delimiter = getattr(fitted, "table_plan_", {}).get("delimiter")
         names = [identifier, *(_cell(text) for text in column_texts(data, identifier, delimiter))]

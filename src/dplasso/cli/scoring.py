@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dplasso.cli.inputs import TABLES, Form, as_sparse, read_rows
-from dplasso.reading.tables import TablePlan
+from dplasso.reading.plans import TablePlan
 
 
 def rows_for(

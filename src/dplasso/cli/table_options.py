@@ -6,7 +6,7 @@ from typing import Any
 
 from dplasso.cli.inputs import kind_of
 from dplasso.cli.options import number_of
-from dplasso.reading.tables import TablePlan, buckets_for
+from dplasso.reading.plans import TablePlan, buckets_for
 
 _TABLE, _TEXT, _MATRIX, _STORE = "table", "svmlight text", ".npz matrix", "column store"
 _TAKEN_BY = {

@@ -18,7 +18,7 @@ from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
 from dplasso.ledger import Budget
 from dplasso.privacy import leaks
 from dplasso.privacy.statement import READ, fact
-from dplasso.reading.tables import FeatureSpace
+from dplasso.reading.plans import FeatureSpace
 from dplasso.report import cautions
 from dplasso.report import evaluate as score
 

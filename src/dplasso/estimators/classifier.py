@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -155,8 +154,10 @@ class PrivateLassoClassifier(ClassifierMixin, PrivateLasso):  # type: ignore[mis
         logarithms: NDArray[np.float64] = log_softmax(margins, axis=1)
         return logarithms
 
-    def to_sklearn(self) -> LogisticRegression:
-        """A plain fitted scikit-learn estimator with the same predictions."""
+    def to_sklearn(self) -> Any:
+        """A plain fitted ``LogisticRegression`` with the same predictions."""
+        from sklearn.linear_model import LogisticRegression  # a tenth of a second to import
+
         plain = hand_over(self, LogisticRegression())
         plain.classes_ = self.classes_
         plain.n_iter_ = np.array([self.n_iter_], dtype=np.int32)

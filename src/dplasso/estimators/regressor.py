@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
-from sklearn.linear_model import LinearRegression
 from sklearn.utils import assert_all_finite
 
 from dplasso.estimators.base import PrivateLasso, bound_or_one, refuse, source_of
@@ -112,8 +111,10 @@ class PrivateLassoRegressor(RegressorMixin, PrivateLasso):  # type: ignore[misc]
         coefficients = super().coef_
         return coefficients if self._kept_sparse else coefficients[0]
 
-    def to_sklearn(self) -> LinearRegression:
+    def to_sklearn(self) -> Any:
         """A plain fitted scikit-learn estimator with the same predictions."""
+        from sklearn.linear_model import LinearRegression  # a tenth of a second to import
+
         dense = self._weights.toarray()[0]
         plain = hand_over(self, LinearRegression())
         plain.coef_, plain.intercept_ = dense, float(self.intercept_[0])

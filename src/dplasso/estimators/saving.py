@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplasso.data.row_maps import ROW_MAPS
 from dplasso.privacy.statement import PrivacyStatement
-from dplasso.reading.tables import FeatureSpace, TablePlan
+from dplasso.reading.plans import FeatureSpace, TablePlan
 from dplasso.storage import ModelFileError, read, write
 from dplasso.storage.values import from_json, to_json
 

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import auc, roc_curve
 
 from dplasso.estimators import PrivateLassoClassifier
 from dplasso.report.curve import Curve
@@ -173,6 +172,8 @@ def _is_text(labels: NDArray[Any]) -> bool:
 
 def _roc(places: NDArray[np.intp], scores: Floats) -> tuple[Points, float | None]:
     """The curve of the second of two classes; of more, the mean over those that occur."""
+    from sklearn.metrics import auc, roc_curve  # only where there are rows to score
+
     outputs = scores.shape[1]
     curves, areas = [], []
     for output in range(1 if outputs == 2 else 0, outputs):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dplasso.reading.tables import FeatureSpace, TablePlan
+from dplasso.reading.plans import FeatureSpace, TablePlan
 from dplasso.report.markup import Markup, join, tag
 from dplasso.report.names import quoted, shortened
 
