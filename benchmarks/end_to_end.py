@@ -7,7 +7,8 @@ process that does nothing but read the file; the two take turns, after one run e
 counted. Both run in an environment that has dplasso and what it needs, as users have: where pandas
 is installed, too, scikit-learn imports it, which takes a fifth of a second. *Memory*: ``dplasso
 convert --memory M`` on made-up text four times as large as M, and ``dplasso train`` from the store;
-peaks (VmHWM) of the processes over what they held before, with libraries loaded and loops compiled on a small file. Training maps the store: its peak counts pages
+peaks (VmHWM) of the processes over what they held before, with libraries loaded and loops compiled
+on a small file. Training maps the store: its peak counts pages
 of the file that the system can drop at will, so that the growth of memory that is not of files
 (RssAnon, looked at every 5 ms) is told, too.
 The models from the store and from the text, with the same seed, are compared bit for bit.
