@@ -55,7 +55,7 @@ def test_options_reach_the_estimator(tmp_path, text, good):
     params = load(path).get_params()
     wanted = {
         "x_bound": 0.5,
-        "sparsify": 3,
+        "n_nonzero": 3,
         "fit_intercept": False,
         "neighboring": "replace_one",
         "selection": "noisy_max",

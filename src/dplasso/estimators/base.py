@@ -157,7 +157,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
 
     def _prepare(self, X: Any, y: Any) -> Task | GradientTask:
         """Check everything, and fix what the fit will cost, before anything is charged."""
-        self.solver_, self._solver_source = self._chosen_solver()
+        self.solver_, _ = self._chosen_solver()
         X, y = self._checked(X, y)
         self.rows_ = self._chosen_rows(X)
         loss = self._make_loss(y)
@@ -418,7 +418,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
                 },
             }
         if self.solver != "frank_wolfe":
-            own["public"]["solver"] = fact(self.solver_, self._solver_source)
+            own["public"]["solver"] = fact(*self._chosen_solver())
         if self.rows_ != "as_is" or self.solver_ == "gradient":
             source = "public rule" if self.rows == "auto" else "given"
             own["public"]["rows"] = fact(self.rows_, source)
