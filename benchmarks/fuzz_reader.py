@@ -23,6 +23,7 @@ from sklearn.datasets import load_svmlight_file
 from dplasso.kernels import svmlight as kernels
 from dplasso.reading import byte_source, read_svmlight
 from dplasso.reading.svmlight import _LARGEST_INDEX, _parse
+from reading import same
 
 BATCH, SAMPLE = 2000, 20
 BYTES = b"0123456789" * 3 + b":::+-..eE##  \t\r\v\f,_qidnafxINF\x00\x7f\x80\xff"
@@ -77,17 +78,6 @@ def read_by_scikit_learn(text: bytes):
         return load_svmlight_file(io.BytesIO(text), zero_based=True)
     except (ValueError, OverflowError):
         return None
-
-
-def same(ours, theirs) -> bool:
-    (X, y), (A, b) = ours, theirs
-    return (
-        X.shape == A.shape
-        and np.array_equal(X.indptr, A.indptr)
-        and np.array_equal(X.indices, A.indices)
-        and X.data.tobytes() == A.data.tobytes()
-        and y.tobytes() == b.tobytes()
-    )
 
 
 def odd_ones(path: Path, accepted: list[bytes]) -> list[bytes]:

@@ -3,38 +3,14 @@
 import json
 import os
 import re
-import sys
-import warnings
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from dplasso import Budget, load
-from dplasso.cli import app as application
-from dplasso.privacy import leaks
 from dplasso.privacy.zcdp import epsilon_of, rho_of
 
 CAP = ("--epsilon", 1, "--delta", 1e-6)
-
-
-class Done(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def command(*arguments):
-        monkeypatch.setattr(leaks, "_setting", None)
-        monkeypatch.setattr(sys, "argv", ["dplasso", *map(str, arguments)])
-        with warnings.catch_warnings(), pytest.raises(SystemExit) as end:
-            warnings.simplefilter("always", leaks.PrivacyLeakWarning)
-            application.main()
-        return Done(end.value.code or 0, *capsys.readouterr())
-
-    return command
 
 
 @pytest.fixture

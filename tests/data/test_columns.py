@@ -9,8 +9,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
-from dplasso.data import ColumnMatrix
+from dplasso.data import ColumnMatrix, columns
 
 SECRET = 7391.25  # a value that no message may repeat
 
@@ -436,3 +437,35 @@ def test_x_bound_may_be_any_real_number(x_bound):
     matrix = ColumnMatrix.of(np.array([[3.0, 0.5]]), x_bound)
     assert type(matrix.x_bound) is float
     assert matrix.values.tolist() == [2.0, 0.5]
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("ones", [True, False])
+@pytest.mark.parametrize("x_bound", [0.4, 1.0, 3.0])
+def test_large_matrices_are_turned_as_small_ones_are(monkeypatch, kind, ones, x_bound):
+    """On all cores, and with the intercept's column at hand: the same to the bit."""
+    X = sp.random_array((300, 40), density=0.2, rng=np.random.default_rng(0), format="csr")
+    X = X.astype(kind)
+    X.data[:] = 1.0 if ones else X.data * 2 - 1
+    wanted = ColumnMatrix.of(X, x_bound)
+    monkeypatch.setattr(columns, "_LARGE", 0)
+    before = X.data.copy()
+    found = ColumnMatrix.of(X, x_bound)
+    assert np.array_equal(X.data, before)
+    for ours, theirs in ((found, wanted), (found.with_constant(), wanted.with_constant())):
+        assert ours.shape == theirs.shape and ours.constant == theirs.constant
+        assert np.array_equal(ours.indptr, theirs.indptr)
+        assert np.array_equal(ours.indices[: ours.entries], theirs.indices[: theirs.entries])
+        for mine, other in ((ours.values, theirs.values), (ours.norm1, theirs.norm1)):
+            assert (mine is None) == (other is None)
+            assert mine is None or np.array_equal(mine, other)
+
+
+@settings(deadline=None)
+@given(hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=2), elements=st.floats(-2, 2)))
+def test_any_rows_are_turned_as_scipy_does(X):
+    found, room = columns.turned(sp.csr_array(X))
+    wanted = sp.csc_array(X)
+    for name in ("indptr", "indices", "data"):
+        assert np.array_equal(getattr(found, name), getattr(wanted, name))
+    assert len(room.indices) == wanted.nnz + len(X)

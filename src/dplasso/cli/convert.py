@@ -2,14 +2,14 @@
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from dplasso.cli import options as o
-from dplasso.cli.inputs import Form, chunks_of
+from dplasso.cli.inputs import chunks_of
 from dplasso.cli.output import emit, reading_bar, show
-from dplasso.cli.table_options import check_kind, plan_of
+from dplasso.cli.table_options import form_of
 from dplasso.privacy import leaks
 from dplasso.storage import build_store, open_store
 
@@ -41,19 +41,22 @@ def convert(
     if strict:
         leaks.set_strict(True)
     o.check_output(output, data, folder=True)
-    given: dict[str, Any] = {
-        "--target": target,
-        "--bounds": bounds,
-        "--hash": hashed,
-        "--text": text,
-    }
-    given |= {"--ignore": ignore, "--buckets": buckets, "--delimiter": delimiter}
-    given |= {"--features": features, "--feature-names": names}
-    check_kind(data, {**given, "--zero-based or --one-based": zero_based})
-    declared = o.classes_of(classes)
-    plan = plan_of(target, bounds, hashed, text, ignore, buckets, delimiter, rows, declared)
-    form = Form(features, bool(zero_based), None, plan, names, rows)
-    with reading_bar("converting", quiet=quiet or json, rows=plan is not None) as progress:
+    form = form_of(
+        data,
+        target=target,
+        bounds=bounds,
+        hashed=hashed,
+        text=text,
+        ignore=ignore,
+        buckets=buckets,
+        delimiter=delimiter,
+        rows=rows,
+        classes=o.classes_of(classes),
+        features=features,
+        zero_based=zero_based,
+        names=names,
+    )
+    with reading_bar("converting", quiet=quiet or json, rows=form.plan is not None) as progress:
         chunks, columns, known = chunks_of(data, form, progress)
         built = build_store(
             output, chunks, columns, memory=bytes_of(memory), overwrite=overwrite, **known

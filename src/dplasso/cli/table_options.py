@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dplasso.cli.inputs import kind_of
+from dplasso.cli.inputs import Form, kind_of
 from dplasso.cli.options import number_of
 from dplasso.reading.plans import TablePlan, buckets_for
 
@@ -25,8 +25,49 @@ _TAKEN_BY = {
 }
 
 
-def check_kind(data: Path, given: Mapping[str, Any]) -> None:
-    """Refuse options that such data have no use for, where they would be ignored."""
+def form_of(
+    data: Path,
+    *,
+    target: str | None,
+    bounds: list[str] | None,
+    hashed: list[str] | None,
+    text: list[str] | None,
+    ignore: list[str] | None,
+    buckets: int | None,
+    delimiter: str | None,
+    rows: int | None,
+    classes: list[str] | None,
+    features: int | None,
+    zero_based: bool | None,
+    names: Path | None,
+    labels: Path | None = None,
+    x_bound: float | None = None,
+) -> Form:
+    """How to read the data; options that such data have no use for are refused, not ignored."""
+    given = {
+        "--target": target,
+        "--bounds": bounds,
+        "--hash": hashed,
+        "--text": text,
+        "--ignore": ignore,
+        "--buckets": buckets,
+        "--delimiter": delimiter,
+        "--features": features,
+        "--zero-based or --one-based": zero_based,
+        "--labels": labels,
+        "--feature-names": names,
+        "--x-bound": x_bound,
+    }
+    _check_kind(data, given)
+    plan = None
+    if target is not None:
+        default = buckets_for(rows) if buckets is None else buckets
+        roles = _roles(bounds, hashed, text, ignore, default)
+        plan = TablePlan(target, buckets=default, classes=classes, delimiter=delimiter, **roles)
+    return Form(features, bool(zero_based), labels, plan, names, rows)
+
+
+def _check_kind(data: Path, given: Mapping[str, Any]) -> None:
     kind = kind_of(data)
     for option, value in given.items():
         if value is None or kind in _TAKEN_BY[option]:
@@ -39,38 +80,27 @@ def check_kind(data: Path, given: Mapping[str, Any]) -> None:
         raise ValueError(f"{option} is for a {_TAKEN_BY[option][0]}, and {data} is a {kind}")
 
 
-def plan_of(
-    target: str | None,
+def _roles(
     bounds: list[str] | None,
     hashed: list[str] | None,
     text: list[str] | None,
     ignore: list[str] | None,
-    buckets: int | None,
-    delimiter: str | None,
-    rows: int | None,
-    classes: list[str] | None,
-) -> TablePlan | None:
-    """How to read a table, where a target names one."""
-    if target is None:
-        return None
+    default: int,
+) -> dict[str, Any]:
+    """What the columns are that options name; ``default`` are the buckets where none are given."""
     numbers, words = _settings("--bounds", bounds), _settings("--text", text)
     hashes = _settings("--hash", hashed)
     for name in hashes.keys() & {name for name, count in words.items() if count is not None}:
         raise ValueError(f"--text and --hash both give buckets of {name!r}; give them once")
-    default = buckets_for(rows) if buckets is None else buckets
     sized = {name: hashes.get(name) or words.get(name) for name in [*hashes, *words]}
-    return TablePlan(
-        target=target,
-        bounds={name: _range(name, value) for name, value in numbers.items()},
-        hashed={
+    return {
+        "bounds": {name: _range(name, value) for name, value in numbers.items()},
+        "hashed": {
             name: default if count is None else _count(name, count) for name, count in sized.items()
         },
-        buckets=default,
-        text=tuple(words),
-        ignore=tuple(_settings("--ignore", ignore)),
-        classes=classes,
-        delimiter=delimiter,
-    )
+        "text": tuple(words),
+        "ignore": tuple(_settings("--ignore", ignore)),
+    }
 
 
 def _settings(option: str, values: list[str] | None) -> dict[str, str | None]:

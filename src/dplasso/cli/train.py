@@ -13,13 +13,13 @@ from dplasso.cli.evaluate import NOT_COVERED, per_class, scores_of, show_classes
 from dplasso.cli.inputs import Form, Rows, read_rows, same_file
 from dplasso.cli.output import emit, say, show, show_rows, warn
 from dplasso.cli.scoring import nameless, rows_for
-from dplasso.cli.table_options import check_kind, plan_of
+from dplasso.cli.table_options import form_of
 from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
 from dplasso.ledger import Budget
 from dplasso.privacy import leaks
 from dplasso.privacy.statement import READ, fact
 from dplasso.reading.plans import FeatureSpace
-from dplasso.report import cautions
+from dplasso.report import Evaluation, cautions
 from dplasso.report import evaluate as score
 
 LITTLE_PROTECTION = 10.0  # an epsilon above it
@@ -104,18 +104,24 @@ def train(
     o.check_replaceable(output, b"dplasso-model", "model")
     if budget is not None and output.exists() and not overwrite:
         raise ValueError(f"{output} exists, and was paid for; give another name, or --overwrite")
-    given: dict[str, Any] = {
-        "--target": target,
-        "--bounds": bounds,
-        "--hash": hashed,
-        "--text": text,
-    }
-    given |= {"--ignore": ignore, "--buckets": buckets, "--delimiter": delimiter}
-    given |= {"--features": features, "--feature-names": names, "--labels": labels}
-    check_kind(data, {**given, "--zero-based or --one-based": zero_based, "--x-bound": x_bound})
     declared = o.classes_of(classes)
-    plan = plan_of(target, bounds, hashed, text, ignore, buckets, delimiter, rows, declared)
-    form = Form(features, bool(zero_based), labels, plan, names)
+    form = form_of(
+        data,
+        target=target,
+        bounds=bounds,
+        hashed=hashed,
+        text=text,
+        ignore=ignore,
+        buckets=buckets,
+        delimiter=delimiter,
+        rows=rows,
+        classes=declared,
+        features=features,
+        zero_based=zero_based,
+        names=names,
+        labels=labels,
+        x_bound=x_bound,
+    )
     common: dict[str, Any] = {
         "delta": delta,
         "radius": o.auto_or_number("--radius", radius),
@@ -142,39 +148,44 @@ def train(
         model = PrivateLassoRegressor(epsilon, y_bound=y_bound, **common)
     model._check_parameters()  # before a long file is read
     _warn_of(epsilon, data, test, test_is_public)
+    watched = not (quiet or json)
     start = time.perf_counter()
-    found = _read(model, data, form, declared, quiet=quiet or json)
-    if not (quiet or json):
+    found = _read(model, data, form, declared, quiet=not watched)
+    if watched:
         _show_roles(found)
     if dry_run:
         say("nothing was fitted, charged or written")
         return
-    read = time.perf_counter()
-    model.fit(found.X, _labels(found, regression))
-    _describe(model, found, declared)
-    fitted = time.perf_counter()
-    model.save(output)
-    saved = time.perf_counter()
+    times = {"reading": time.perf_counter() - start, **_fit(model, found, declared, output)}
     _warn_of_rows(model)
-    scores = None
-    if test is not None:
-        plain = nameless(model)
-        X, y = rows_for(
-            plain, test, zero_based=None, labels=test_labels, labelled=True, quiet=quiet or json
-        )
-        scores = score(plain, X, y)
-    times = {"reading": read - start, "fitting": fitted - read, "saving": saved - fitted}
+    scores = None if test is None else _scored(model, test, test_labels, quiet=not watched)
     if json:
         tested = {} if scores is None else {"test": scores_of(scores)}
         emit({**_facts(model, output), "seconds": times, **tested, "privacy": model.privacy_})
         return
-    if not quiet:
+    if watched:
         seconds = {f"{name}, s": round(taken, 3) for name, taken in times.items()}
         show("Trained", {**_facts(model, output), **seconds})
         say(f"\n{model.privacy_}")
     if scores is not None:
         show(f"On {test}", scores_of(scores))
         show_classes(per_class(scores))
+
+
+def _fit(model: Any, found: Rows, declared: list[str] | None, output: Path) -> dict[str, float]:
+    """Fit and save; returns the seconds that each took."""
+    start = time.perf_counter()
+    model.fit(found.X, _labels(found, isinstance(model, PrivateLassoRegressor)))
+    _describe(model, found, declared)
+    fitted = time.perf_counter()
+    model.save(output)
+    return {"fitting": fitted - start, "saving": time.perf_counter() - fitted}
+
+
+def _scored(model: Any, test: Path, labels: Path | None, *, quiet: bool) -> Evaluation:
+    plain = nameless(model)
+    X, y = rows_for(plain, test, zero_based=None, labels=labels, labelled=True, quiet=quiet)
+    return score(plain, X, y)
 
 
 def _ledger(store: str, label: str) -> Budget:
@@ -193,8 +204,6 @@ def _read(model: Any, data: Path, form: Form, declared: list[str] | None, *, qui
         model.n_rows = found.declared_rows
     if isinstance(model, PrivateLassoClassifier):
         model.classes = _classes(declared, found, data)
-    if model.n_rows is not None and not 0.5 <= found.X.shape[0] / model.n_rows <= 2.0:
-        warn("--rows is not within a factor of two of the rows there are; results will suffer")
     return found
 
 

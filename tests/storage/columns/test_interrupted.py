@@ -17,18 +17,6 @@ from dplasso.storage.column_store import open_store
 from stores import OURS, assert_nothing_beside, build, problem
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / OURS
-
-
-@pytest.fixture
-def tiny(monkeypatch):
-    """Memory for seven entries: several runs, ranges and fillings of long columns."""
-    monkeypatch.setattr(column_builder, "_room", lambda memory, columns, per_column: 7)
-    monkeypatch.setattr(column_runs, "BLOCK", 3)
-
-
 def fail_at(monkeypatch, call, error):
     """Let one write after the other fail."""
     calls = itertools.count()

@@ -28,16 +28,6 @@ from dplasso.storage import ModelFileError, archive, read, write
 
 
 @pytest.fixture
-def path(tmp_path):
-    return tmp_path / "model.dpl"
-
-
-@pytest.fixture(scope="module")
-def shared_path(tmp_path_factory):
-    return tmp_path_factory.mktemp("shared") / "model.dpl"
-
-
-@pytest.fixture
 def small(path):
     write(path, {"a": 1}, {"x": np.array([1, 2])})
     return path.read_bytes()

@@ -12,11 +12,6 @@ from archives import ARRAYS, HEADER, assert_same
 from dplasso.storage import atomic, read, write
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "model.dpl"
-
-
 class FullDisk(io.FileIO):
     """A file that takes some bytes and then no more."""
 

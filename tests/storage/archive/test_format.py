@@ -17,16 +17,6 @@ from archives import ARRAYS, FIRST, HEADER, array_names, assert_same, json_value
 from dplasso.storage import ModelFileError, read, write
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "model.dpl"
-
-
-@pytest.fixture(scope="module")
-def shared_path(tmp_path_factory):
-    return tmp_path_factory.mktemp("shared") / "model.dpl"
-
-
 @settings(deadline=None, max_examples=50)
 @given(st.dictionaries(st.text(), json_values), st.dictionaries(array_names, some_arrays))
 def test_what_is_read_is_what_was_written(shared_path, header, arrays):

@@ -9,23 +9,11 @@ import numpy as np
 import pytest
 
 from dplasso.reading.chunks import RowChunk
-from dplasso.storage import column_builder, column_runs
+from dplasso.storage import column_builder
 from dplasso.storage.column_builder import build_store
 from dplasso.storage.column_format import ColumnStoreError, sealed
 from dplasso.storage.column_store import open_store
 from stores import MEMORY, OURS, assert_nothing_beside, build, chunk, chunks_of, problem
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / OURS
-
-
-@pytest.fixture
-def tiny(monkeypatch):
-    """Memory for seven entries: several runs, ranges and fillings of long columns."""
-    monkeypatch.setattr(column_builder, "_room", lambda memory, columns, per_column: 7)
-    monkeypatch.setattr(column_runs, "BLOCK", 3)
 
 
 @pytest.mark.parametrize(

@@ -15,18 +15,6 @@ from dplasso.storage.column_store import ColumnStore, open_store
 from stores import OURS, ROWS, assert_same, build, chunk, problem
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / OURS
-
-
-@pytest.fixture
-def tiny(monkeypatch):
-    """Memory for seven entries: several runs, ranges and fillings of long columns."""
-    monkeypatch.setattr(column_builder, "_room", lambda memory, columns, per_column: 7)
-    monkeypatch.setattr(column_runs, "BLOCK", 3)
-
-
 @settings(max_examples=150, deadline=None)
 @given(rows=ROWS, room=st.integers(1, 12), size=st.integers(1, 9), shuffle=st.booleans())
 def test_any_rows_are_transposed_as_scipy_does(tmp_path_factory, rows, room, size, shuffle):
