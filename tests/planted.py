@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numba import njit
 
 from dplasso.data import columns
-from dplasso.estimators import base
+from dplasso.estimators import base, frank_wolfe_fit
 from dplasso.kernels.problem import SCALE
 from dplasso.kernels.scores import LANE, score
 from dplasso.kernels.steps import release, step_size
@@ -70,13 +70,13 @@ def exact_sign(monkeypatch):
 
 def delta_per_round(monkeypatch):
     """Each round is given the whole delta, and the fit claims that it was spent once."""
-    right = base.make_plan
+    right = frank_wolfe_fit.make_plan
 
     def make_plan(epsilon, delta, neighboring, rounds, *rest):
         made = right(epsilon, rounds * delta, neighboring, rounds, *rest)
         return dataclasses.replace(made, delta=delta)
 
-    monkeypatch.setattr(base, "make_plan", make_plan)
+    monkeypatch.setattr(frank_wolfe_fit, "make_plan", make_plan)
 
 
 def count_without_noise(monkeypatch):

@@ -9,8 +9,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from dplasso.audit.facts import LOGISTIC, SOFTMAX, SQUARED, Facts
-from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor, Sparsifier
-from dplasso.estimators.base import Task
+from dplasso.estimators import (
+    PrivateLassoClassifier,
+    PrivateLassoRegressor,
+    Sparsifier,
+    frank_wolfe_fit,
+)
+from dplasso.estimators.frank_wolfe_fit import Task
 from dplasso.mechanisms.random_bits import RandomBits
 
 Floats = NDArray[np.float64]
@@ -173,7 +178,7 @@ class Prepared:
         task = self.task._replace(bits=bits)
         found = np.empty((runs, rounds), np.int64)
         for run in range(runs):
-            self.model._walk(task, rounds)
+            frank_wolfe_fit.walk(self.model, task, rounds)
             found[run] = outcomes(self.model.vertices_, self._facts)
             if tell is not None and run % 50 == 49:
                 tell((run + 1) / runs)
@@ -181,7 +186,9 @@ class Prepared:
 
     def count(self, bits: RandomBits) -> int:
         """The count that a fit with a Sparsifier releases."""
-        return int(self.model._count_to_keep(self.task._replace(bits=bits)))
+        kept = frank_wolfe_fit.count_to_keep(self.model, self.task._replace(bits=bits))
+        assert kept is not None
+        return kept
 
 
 def outcomes(vertices: Ints, facts: Facts) -> Ints:

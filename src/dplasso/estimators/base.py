@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from inspect import Parameter, signature
 from numbers import Integral
 from os import PathLike
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,44 +18,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.row_maps import ROW_MAPS, clipped, row_view, unit_length
-from dplasso.estimators import gradient_fit
+from dplasso.estimators import frank_wolfe_fit, gradient_fit
 from dplasso.estimators.defaults import auto_solver
-from dplasso.estimators.gradient_fit import GradientTask
 from dplasso.estimators.intake import checked_rows
-from dplasso.estimators.settings import Settings, settings_of
-from dplasso.estimators.sparsifier import Sparsifier, keep_largest
+from dplasso.estimators.sparsifier import Sparsifier
 from dplasso.losses import Loss
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.privacy import checks, leaks
 from dplasso.privacy.accountant import Accountant, Receipt
 from dplasso.privacy.calibration import Neighboring
-from dplasso.privacy.plan import Plan, make_plan
-from dplasso.privacy.statement import BY_BOUNDS, READ, PrivacyStatement, fact, jsonable
-from dplasso.progress import rounds_bar
-from dplasso.solvers import frank_wolfe, rule_for
-from dplasso.solvers.gradient import GradientPlan
-from dplasso.solvers.lasso import lasso
+from dplasso.privacy.statement import READ, PrivacyStatement, fact, jsonable
+from dplasso.solvers import rule_for
 
 SOLVERS = ("frank_wolfe", "gradient", "auto")
-CONVERGED = 1e-5  # duality gap, of the mean loss, at which the solver without privacy stops
 _REFUSED = {
     "sample_weight": "a weight multiplies a row's influence, and with it what the row is promised",
     "class_weight": "a weight multiplies a row's influence, and with it what the row is promised",
 }
-
-
-class Task(NamedTuple):
-    """One fit, ready to run: all that is public has been fixed, nothing has been drawn."""
-
-    matrix: ColumnMatrix  # an intercept's column last
-    columns: int  # without it
-    y: NDArray[Any]
-    labels: NDArray[np.float64]
-    loss: Loss
-    bounds: ColumnBounds
-    settings: Settings
-    plan: Plan
-    bits: RandomBits
 
 
 class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped
@@ -78,6 +57,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
     random_state: Any
     n_jobs: int | None
     verbose: int
+    intercept_: NDArray[np.float64]
     _weights: sp.csr_array  # outputs x columns
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -120,10 +100,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         self._check_parameters()
         task = self._prepare(X, y)
         receipt = self._charge(task.plan)
-        if isinstance(task, GradientTask):
-            gradient_fit.run(self, task)
-        else:
-            self._select(task)
+        self._route.run(self, task)
         self._dense: NDArray[np.float64] | None = None
         self._kept_sparse = False
         self.privacy_ = self._statement(task)
@@ -131,19 +108,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
             self.privacy_["ledger"] = receipt._asdict()
         return self
 
-    def _select(self, task: Task) -> None:
-        """Frank-Wolfe, and the coefficients it is to keep."""
-        keep = self._count_to_keep(task)
-        if task.settings.rounds is None:
-            self._converge(task)
-        else:
-            self._walk(task, task.settings.rounds)
-        if keep is not None:
-            self._weights = keep_largest(self._weights, keep)
-        if self.rows_ == "as_is":  # else rows to predict are stretched, too
-            self._weights = sp.csr_array(task.bounds.unstretched(self._weights))
-
-    def _charge(self, plan: Plan | GradientPlan) -> Receipt | None:
+    def _charge(self, plan: Any) -> Receipt | None:
         """Tell the accountant, if there is one, what is about to be drawn."""
         if self.accountant is None:
             return None
@@ -155,41 +120,22 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         )
         return receipt if isinstance(receipt, Receipt) else None  # anything else is not for us
 
-    def _prepare(self, X: Any, y: Any) -> Task | GradientTask:
+    def _prepare(self, X: Any, y: Any) -> Any:
         """Check everything, and fix what the fit will cost, before anything is charged."""
         self.solver_, _ = self._chosen_solver()
         X, y = self._checked(X, y)
         self.rows_ = self._chosen_rows(X)
         loss = self._make_loss(y)
-        labels = loss.encode(y)
-        rows, columns = X.shape
-        if len(labels) != rows:
+        if len(y) != X.shape[0]:
             raise ValueError("X and y differ in their number of rows; give one label per row")
         x_bound = bound_or_one(self, "x_bound")
-        bounds = ColumnBounds.of(x_bound, columns, getattr(self, "feature_names_in_", None))
-        if self.solver_ == "gradient":
-            return gradient_fit.prepare(self, X, y, loss, bounds)
-        X, bounds = row_view(X, self.rows_, bounds)
-        unit = self._margin_unit()
-        settings = settings_of(self, rows, columns, loss.outputs, bounds.largest, unit)
-        share = 0.0
-        if isinstance(self._sparsify, Sparsifier):
-            self._sparsify.bounds(columns * loss.outputs)
-            share = self._sparsify.budget_share
-        plan = make_plan(
-            self.epsilon,
-            self.delta,
-            self.neighboring,
-            settings.rounds or 1,
-            bounds.largest,
-            loss.gradient_bound(settings.radius, bounds.largest),
-            share,
-        )
-        matrix = ColumnMatrix.of(bounds.apply(X), bounds.largest)
-        if self.fit_intercept:
-            matrix = matrix.with_constant()
-        bits = self._random_bits()
-        return Task(matrix, columns, y, labels, loss, bounds, settings, plan, bits)
+        bounds = ColumnBounds.of(x_bound, X.shape[1], getattr(self, "feature_names_in_", None))
+        return self._route.prepare(self, X, y, loss, bounds)
+
+    @property
+    def _route(self) -> Any:
+        """The module that knows how to fit by the chosen solver."""
+        return gradient_fit if self.solver_ == "gradient" else frank_wolfe_fit
 
     def _check_parameters(self) -> None:
         """Refuse what can be refused before the data are looked at."""
@@ -288,20 +234,6 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
             )
         return bits
 
-    def _count_to_keep(self, task: Task) -> int | None:
-        """How many coefficients to keep: a public number, or a private count."""
-        if isinstance(self._sparsify, Sparsifier):
-            return self._sparsify.keep(
-                task.matrix,
-                task.labels,
-                task.loss,
-                task.settings.radius,
-                size=task.columns * task.loss.outputs,
-                epsilon=task.plan.count_epsilon,
-                generator=task.bits.generator,
-            )
-        return self._n_nonzero
-
     @property
     def _n_nonzero(self) -> int | None:
         """A public number of coefficients to keep; ``sparsify=k`` is the same."""
@@ -326,47 +258,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         sparse = sp.issparse(X) or isinstance(X, ColumnMatrix)
         return "presence" if self.solver_ == "gradient" and sparse else "as_is"
 
-    def _walk(self, task: Task, rounds: int) -> None:
-        """Private Frank-Wolfe, or greedy without privacy. Sets what the vertices add up to."""
-        with rounds_bar(rounds, shown=self.verbose > 0) as progress:
-            solution = frank_wolfe(
-                task.matrix,
-                task.y,
-                loss=task.loss,
-                radius=task.settings.radius,
-                rounds=rounds,
-                theta=task.plan.theta,
-                selection=self.selection,
-                step="decreasing" if task.plan.private else "search",
-                x_bound=task.matrix.x_bound,
-                generator=task.bits,
-                n_threads=_threads(self.n_jobs),
-                progress=progress,
-            )
-        self._split(task, solution.weights)
-        moves = [solution.columns, -solution.signs.astype(np.int64)]
-        if task.loss.outputs > 1:
-            moves.append(solution.classes)
-        self.vertices_ = np.stack(moves, axis=1)
-        self.n_iter_ = rounds
-
-    def _converge(self, task: Task) -> None:
-        """The optimum without privacy, which has no vertices to release."""
-        matrix, radius = task.matrix, task.settings.radius
-        solution = lasso(matrix, task.labels, task.loss, radius, gap=CONVERGED)
-        self._split(task, sp.csr_array(solution.weights.T))
-        self.vertices_ = np.empty((0, 3 if task.loss.outputs > 1 else 2), np.int64)
-        self.n_iter_ = solution.steps
-
-    def _split(self, task: Task, weights: sp.csr_array) -> None:
-        """Weights of the columns, and the intercept in units of the labels."""
-        self._weights, self.intercept_ = weights, np.zeros(task.loss.outputs)
-        if self.fit_intercept:
-            intercept = weights[:, [task.columns]].toarray()[:, 0]
-            self.intercept_ = intercept * task.matrix.constant
-            self._weights = weights[:, : task.columns]
-
-    def _statement(self, task: Task | GradientTask) -> PrivacyStatement:
+    def _statement(self, task: Any) -> PrivacyStatement:
         """What was promised: the facts of every fit, and those of the solver."""
         from dplasso import __version__
 
@@ -400,23 +292,9 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
             date=datetime.now(UTC).date().isoformat(),  # a day: no clock tells of the rows
         )
 
-    def _own_facts(self, task: Task | GradientTask) -> dict[str, Any]:
+    def _own_facts(self, task: Any) -> dict[str, Any]:
         """What the statement of one solver has and that of the other does not."""
-        if isinstance(task, GradientTask):
-            own = gradient_fit.statement(task)
-        else:
-            radius_of = BY_BOUNDS if task.bounds.stretch is not None else ""
-            settings = task.settings
-            own = {
-                "rho": jsonable(task.plan.rho),
-                "mechanism": "private Frank-Wolfe over the L1 ball",
-                "releases": self._releases(task.plan),
-                "bounds": {"radius": fact(settings.radius, settings.radius_source, radius_of)},
-                "public": {
-                    "n_rows": fact(settings.rows, settings.rows_source),
-                    "max_iter": fact(settings.rounds, settings.rounds_source),
-                },
-            }
+        own: dict[str, Any] = self._route.statement(self, task)
         if self.solver != "frank_wolfe":
             own["public"]["solver"] = fact(*self._chosen_solver())
         if self.rows_ != "as_is" or self.solver_ == "gradient":
@@ -430,25 +308,6 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         read = f"{READ} and treated as public"
         source = read if self.feature_names is None else "declared"
         return {"feature_names": fact("those of X", source)}
-
-    def _releases(self, plan: Plan) -> list[dict[str, Any]]:
-        selections = {
-            "what": f"{self.n_iter_} signed coordinates, one a round",
-            "mechanism": "exponential mechanism over all signed coordinates",
-            "selection": self.selection,
-            "theta": jsonable(plan.theta),
-            "bounded_range": jsonable(plan.round_epsilon),
-        }
-        if not plan.private:
-            return []
-        if not plan.count_epsilon:
-            return [selections]
-        count = {
-            "what": "a count of nonzero coefficients",
-            "mechanism": "double-geometric noise",
-            "epsilon": jsonable(plan.count_epsilon),
-        }
-        return [count, selections]
 
     @property
     def coef_(self) -> Any:

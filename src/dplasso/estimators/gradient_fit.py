@@ -67,7 +67,7 @@ def run(model: Any, task: GradientTask) -> None:
     model.n_iter_ = plan.steps
 
 
-def statement(task: GradientTask) -> dict[str, Any]:
+def statement(model: Any, task: GradientTask) -> dict[str, Any]:
     """What differs from a fit by selections."""
     plan = task.plan
     releases = [

@@ -1,5 +1,6 @@
 """How much each column can weigh: its public bound, where columns differ in it."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from dplasso.data import ColumnBounds
 def bounds_of(model: Any) -> NDArray[np.float64] | None:
     """One bound a column; None where all are equal, so that a weight tells by itself."""
     names = getattr(model, "feature_names_in_", None)
+    if model.solver_ == "gradient" or model.rows_ != "as_is":
+        return None  # weights are for rows that were stretched
     if not isinstance(model.privacy_["bounds"]["x_bound"]["value"], str):
         return None
     found = ColumnBounds.of(model.x_bound, model.n_features_in_, names)
@@ -22,7 +25,11 @@ def largest_bound(model: Any) -> float:
     bounds = bounds_of(model)
     if bounds is not None:
         return float(bounds.max())
-    return float(model.privacy_["bounds"]["x_bound"]["value"])
+    stated = model.privacy_["bounds"]["x_bound"]["value"]
+    if model.rows_ == "presence":
+        return 1.0
+    bound = float(np.max(model.x_bound)) if isinstance(stated, str) else float(stated)
+    return math.sqrt(bound) if model.rows_ == "sqrt" else bound
 
 
 def radius_of(model: Any) -> float:
