@@ -11,9 +11,9 @@ from dplasso.cli.options import DEFAULT_LEDGER, LEDGER_VARIABLE, Json, Quiet
 from dplasso.cli.output import emit, say, show, show_rows
 from dplasso.ledger import Budget, Charge
 from dplasso.ledger.allowance import epsilon_per_fit, rounded_down
-from dplasso.ledger.chain import Chain
+from dplasso.ledger.beyond import epsilon_of
+from dplasso.ledger.chain import Chain, taken_by
 from dplasso.privacy.events import Event, Gaussian, PureDP, ZeroConcentrated
-from dplasso.privacy.zcdp import epsilon_of
 
 BAR = 40  # characters
 
@@ -155,16 +155,16 @@ def verify(
 def _facts(budget: Budget, chain: Chain) -> dict[str, Any]:
     """What a ledger is, and how full, as of one moment."""
     genesis, head = chain.genesis, chain.head
-    spent, left = chain.rho_of(head.total), chain.rho_of(genesis.cap - head.total)
+    spent, left = chain.rho_of(head.total), chain.rho_of(chain.left)
     return {
         "ledger": budget.shown,
         "neighboring": genesis.neighboring,
         "delta": genesis.delta,
         "epsilon": genesis.epsilon,
-        "spent_percent": _percent(chain, head.total),
+        "spent_percent": _percent(chain, genesis.cap - chain.left),
         "spent_rho": spent,
         "remaining_rho": left,
-        "spent_epsilon": epsilon_of(spent, genesis.delta),
+        "spent_epsilon": epsilon_of(head.total, head.total_beyond, genesis.delta),
         "remaining_epsilon": _left(chain),
         "charges": len(chain.charges),
         "head": head.hash,
@@ -177,16 +177,15 @@ def _percent(chain: Chain, units: int) -> float:
 
 def _left(chain: Chain, fits: int = 1) -> float:
     """The epsilon that each of so many more fits may have."""
-    left = chain.genesis.cap - chain.head.total
-    return epsilon_per_fit(left, fits, chain.genesis.delta)
+    return epsilon_per_fit(chain.left, fits, chain.genesis.delta)
 
 
 def _say_share(chain: Chain) -> None:
     """How full a ledger is; in rho, since readers would add epsilons up."""
     genesis, head = chain.genesis, chain.head
-    percent = _percent(chain, head.total)
+    percent = _percent(chain, genesis.cap - chain.left)
     full = round(BAR * percent / 100)
-    together = epsilon_of(chain.rho_of(head.total), genesis.delta)
+    together = epsilon_of(head.total, head.total_beyond, genesis.delta)
     say(f"[{'#' * full}{'.' * (BAR - full)}] {percent:.1f} % of rho is spent")
     say(
         f"Epsilons do not add; rho does. Of epsilon {genesis.epsilon:g} at delta "
@@ -211,9 +210,9 @@ def _row(chain: Chain, charge: Charge) -> dict[str, Any]:
         "time": charge.time,
         "label": charge.label,
         "rho": charge.rho,
-        "percent": _percent(chain, charge.cost),
-        "epsilon_alone": epsilon_of(charge.rho, delta),
-        "epsilon_so_far": epsilon_of(chain.rho_of(charge.total), delta),
+        "percent": _percent(chain, taken_by(chain.genesis, charge)),
+        "epsilon_alone": epsilon_of(charge.cost, charge.beyond, delta),
+        "epsilon_so_far": epsilon_of(charge.total, charge.total_beyond, delta),
     }
 
 

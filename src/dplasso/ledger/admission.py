@@ -2,13 +2,14 @@
 
 Formal guarantees
 -----------------
-A charge is admitted only if all charges with it stay within the cap, in exact amounts of rho, and
-if it is stated for the ledger's neighbouring relation: costs under different relations do not add.
+A charge is admitted only if all charges with it stay within the cap, in exact amounts of rho and of
+what searches cost beside it (`dplasso.ledger.beyond`), and if it is stated for the ledger's
+neighbouring relation: costs under different relations do not add.
 """
 
 from dataclasses import replace
 
-from dplasso.ledger.chain import Position
+from dplasso.ledger.chain import Position, left_after
 from dplasso.ledger.entry import Charge, now
 from dplasso.ledger.errors import BudgetError
 from dplasso.ledger.refusal import refusal
@@ -23,7 +24,14 @@ def admitted(asked: Charge, position: Position, shown: str) -> Charge:
             f"{shown} for {genesis.neighboring!r}: costs of the two do not add; state it for "
             f"{genesis.neighboring!r}, or use another ledger"
         )
-    total = head.total + asked.cost
-    if total > genesis.cap:
-        raise BudgetError(refusal(asked, genesis, genesis.cap - head.total, shown))
-    return replace(asked, sequence=head.sequence + 1, time=now(), total=total, previous=head.hash)
+    entry = replace(
+        asked,
+        sequence=head.sequence + 1,
+        time=now(),
+        total=head.total + asked.cost,
+        total_beyond=head.total_beyond.plus(asked.beyond),
+        previous=head.hash,
+    )
+    if left_after(genesis, entry) < 0:
+        raise BudgetError(refusal(asked, position, shown))
+    return entry

@@ -15,22 +15,27 @@ from fractions import Fraction
 
 from dplasso.ledger.errors import BudgetError
 from dplasso.privacy import zcdp
-from dplasso.privacy.events import Composed, Event, Repeated
+from dplasso.privacy.events import Composed, Event, Repeated, Selected
 
 _PLACES = 50
-_UNIT: int = 10**_PLACES
+UNIT: int = 10**_PLACES
 _LAST_DIGITS = 1 + Fraction(1, 10**14)
 _TEXT = re.compile(r"(0|[1-9][0-9]{0,29})(?:\.([0-9]{0,49}[1-9]))?")
-_LARGEST: int = 10**30 * _UNIT
+_LARGEST: int = 10**30 * UNIT
 
 
 def price(event: Event) -> int:
-    """What an event costs, in units; unlike parts add in rho."""
+    """What an event costs in rho, in units; unlike parts add.
+
+    A search costs the rho of one trial, and more beside it: `dplasso.ledger.beyond`.
+    """
     match event:
         case Composed(events):
             return sum(map(price, events))
         case Repeated(part, count):
             return count * price(part) if count else 0
+        case Selected(part):
+            return price(part)
     try:
         cost = zcdp.exact_rho(event)
     except OverflowError:
@@ -38,13 +43,13 @@ def price(event: Event) -> int:
             "a release without privacy cannot be charged: its cost is infinite; choose a finite "
             "epsilon, or run it without an accountant"
         ) from None
-    return math.ceil(cost * _UNIT)
+    return math.ceil(cost * UNIT)
 
 
 def price_at_most(epsilon: float, delta: float) -> int:
     """What a release calibrated to (epsilon, delta) may cost, with its last digits, in units."""
     granted = zcdp.rho_of(epsilon, delta)
-    return math.floor(Fraction(granted) * _LAST_DIGITS * _UNIT) if granted < 1e30 else _LARGEST
+    return math.floor(Fraction(granted) * _LAST_DIGITS * UNIT) if granted < 1e30 else _LARGEST
 
 
 def cap_of(epsilon: float, delta: float) -> int:
@@ -61,14 +66,14 @@ def cap_of(epsilon: float, delta: float) -> int:
 def to_float(units: int) -> float:
     """The nearest double, math.inf beyond them."""
     try:
-        return units / _UNIT
+        return units / UNIT
     except OverflowError:
         return math.inf
 
 
 def to_text(units: int) -> str:
     """The exact decimal, without idle zeros."""
-    whole, rest = divmod(units, _UNIT)
+    whole, rest = divmod(units, UNIT)
     return f"{whole}.{rest:0{_PLACES}d}".rstrip("0").rstrip(".") if rest else str(whole)
 
 

@@ -3,7 +3,7 @@
 import os
 from typing import Any, Self
 
-from dplasso.ledger import allowance, amount
+from dplasso.ledger import allowance, amount, beyond
 from dplasso.ledger.chain import Chain, Position
 from dplasso.ledger.entry import Charge, Genesis, new_id, now, relation
 from dplasso.ledger.entry import label as checked_label
@@ -12,7 +12,7 @@ from dplasso.ledger.event_form import from_form, to_form
 from dplasso.ledger.export import write_lines
 from dplasso.ledger.follower import Follower
 from dplasso.ledger.stores import DEFAULT, store_of
-from dplasso.privacy import checks, zcdp
+from dplasso.privacy import checks
 from dplasso.privacy.accountant import Receipt
 from dplasso.privacy.events import Event
 
@@ -130,9 +130,10 @@ class Budget(Follower):
             cost=amount.price(event),
             total=0,
             previous="",
+            beyond=beyond.price_beyond(event),
         )
         genesis, charge = self._append(asked)
-        spent = zcdp.epsilon_of(amount.to_float(charge.total), genesis.delta)
+        spent = beyond.epsilon_of(charge.total, charge.total_beyond, genesis.delta)
         return Receipt(charge.sequence, charge.hash, spent, genesis.epsilon, genesis.delta)
 
     @property
@@ -152,19 +153,19 @@ class Budget(Follower):
 
     @property
     def spent_rho(self) -> float:
-        """The sum of all charges."""
+        """The sum of all charges in rho. Searches cost an epsilon beside it, and part of delta."""
         return amount.to_float(self._now().head.total)
 
     @property
     def remaining_rho(self) -> float:
         """The most that one more charge may cost."""
-        genesis, head = self._now()
-        return amount.to_float(genesis.cap - head.total)
+        return amount.to_float(self._now().left)
 
     @property
     def spent_epsilon(self) -> float:
         """The epsilon of all charges together at the ledger's delta: less than their sum."""
-        return zcdp.epsilon_of(self.spent_rho, self.delta)
+        genesis, head = self._now()
+        return beyond.epsilon_of(head.total, head.total_beyond, genesis.delta)
 
     def remaining(self, fits: int = 1, delta: float | None = None) -> float:
         """The largest epsilon that each of so many further fits may have, so that none is refused.
@@ -178,9 +179,9 @@ class Budget(Follower):
         So many fits calibrated to it are all admitted, if nothing else is charged meanwhile; it is
         0.0 if too little is left for any.
         """
-        genesis, head = self._now()
-        at = genesis.delta if delta is None else delta
-        return allowance.epsilon_per_fit(genesis.cap - head.total, fits, at)
+        position = self._now()
+        at = position.genesis.delta if delta is None else delta
+        return allowance.epsilon_per_fit(position.left, fits, at)
 
     def entries(self) -> list[Charge]:
         """All charges in order, after the whole ledger was verified."""

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from dplasso.ledger import amount
+from dplasso.ledger.beyond import cap_with, price_beyond
 from dplasso.ledger.entry import Charge, Entry, Genesis, parse
 from dplasso.ledger.errors import LedgerError
 
@@ -21,6 +22,11 @@ class Position(NamedTuple):
 
     genesis: Genesis
     head: Entry
+
+    @property
+    def left(self) -> int:
+        """What may still be spent in rho, in units."""
+        return left_after(self.genesis, self.head)
 
 
 class Chain(NamedTuple):
@@ -33,10 +39,31 @@ class Chain(NamedTuple):
     def head(self) -> Entry:
         return self.charges[-1] if self.charges else self.genesis
 
+    @property
+    def left(self) -> int:
+        """What may still be spent in rho, in units."""
+        return left_after(self.genesis, self.head)
+
     @staticmethod
     def rho_of(units: int) -> float:
         """An amount of these entries as a double."""
         return amount.to_float(units)
+
+
+def left_after(genesis: Genesis, entry: Entry) -> int:
+    """What could be spent in rho once an entry was made, in units; below 0 where it is too much."""
+    cap = cap_with(genesis.cap, genesis.epsilon, genesis.delta, entry.total_beyond)
+    return cap - entry.total
+
+
+def taken_by(genesis: Genesis, charge: Charge) -> int:
+    """By how much a charge lessened what may be spent in rho: its cost, if it was no search."""
+    before = charge.total_beyond.plus(charge.beyond, -1)
+    caps = [
+        cap_with(genesis.cap, genesis.epsilon, genesis.delta, beyond)
+        for beyond in (before, charge.total_beyond)
+    ]
+    return charge.cost + caps[0] - caps[1]
 
 
 def verified(lines: Sequence[object]) -> Chain:
@@ -108,11 +135,25 @@ def _next(genesis: Genesis, head: Entry, entry: Entry) -> Charge:
         raise LedgerError("its rho is not what its event costs")
     if entry.total != head.total + entry.cost:
         raise LedgerError("its total does not add up")
-    if entry.total > genesis.cap:
+    if entry.beyond != price_beyond(entry.event):
+        raise LedgerError("what it costs beside rho is not what its event costs")
+    if entry.total_beyond != head.total_beyond.plus(entry.beyond):
+        raise LedgerError("its total beside rho does not add up")
+    if _exceeds(genesis, entry):
         raise LedgerError("it exceeds the cap")
     if entry.neighboring != genesis.neighboring:
         raise LedgerError("its neighbouring relation is not the ledger's")
     return entry
+
+
+def _exceeds(genesis: Genesis, entry: Charge) -> bool:
+    """Whether the cap does not allow it.
+
+    A cap that is not written down is computed anew: the last digits may be those of another day,
+    within what `zcdp.rho_of` stays below the largest valid rho by.
+    """
+    left = left_after(genesis, entry)
+    return left < 0 and (not any(entry.total_beyond) or -left * 10**13 > entry.total)
 
 
 def _check_cap(genesis: Genesis) -> None:

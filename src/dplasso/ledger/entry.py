@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any, get_args
 
 from dplasso.ledger import amount
+from dplasso.ledger.beyond import NOTHING, Beyond
 from dplasso.ledger.errors import LedgerError
 from dplasso.ledger.event_form import from_form, to_form
 from dplasso.privacy import checks
@@ -61,6 +62,7 @@ class Genesis(_Line):
 
     sequence = 0
     total = 0
+    total_beyond = NOTHING
 
     def fields(self) -> dict[str, Any]:
         return {
@@ -89,6 +91,8 @@ class Charge(_Line):
     cost: int
     total: int
     previous: str
+    beyond: Beyond = NOTHING  # what a search costs beside rho
+    total_beyond: Beyond = NOTHING
 
     @property
     def rho(self) -> float:
@@ -106,8 +110,15 @@ class Charge(_Line):
             "event": to_form(self.event),
             "rho": amount.to_text(self.cost),
             "total": amount.to_text(self.total),
+            **self._stated_beyond(),
             "previous": self.previous,
         }
+
+    def _stated_beyond(self) -> dict[str, Any]:
+        """Nothing in a ledger without searches."""
+        if self.total_beyond == NOTHING:
+            return {}
+        return {"beyond": self.beyond.to_form(), "total_beyond": self.total_beyond.to_form()}
 
 
 Entry = Genesis | Charge
@@ -167,6 +178,8 @@ def _charge(fields: dict[str, Any]) -> Charge:
         cost=amount.from_text(fields["rho"]),
         total=amount.from_text(fields["total"]),
         previous=_hex("previous", fields["previous"], 64),
+        beyond=Beyond.from_form(fields["beyond"]) if "beyond" in fields else NOTHING,
+        total_beyond=Beyond.from_form(fields["total_beyond"]) if "beyond" in fields else NOTHING,
     )
 
 

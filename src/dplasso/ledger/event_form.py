@@ -16,6 +16,7 @@ from dplasso.privacy.events import (
     PureDP,
     Release,
     Repeated,
+    Selected,
     ZeroConcentrated,
 )
 
@@ -46,6 +47,9 @@ def _to_form(event: Event, room: Iterator[int], depth: int) -> dict[str, Any]:
         case Repeated(part, count):
             _check_count(count)
             return {"kind": "repeated", "event": _to_form(part, room, depth + 1), "count": count}
+        case Selected(part, stop, law):
+            trial = _to_form(part, room, depth + 1)
+            return {"kind": "selected", "event": trial, "stop": stop, "law": law}
     kind = _KINDS.get(type(event))
     if kind is None:
         raise ValueError(
@@ -70,6 +74,14 @@ def _from_form(form: object, room: Iterator[int], depth: int) -> Event:
         case {"kind": "repeated", "event": part, "count": int(count), **more} if not more:
             _check_count(count)
             return Repeated(_from_form(part, room, depth + 1), count)
+        case {
+            "kind": "selected",
+            "event": part,
+            "stop": float(stop),
+            "law": ("logarithmic" | "geometric") as law,
+            **more,
+        } if not more:
+            return Selected(_from_form(part, room, depth + 1), stop, law)
         case {"kind": str(kind), **rest} if kind in _RELEASES:
             made, name = _RELEASES[kind]
             if list(rest) == [name] and isinstance(rest[name], float):

@@ -6,15 +6,17 @@ is admitted.
 
 from dplasso.ledger import allowance
 from dplasso.ledger.allowance import rounded_down, rounded_up
+from dplasso.ledger.beyond import epsilon_of
+from dplasso.ledger.chain import Position
 from dplasso.ledger.entry import Charge, Genesis
-from dplasso.privacy import zcdp
 from dplasso.privacy.events import Gaussian, PureDP, ZeroConcentrated
 
 _NOTHING = 10**9  # less than one part in so many of the cap is of no use
 
 
-def refusal(asked: Charge, genesis: Genesis, left: int, shown: str) -> str:
-    """What is asked for, what is left in `left` units, and what could be done."""
+def refusal(asked: Charge, position: Position, shown: str) -> str:
+    """What is asked for, what is left, and what could be done."""
+    genesis, left = position.genesis, position.left
     spent = left * _NOTHING < genesis.cap
     match asked.event:
         case PureDP(epsilon):
@@ -43,7 +45,7 @@ def _of_release(asked: Charge, costs: str, left: int, spent: bool, shown: str) -
 
 
 def _of_fit(asked: Charge, genesis: Genesis, left: int, spent: bool, shown: str) -> str:
-    wanted = zcdp.epsilon_of(asked.rho, asked.delta)
+    wanted = epsilon_of(asked.cost, asked.beyond, asked.delta)
     free = 0.0 if spent else allowance.epsilon_per_fit(left, 1, asked.delta)
     room = (
         f"epsilon {rounded_down(free)} (rho {rounded_down(allowance.rho(left), 4)})"
@@ -51,6 +53,9 @@ def _of_fit(asked: Charge, genesis: Genesis, left: int, spent: bool, shown: str)
         else "nothing"
     )
     remedy = f"lower epsilon to {rounded_down(free)} or less, or " if free else ""
+    if any(asked.beyond) and free:
+        room = f"room for a fit of {room}"
+        remedy = "lower epsilon or the number of trials, or "
     return (
         f"{asked.label} asks for epsilon {wanted:.6g} (rho {asked.rho:.4g}) at delta "
         f"{asked.delta:g}, and {room} is left of epsilon {genesis.epsilon:g} (delta "

@@ -12,8 +12,11 @@ may be chosen adaptively, each from the outputs of those before it.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from dplasso.privacy import checks
+
+TrialLaw = Literal["logarithmic", "geometric"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +111,47 @@ class Repeated:
         object.__setattr__(self, "count", checks.count("count", self.count, least=0))
 
 
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The best of a random number of trials, each a release of the same kind.
+
+    Formal guarantees
+    -----------------
+    The number of trials is k = 1, 2, ... with probability proportional to (1 - `stop`)^k / k
+    ("logarithmic") or (1 - `stop`)^k ("geometric"), drawn independently of the data and kept
+    secret. Trials are independent runs of one mechanism, which keeps `event`; an order that does
+    not depend on the data says which of their outputs is best, and nothing is released but that
+    one. `dplasso.privacy.trials` prices it. What is kept by a trial may not itself be selected.
+    """
+
+    event: "Event"
+    stop: float
+    law: TrialLaw = "logarithmic"
+
+    def __post_init__(self) -> None:
+        (event,) = _events("event", (self.event,))
+        if is_selected(event):
+            raise ValueError("event of a Selected must not hold another: search once.")
+        object.__setattr__(self, "event", event)
+        object.__setattr__(self, "stop", checks.probability("stop", self.stop))
+        if self.law not in get_args(TrialLaw):
+            raise ValueError(f"law must be 'logarithmic' or 'geometric', got {self.law!r}.")
+
+
 Release = BoundedRange | PureDP | Gaussian | ZeroConcentrated
-Event = Release | Composed | Repeated
+Event = Release | Composed | Repeated | Selected
+
+
+def is_selected(event: Event) -> bool:
+    """Whether there is a `Selected` among an event's parts: it costs more than rho."""
+    match event:
+        case Selected():
+            return True
+        case Composed(events):
+            return any(map(is_selected, events))
+        case Repeated(part, _):
+            return is_selected(part)
+    return False
 
 
 def _events(name: str, values: object) -> Iterator[Event]:

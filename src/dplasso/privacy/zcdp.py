@@ -41,6 +41,7 @@ from dplasso.privacy.events import (
     PureDP,
     Release,
     Repeated,
+    Selected,
     ZeroConcentrated,
 )
 
@@ -75,6 +76,11 @@ def rho(event: Event) -> float:
             return math.fsum(rho(part) for part in events)
         case Repeated(part, count):
             return count * rho(part) if count else 0.0
+        case Selected():
+            raise ValueError(
+                "event is the best of several trials, which rho alone does not price: use "
+                "dplasso.privacy.trials."
+            )
     raise ValueError(f"event must be a privacy event, got {type(event).__name__}.")
 
 
