@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from dplasso.privacy.calibration import calibrate, spent
     from dplasso.privacy.leaks import PrivacyLeakError, PrivacyLeakWarning, is_strict, set_strict
     from dplasso.privacy.statement import PrivacyStatement
+    from dplasso.search import PrivateSearch
     from dplasso.solvers.frank_wolfe import Solution, frank_wolfe
 
 __version__ = "0.1.0"
@@ -26,6 +27,7 @@ __all__ = [
     "PrivacyStatement",
     "PrivateLassoClassifier",
     "PrivateLassoRegressor",
+    "PrivateSearch",
     "SoftmaxLoss",
     "Solution",
     "Sparsifier",
@@ -59,6 +61,7 @@ _HOMES = {
         "set_strict",
     ),
     "dplasso.privacy.statement": ("PrivacyStatement",),
+    "dplasso.search": ("PrivateSearch",),
     "dplasso.solvers": ("Solution", "frank_wolfe"),
 }
 

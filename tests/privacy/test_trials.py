@@ -106,7 +106,7 @@ def best_of(p, stop, law, most=6000):
 @pytest.mark.parametrize("stop", [0.5, 0.1, 0.01])
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.5])
 def test_brute_force_stays_within_the_bound(law, stop, epsilon):
-    """Randomised response among outcomes in order, the truth at either end; and one rare outcome."""
+    """Randomised response, and one rare outcome that is best."""
     lean = 1.0 / (1.0 + math.exp(-epsilon))
     rare = 0.01
     pairs = [

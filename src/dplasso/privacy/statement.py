@@ -50,6 +50,8 @@ class PrivacyStatement(dict[str, Any]):
 
     def _releases(self) -> str:
         parts = [_release(part) for part in self["releases"]]
+        if "search" in self:
+            return self._trials(parts)
         if "mu" in self:
             return (
                 f"Released: {'; '.join(parts)}. All else is computed from these. Together they are "
@@ -58,6 +60,16 @@ class PrivacyStatement(dict[str, Any]):
         return (
             f"Released: {'; '.join(parts)}. All else is computed from these. Their costs add up "
             f"in zero-concentrated differential privacy to rho = {self['rho']:.6g}, converted once."
+        )
+
+    def _trials(self, parts: list[str]) -> str:
+        search = self["search"]
+        return (
+            f"Released: of a random and secret number of trials ({search['trials']:.6g} on "
+            f"average, {search['law']}), the one of the best score, that is: {'; '.join(parts)}. "
+            "All else is computed from these. A row is read by the fit of a trial or by its score; "
+            f"either costs rho = {search['trial_rho']:.6g} in zero-concentrated differential "
+            "privacy, and the choice is paid for on top of it."
         )
 
     def _bounds(self) -> str:

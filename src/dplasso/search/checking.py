@@ -1,0 +1,86 @@
+"""All that a search, or any of its trials, could refuse: told before anything is charged."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils import _safe_indexing
+
+from dplasso.data import ColumnMatrix
+from dplasso.estimators.base import PrivateLasso
+from dplasso.privacy import checks, leaks
+from dplasso.privacy.accountant import Accountant
+
+# What the search sets itself, or what all trials must share.
+_NOT_SEARCHED = (
+    *("epsilon", "delta", "neighboring", "accountant", "random_state"),
+    *("classes", "y_bound", "n_rows", "feature_names", "n_jobs", "verbose"),
+)
+
+
+class Rows(NamedTuple):
+    """Rows and labels as trials take them, and what is known of the columns."""
+
+    X: Any
+    y: NDArray[Any]
+    columns: int
+    names: NDArray[Any] | None
+
+
+def check_parameters(search: Any) -> None:
+    """Refuse what can be refused before the data are looked at."""
+    if not isinstance(search.estimator, PrivateLasso):
+        raise ValueError(
+            "estimator must be a PrivateLassoClassifier or a PrivateLassoRegressor, got "
+            f"{type(search.estimator).__name__}; of a pipeline, make the search the last step"
+        )
+    if search.estimator.accountant is not None:
+        raise ValueError(
+            "estimator has an accountant, which would be charged for every trial; pass it to the "
+            "search instead"
+        )
+    checks.bound("epsilon", search.epsilon)
+    checks.probability("delta", search.delta)
+    checks.probability("validation", search.validation)
+    if search.accountant is not None and not isinstance(search.accountant, Accountant):
+        raise ValueError(
+            f"accountant must have a charge method, got {type(search.accountant).__name__}; leave "
+            "it out, or pass a budget"
+        )
+    for name in {name for setting in ParameterGrid(search.grid) for name in setting}:
+        if name in _NOT_SEARCHED:
+            raise ValueError(
+                f"grid has {name}, which all trials share; set it on the search or on its estimator"
+            )
+
+
+def checked_for(model: Any, settings: list[dict[str, Any]], X: Any, y: Any) -> Rows:
+    """Rows that every setting can be fitted to; classes are declared to ``model``, or read."""
+    if isinstance(X, ColumnMatrix):
+        raise ValueError("X is a ColumnMatrix, whose rows cannot be split; pass X itself")
+    if sp.issparse(X):
+        X = sp.csr_array(X)
+    probe = clone(model)
+    _, y = probe._checked(X, y)
+    if len(y) != (X.shape[0] if hasattr(X, "shape") else len(X)):
+        raise ValueError("X and y differ in their number of rows; give one label per row")
+    if model.n_rows is None and model.neighboring == "add_remove":
+        leaks.report(
+            "the score is divided by the number of rows, which is not declared; pass n_rows to the "
+            "estimator",
+            warn=False,
+        )
+    probe._make_loss(y).encode(y)
+    labels = np.zeros(2)
+    if hasattr(model, "classes"):
+        model.set_params(classes=probe.classes_.tolist())
+        labels = probe.classes_[:2]
+    few = _safe_indexing(X, np.zeros(2, np.intp))
+    for setting in settings:
+        trial = clone(model).set_params(**setting)
+        trial._check_parameters()
+        trial._prepare(few, labels)
+    return Rows(X, y, probe.n_features_in_, getattr(probe, "feature_names_in_", None))

@@ -1,0 +1,231 @@
+"""`PrivateSearch`: settings chosen privately, the whole search at one price."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from dplasso.mechanisms.trial_count import trial_count
+from dplasso.privacy import checks, trials, zcdp
+from dplasso.privacy.accountant import Accountant, Receipt
+from dplasso.privacy.events import Selected, TrialLaw, ZeroConcentrated
+from dplasso.privacy.statement import PrivacyStatement
+from dplasso.search.checking import check_parameters, checked_for
+from dplasso.search.scoring import scorer_for
+from dplasso.search.stating import stated
+from dplasso.search.trial import Outcome, TrialBudget, Trials, split
+
+_UP = 1.0 + 1e-12  # of the noise, so that its cost is below that of a trial
+
+
+def _has(name: str) -> Any:
+    return available_if(lambda search: hasattr(search.estimator, name))
+
+
+class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """The best of a random number of private fits with settings from a grid, at one price.
+
+    Rows are split once, by secret coins, into training and validation rows. A trial draws a setting
+    from the grid, fits it to the training rows and scores it, with noise, on the validation rows.
+    How many trials are made is random and secret; the model of the best score is kept, and all
+    others are forgotten. The price grows slowly with the number of trials: at epsilon 1, each of 20
+    on average may have epsilon 0.55. (An ordinary ``GridSearchCV`` charges every fit, and its
+    scores are not private at all.)
+
+    Parameters
+    ----------
+    estimator : a `PrivateLassoClassifier` or `PrivateLassoRegressor`, without an accountant. Its
+        ``epsilon``, ``delta`` and ``random_state`` are not used; what it declares holds for all
+        trials, ``n_rows`` being the number of all rows.
+    grid : settings to choose from, as for scikit-learn's ``ParameterGrid``: a dict of lists, or a
+        list of such dicts. It is public. Each is as likely in every trial.
+    epsilon, delta : the budget of the whole search.
+    trials : how many are made on average.
+    law : how their number is drawn. "logarithmic" gives trials the larger budget, "geometric" makes
+        very few of them less often; see docs/search.md.
+    validation : the share of rows that trials are scored on.
+    scoring : "auto", "accuracy", "squared_error" or "absolute_error". Errors of a regressor count
+        up to ``y_bound``, and the score is 1 less their share of it.
+    score_weights : public weights of the classes in the score; 1 / (classes * share of the class)
+        makes it balanced accuracy. The noise grows with the largest.
+    accountant : who is charged, once, before anything is drawn, such as a `dplasso.Budget`.
+    random_state : None for secure randomness. A seed is for tests, and warns once.
+
+    Attributes
+    ----------
+    best_estimator_, best_params_ : the model that was kept, and its setting. ``save`` it as any.
+    best_score_ : its score as released, noise included: per expected validation row. It is the
+        largest of several, and so tends to flatter.
+    privacy_ : what is promised of all of it; also that of ``best_estimator_``.
+    classes_, n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Formal guarantees
+    -----------------
+    All attributes together are (``epsilon``, ``delta``)-DP for neighbours that differ as the
+    estimator's ``neighboring`` says, given the public facts in ``privacy_``. A trial costs the
+    larger of its fit and its score (`dplasso.search.trial.Trials`), each rho-zCDP; the best of a
+    random number of them costs what `dplasso.privacy.trials` says (Papernot and Steinke, 2022). How
+    many trials were made is not released: no attribute, warning or progress bar tells. The time
+    that `fit` takes does, and is not protected.
+
+    Examples
+    --------
+    >>> from dplasso import PrivateLassoClassifier, PrivateSearch
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (3000, 20))
+    >>> y = (X[:, 3] > 0).astype(int)
+    >>> model = PrivateLassoClassifier(classes=[0, 1], n_rows=3000, x_bound=1.0)
+    >>> grid = {"radius": [0.01, 3.0, 10.0], "max_iter": [5, 20]}
+    >>> search = PrivateSearch(model, grid, epsilon=3.0, trials=5).fit(X, y)
+    >>> search.privacy_["epsilon"], sorted(search.best_params_)
+    (3.0, ['max_iter', 'radius'])
+    """
+
+    best_estimator_: Any
+    privacy_: PrivacyStatement
+
+    def __init__(
+        self,
+        estimator: Any,
+        grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]],
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        trials: float = 20.0,
+        law: TrialLaw = "logarithmic",
+        validation: float = 0.2,
+        scoring: str = "auto",
+        score_weights: Mapping[Any, float] | None = None,
+        accountant: Accountant | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.grid = grid
+        self.epsilon = epsilon
+        self.delta = delta
+        self.trials = trials
+        self.law = law
+        self.validation = validation
+        self.scoring = scoring
+        self.score_weights = score_weights
+        self.accountant = accountant
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Search: split the rows, make trials, keep the best.
+
+        Formal guarantees
+        -----------------
+        See the class. The whole search is charged to ``accountant`` after every check and before
+        the first draw.
+        """
+        check_parameters(self)
+        stop = trials.stop_for(self.trials, self.law)
+        rho = trials.rho_of(self.epsilon, self.delta, stop, self.law)
+        model, settings = self._shared_by_trials(rho), list(ParameterGrid(self.grid))
+        rows = checked_for(model, settings, X, y)
+        scorer = scorer_for(model, self.scoring, self.score_weights, math.sqrt(0.5 / rho) * _UP)
+        bits = clone(model).set_params(random_state=self.random_state)._random_bits()
+        receipt = self._charge(Selected(ZeroConcentrated(rho), stop, self.law))
+        parts = split(rows.X, rows.y, self.validation, bits)
+        best = Trials(model, settings, scorer, *parts, bits).best_of(
+            trial_count(stop, self.law, bits.generator)
+        )
+        self.n_features_in_ = rows.columns
+        if rows.names is not None:
+            self.feature_names_in_ = rows.names
+        self._keep(best, len(rows.y))
+        self.privacy_ = stated(self, best.model.privacy_, rho, stop, scorer)
+        if receipt is not None:
+            self.privacy_["ledger"] = receipt._asdict()
+        self.best_estimator_.privacy_ = self.privacy_
+        return self
+
+    def _shared_by_trials(self, rho: float) -> Any:
+        """The estimator with the budget of a trial, and its share of the declared rows."""
+        epsilon = zcdp.epsilon_of(rho, self.delta)
+        if not epsilon > 0.0:
+            raise ValueError(
+                f"epsilon leaves nothing for a trial at this delta, got {self.epsilon!r}; raise "
+                "it, or lower trials"
+            )
+        model = clone(self.estimator).set_params(
+            epsilon=epsilon,
+            delta=self.delta,
+            accountant=TrialBudget(rho),
+            random_state=None,
+            verbose=0,
+        )
+        if model.n_rows is not None:
+            declared = checks.count("n_rows", model.n_rows, least=1)
+            model.set_params(n_rows=max(1, round(declared * (1.0 - self.validation))))
+        return model
+
+    def _charge(self, event: Selected) -> Receipt | None:
+        if self.accountant is None:
+            return None
+        receipt = self.accountant.charge(
+            event,
+            delta=self.delta,
+            neighboring=self.estimator.neighboring,
+            label=f"{type(self).__name__} of {type(self.estimator).__name__}",
+        )
+        return receipt if isinstance(receipt, Receipt) else None
+
+    def _keep(self, best: Outcome, found_rows: int) -> None:
+        self.best_estimator_, self.best_params_ = best.model, best.setting
+        self.best_estimator_.set_params(accountant=None, random_state=self.random_state)
+        declared = self.estimator.n_rows
+        rows = found_rows if declared is None else int(declared)
+        self.best_score_ = best.score / (rows * self.validation)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predictions of the model that was kept."""
+        found: NDArray[Any] = self._fitted().predict(X)
+        return found
+
+    @_has("decision_function")  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Margins of the classifier that was kept."""
+        found: NDArray[np.float64] = self._fitted().decision_function(X)
+        return found
+
+    @_has("predict_proba")  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of the classes."""
+        found: NDArray[np.float64] = self._fitted().predict_proba(X)
+        return found
+
+    @_has("predict_log_proba")  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Their logarithms."""
+        found: NDArray[np.float64] = self._fitted().predict_log_proba(X)
+        return found
+
+    def score(self, X: Any, y: Any) -> float:
+        """Accuracy, or R^2, of the model that was kept. It is not private: see docs/search.md."""
+        return float(self._fitted().score(X, y))
+
+    def _fitted(self) -> Any:
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels there can be."""
+        found: NDArray[Any] = self._fitted().classes_
+        return found
+
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags.target_tags, tags.input_tags.sparse = inner.target_tags, inner.input_tags.sparse
+        return tags

@@ -1,0 +1,41 @@
+"""What a search promises."""
+
+from typing import Any
+
+from sklearn.model_selection import ParameterGrid
+
+from dplasso.privacy.statement import READ, PrivacyStatement, fact
+from dplasso.privacy.trials import mean_trials
+from dplasso.search.scoring import Scorer
+
+
+def stated(
+    search: Any, of_fit: PrivacyStatement, rho: float, stop: float, scorer: Scorer
+) -> PrivacyStatement:
+    """The statement of the fit that was kept, as one of many that a search made."""
+    alone = {name: value for name, value in of_fit.items() if name not in ("rho", "mu")}
+    score = {
+        "what": "a score on the validation rows",
+        "mechanism": "Gaussian noise on a grid",
+        "noise_multiplier": scorer.multiplier,
+    }
+    public = {
+        **of_fit["public"],
+        "grid": fact(f"{len(ParameterGrid(search.grid))} settings", "given"),
+        "validation": fact(float(search.validation), "given"),
+    }
+    if "classes" in public and search.estimator.classes is None:
+        public["classes"] = fact(public["classes"]["value"], READ)
+    return PrivacyStatement(
+        alone,
+        epsilon=float(search.epsilon),
+        delta=float(search.delta),
+        releases=[score, *of_fit["releases"]],
+        public=public,
+        search={
+            "trials": mean_trials(stop, search.law),
+            "law": search.law,
+            "stop": stop,
+            "trial_rho": rho,
+        },
+    )
