@@ -16,6 +16,7 @@ import scipy.sparse as sp
 import dplasso
 from dplasso import kernels
 from dplasso.data import columns
+from dplasso.data.row_medians import entries_of, row_medians
 from dplasso.data.unit_rows import Scaling
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.mechanisms.selection.lazy_tiers import LONG_COLUMN
@@ -58,6 +59,8 @@ def warm() -> None:
                 selection=selection,
                 generator=random_bits(),
             )
+    for data in (X, X.astype(np.float32)):
+        row_medians(entries_of(data))
     loss = dplasso.LogisticLoss()
     plan = plan_descent(loss, epsilon=1.0, delta=1e-6, n_rows=100, n_columns=5)
     y = np.arange(100) % 2

@@ -55,10 +55,10 @@ def search(estimator=None, **options):
 @seeds
 def test_it_finds_what_works_and_hands_it_over(data, tmp_path, monkeypatch):
     monkeypatch.setattr(private_search, "trial_count", lambda *_: 10)
-    grid = {"fit_intercept": [False], "radius": [1e-9, 8.0], "max_iter": [20]}
+    grid = {"x_bound": [1e6, 1.0], "max_iter": [20]}  # a bound so wide finds nothing
     weights = {0: 1.0, 1: 1.0}
     found = search(grid=grid, epsilon=30.0, score_weights=weights, random_state=0).fit(*data)
-    assert found.best_params_["radius"] == 8.0
+    assert found.best_params_["x_bound"] == 1.0
     model = found.best_estimator_
     assert np.array_equal(found.predict(data[0]), model.predict(data[0]))
     assert np.array_equal(found.predict_proba(data[0]), model.predict_proba(data[0]))

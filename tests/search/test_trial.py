@@ -102,11 +102,18 @@ class Numbers:
         self._y_bound = bound
 
 
-@given(st.lists(st.sampled_from("abc"), min_size=1), st.data())
+WEIGHTS = {"a": 1.0, "b": 0.3, "c": 7.0}
+OF_CLASSES = scorer_for(Classes("a", "b", "c"), "auto", WEIGHTS, 1.0)
+OF_NUMBERS = {
+    scoring: scorer_for(Numbers(1.0), scoring, None, 1.0)
+    for scoring in ("auto", "squared_error", "absolute_error")
+}
+
+
+@given(st.lists(st.sampled_from("abc"), min_size=1, max_size=20), st.data())
 def test_gains_of_a_classifier(labels, data):
+    weights, scorer = WEIGHTS, OF_CLASSES
     said = data.draw(st.lists(st.sampled_from("abc"), min_size=len(labels), max_size=len(labels)))
-    weights = {"a": 1.0, "b": 0.3, "c": 7.0}
-    scorer = scorer_for(Classes("a", "b", "c"), "auto", weights, 1.0)
     gains = scorer.gains(Fixed(said), None, np.array(labels, dtype=object))
     assert gains.min() >= 0 and gains.max() <= UNIT and gains.dtype == np.int64
     wanted = [weights[label] * (label == word) for label, word in zip(labels, said, strict=True)]
@@ -117,9 +124,9 @@ numbers = st.floats(allow_nan=True, allow_infinity=True)
 
 
 @given(st.lists(st.tuples(numbers, st.floats(-1e6, 1e6)), min_size=1), st.floats(1e-3, 1e3))
-@pytest.mark.parametrize("scoring", ["auto", "squared_error", "absolute_error"])
+@pytest.mark.parametrize("scoring", OF_NUMBERS)
 def test_gains_of_a_regressor(scoring, pairs, bound):
-    scorer = scorer_for(Numbers(bound), scoring, None, 1.0)
+    scorer = OF_NUMBERS[scoring]._replace(y_bound=bound)
     predicted, labels = map(np.array, zip(*pairs, strict=True))
     gains = scorer.gains(Fixed(predicted), None, labels)
     assert gains.min() >= 0 and gains.max() <= UNIT and gains.dtype == np.int64

@@ -210,6 +210,11 @@ def _refuse(estimator: Any) -> None:
             f"estimator has solver={estimator.solver!r} and rows={estimator.rows!r}; the checks "
             "are of solver='frank_wolfe' on rows as they are"
         )
+    if isinstance(estimator.x_bound, str):
+        raise ValueError(
+            f"estimator has x_bound={estimator.x_bound!r}; the checks are of fits with a bound "
+            "that is known: pass a copy with a number, such as the one that a fit released"
+        )
     if estimator.accountant is not None:
         raise ValueError(
             "estimator has an accountant, and an audit must spend nobody's budget; pass a copy "

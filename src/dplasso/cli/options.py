@@ -121,6 +121,10 @@ def auto_or_count(name: str, text: str) -> int | str:
     return int(number)
 
 
+def private_or_number(name: str, text: str | None) -> float | str | None:
+    return text if text in (None, "private") else number_of(name, text)
+
+
 def number_of(name: str, text: str) -> float:
     try:
         number = float(text)

@@ -41,7 +41,7 @@ def form_of(
     zero_based: bool | None,
     names: Path | None,
     labels: Path | None = None,
-    x_bound: float | None = None,
+    x_bound: str | None = None,
 ) -> Form:
     """How to read the data; options that such data have no use for are refused, not ignored."""
     given = {

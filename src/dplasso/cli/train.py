@@ -34,7 +34,11 @@ def train(
     rows: o.RowCount = None,
     features: o.Features = None,
     x_bound: Annotated[
-        float | None, typer.Option(help="Public bound; entries are clipped to it. 1 by default.")
+        str | None,
+        typer.Option(
+            help="Public bound; entries are clipped to it. 1 by default; private: a private "
+            "quantile, for part of epsilon."
+        ),
     ] = None,
     radius: Annotated[
         str,
@@ -126,7 +130,7 @@ def train(
         "delta": delta,
         "radius": o.auto_or_number("--radius", radius),
         "max_iter": o.auto_or_count("--rounds", rounds),
-        "x_bound": x_bound,
+        "x_bound": o.private_or_number("--x-bound", x_bound),
         "fit_intercept": intercept,
         "n_rows": rows,
         "solver": solver,
@@ -197,7 +201,12 @@ def _ledger(store: str, label: str) -> Budget:
 def _read(model: Any, data: Path, form: Form, declared: list[str] | None, *, quiet: bool) -> Rows:
     """The rows, and what is known of them as parameters of the model."""
     x_bound = 1.0 if model.x_bound is None else model.x_bound
-    found = read_rows(data, form, x_bound=x_bound, quiet=quiet)
+    known = None if x_bound == "private" else x_bound  # entries as they are, until there is one
+    found = read_rows(data, form, x_bound=known, quiet=quiet)
+    if found.bounds is not None and known is None:
+        raise ValueError(
+            f"{data} has bounds of its own for its columns; leave out --x-bound private"
+        )
     if found.bounds is not None:
         model.x_bound = found.bounds
     if model.n_rows is None:

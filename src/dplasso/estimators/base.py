@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.row_maps import ROW_MAPS, clipped, row_view, unit_length
-from dplasso.estimators import frank_wolfe_fit, gradient_fit
+from dplasso.estimators import frank_wolfe_fit, gradient_fit, private_bound
 from dplasso.estimators.defaults import auto_solver
 from dplasso.estimators.intake import checked_rows
 from dplasso.estimators.sparsifier import Sparsifier
@@ -45,6 +45,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
     radius: float | str
     max_iter: int | str
     x_bound: Any
+    bound_share: float
     fit_intercept: bool
     n_rows: int | None
     feature_names: Sequence[str] | None
@@ -100,6 +101,8 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         self._check_parameters()
         task = self._prepare(X, y)
         receipt = self._charge(task.plan)
+        if isinstance(task, private_bound.Unbounded):
+            task = private_bound.release(self, task)
         self._route.run(self, task)
         self._dense: NDArray[np.float64] | None = None
         self._kept_sparse = False
@@ -128,6 +131,8 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         loss = self._make_loss(y)
         if len(y) != X.shape[0]:
             raise ValueError("X and y differ in their number of rows; give one label per row")
+        if private_bound.is_asked(self):
+            return private_bound.prepare(self, X, y, loss)
         x_bound = bound_or_one(self, "x_bound")
         bounds = ColumnBounds.of(x_bound, X.shape[1], getattr(self, "feature_names_in_", None))
         return self._route.prepare(self, X, y, loss, bounds)
@@ -147,6 +152,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
             checks.count("max_iter", self.max_iter, least=1)
         if self.n_rows is not None:
             checks.count("n_rows", self.n_rows, least=1)
+        private_bound.check(self)
         _threads(self.n_jobs)
         self._check_solver()
         rule_for(self.selection, math.inf if math.isinf(self.epsilon) else 1.0)
@@ -263,10 +269,10 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         from dplasso import __version__
 
         bounds, plan = task.bounds, task.plan
+        private_bound.state(self, plan, own := self._own_facts(task))
         x_bound: Any = bounds.largest
         if bounds.stretch is not None:
             x_bound = f"one per column, at most {bounds.largest:g}"
-        own = self._own_facts(task)
         return PrivacyStatement(
             model=type(self).__name__,
             epsilon=jsonable(plan.epsilon),
@@ -366,7 +372,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         """Rows as the solver saw its own, where that is not as they are given."""
         if self.rows_ == "as_is" and self.solver_ == "frank_wolfe":
             return X
-        x_bound = 1.0 if self.x_bound is None else self.x_bound
+        x_bound = private_bound.bound_of(self)
         names = getattr(self, "feature_names_in_", None)
         bounds = ColumnBounds.of(x_bound, X.shape[1], names)
         if self.rows_ == "as_is":
@@ -401,6 +407,8 @@ def bound_or_one(model: Any, name: str) -> Any:
 
 
 def source_of(bound: Any) -> str:
+    if isinstance(bound, str):
+        return "private quantile"
     return "not declared, 1 by default" if bound is None else "declared"
 
 

@@ -35,31 +35,51 @@ class Task(NamedTuple):
     bits: RandomBits
 
 
-def prepare(model: Any, X: Any, y: Any, loss: Loss, bounds: ColumnBounds) -> Task:
-    """Fix radius and rounds, split the budget, and hold the matrix."""
-    rows, columns = X.shape
-    labels = loss.encode(y)
+def prepare(
+    model: Any,
+    X: Any,
+    y: Any,
+    loss: Loss,
+    bounds: ColumnBounds,
+    planned: tuple[Plan, RandomBits] | None = None,
+) -> Task:
+    """Fix radius and rounds, split the budget unless it is planned already, hold the matrix."""
+    labels, columns = loss.encode(y), X.shape[1]
     seen, held = row_view(X, model.rows_, bounds)
-    unit = model._margin_unit()
-    settings = settings_of(model, rows, columns, loss.outputs, held.largest, unit)
-    share = 0.0
+    settings = _settings(model, X.shape, loss, held.largest)
+    if planned is None:
+        plan, bits = plan_for(model, X.shape, loss, held.largest), model._random_bits()
+    else:
+        gradient_bound = loss.gradient_bound(settings.radius, held.largest)
+        plan, bits = planned[0].at(held.largest, gradient_bound), planned[1]
+    matrix = ColumnMatrix.of(held.apply(seen), held.largest)
+    if model.fit_intercept:
+        matrix = matrix.with_constant()
+    return Task(matrix, columns, y, labels, loss, bounds, settings, plan, bits)
+
+
+def plan_for(
+    model: Any, shape: tuple[int, int], loss: Loss, x_bound: float, bound_share: float = 0.0
+) -> Plan:
+    """What the fit will release and cost; ``bound_share`` is for a bound released beforehand."""
+    settings, share = _settings(model, shape, loss, x_bound), 0.0
     if isinstance(model._sparsify, Sparsifier):
-        model._sparsify.bounds(columns * loss.outputs)
+        model._sparsify.bounds(shape[1] * loss.outputs)
         share = model._sparsify.budget_share
-    plan = make_plan(
+    return make_plan(
         model.epsilon,
         model.delta,
         model.neighboring,
         settings.rounds or 1,
-        held.largest,
-        loss.gradient_bound(settings.radius, held.largest),
+        x_bound,
+        loss.gradient_bound(settings.radius, x_bound),
         share,
+        bound_share,
     )
-    matrix = ColumnMatrix.of(held.apply(seen), held.largest)
-    if model.fit_intercept:
-        matrix = matrix.with_constant()
-    bits = model._random_bits()
-    return Task(matrix, columns, y, labels, loss, bounds, settings, plan, bits)
+
+
+def _settings(model: Any, shape: tuple[int, int], loss: Loss, x_bound: float) -> Settings:
+    return settings_of(model, *shape, loss.outputs, x_bound, model._margin_unit())
 
 
 def run(model: Any, task: Task) -> None:

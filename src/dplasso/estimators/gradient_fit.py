@@ -30,20 +30,36 @@ class GradientTask(NamedTuple):
     bits: RandomBits
 
 
-def prepare(model: Any, X: Any, y: Any, loss: Loss, bounds: ColumnBounds) -> GradientTask:
-    """Fix what a descent will do and cost. A ledger counts in rho: so does then the plan."""
-    n_rows, source = rows_used(model, X.shape[0])
-    plan = plan_descent(
+def prepare(
+    model: Any,
+    X: Any,
+    y: Any,
+    loss: Loss,
+    bounds: ColumnBounds,
+    planned: tuple[GradientPlan, RandomBits] | None = None,
+) -> GradientTask:
+    """Fix what a descent will do and cost, unless it is planned already, and hold the rows."""
+    plan, bits = planned or (plan_for(model, X.shape, loss, bounds.largest), model._random_bits())
+    source = rows_used(model, X.shape[0])[1]
+    return GradientTask(_unit_rows(X, model.rows_, bounds), y, loss, bounds, plan, source, bits)
+
+
+def plan_for(
+    model: Any, shape: tuple[int, int], loss: Loss, x_bound: float, bound_share: float = 0.0
+) -> GradientPlan:
+    """What the descent will do and cost. A ledger counts in rho: so does then the plan.
+
+    ``bound_share`` is for a bound released beforehand; bounds on entries do not change the rest.
+    """
+    return plan_descent(
         loss,
         epsilon=model.epsilon,
         delta=model.delta,
-        n_rows=n_rows,
-        n_columns=X.shape[1],
+        n_rows=rows_used(model, shape[0])[0],
+        n_columns=shape[1],
         neighboring=model.neighboring,
         account="gaussian" if model.accountant is None else "zcdp",
-    )
-    return GradientTask(
-        _unit_rows(X, model.rows_, bounds), y, loss, bounds, plan, source, model._random_bits()
+        bound_share=bound_share,
     )
 
 
@@ -75,9 +91,10 @@ def statement(model: Any, task: GradientTask) -> dict[str, Any]:
         _release(f"{plan.steps} sums of row gradients, each", plan.step_multiplier),
     ]
     private = not math.isinf(plan.epsilon)
+    # With a bound on entries the releases are not all Gaussian.
+    cost = {"rho": jsonable(0.5 * plan.mu**2 + plan.bound_epsilon**2 / 8.0)}
     return {
-        "rho": jsonable(0.5 * plan.mu**2),
-        "mu": jsonable(plan.mu),
+        **(cost if plan.bound_epsilon else cost | {"mu": jsonable(plan.mu)}),
         "mechanism": "private gradient descent on rows of length 1",
         "releases": releases if private else [],
         "bounds": {"residual": fact(plan.clip, "public rule")},

@@ -62,6 +62,7 @@ class PrivateLassoRegressor(RegressorMixin, PrivateLasso):  # type: ignore[misc]
         radius: float | str = "auto",
         max_iter: int | str = "auto",
         x_bound: Any = None,
+        bound_share: float = 0.05,
         y_bound: float | None = None,
         residual_bound: float | str = "auto",
         fit_intercept: bool = True,
@@ -85,6 +86,7 @@ class PrivateLassoRegressor(RegressorMixin, PrivateLasso):  # type: ignore[misc]
         self.radius = radius
         self.max_iter = max_iter
         self.x_bound = x_bound
+        self.bound_share = bound_share
         self.y_bound = y_bound
         self.residual_bound = residual_bound
         self.fit_intercept = fit_intercept

@@ -1,5 +1,6 @@
 """A quantile of numbers, one a row, among public candidates."""
 
+import itertools
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -19,11 +20,12 @@ def private_quantile(
     neighboring: Neighboring,
     generator: np.random.Generator,
 ) -> int:
-    """The place of a candidate that about ``share`` of the ``numbers`` are at most.
+    """The place of the largest candidate that is at most a quantile of the ``numbers``.
 
-    A candidate's loss is how far it is from that: |(1 - share) * (how many numbers are at most as
-    large) - share * (how many are larger)|, which is 0 at the quantile. The exponential mechanism
-    picks a candidate with probability proportional to exp(-theta * loss).
+    Candidates rise. Each stands for the numbers from it up to the next, the first also for all
+    below. Its loss is how many rows would have to be others for the quantile, below which ``share``
+    of the numbers lie, to be among those. The exponential mechanism picks a candidate with
+    probability proportional to exp(-theta * loss).
 
     Formal guarantees
     -----------------
@@ -49,18 +51,25 @@ def private_quantile(
 def losses_of(
     numbers: NDArray[np.float64], candidates: Sequence[float], share: Fraction
 ) -> list[Fraction]:
-    """How far each candidate is from the quantile, in rows."""
-    ordered = np.sort(numbers)
-    below = np.searchsorted(ordered, np.asarray(candidates, np.float64), side="right").tolist()
-    return [abs((1 - share) * low - share * (len(ordered) - low)) for low in below]
+    """How far each candidate's numbers are from the quantile, in rows.
+
+    The loss is max(0, g(this), -g(next)), g(c) being how many numbers are below c, less ``share``
+    of all: where g crosses 0 the quantile is. Nothing is below the first, and all below what
+    follows the last.
+    """
+    count = len(numbers)
+    edges = np.asarray(candidates, np.float64)[1:]
+    below = [0, *np.searchsorted(np.sort(numbers), edges, side="left").tolist(), count]
+    excess = [low - share * count for low in below]
+    return [max(Fraction(0), g, -after) for g, after in itertools.pairwise(excess)]
 
 
 def range_of_losses(share: Fraction, neighboring: Neighboring) -> Fraction:
     """How far apart the changes of two losses can be that one row makes.
 
-    A row more or less moves what stands inside the bars by 1 - share for candidates it is at most,
-    and by share for the others: each loss by at most the larger of the two, up or down. A row
-    replaced moves it by 1 for candidates between its two numbers, by 0 for the others.
+    A row more or less moves g (see `losses_of`) by 1 - share where its number is below, and by
+    -share elsewhere: each loss by at most the larger of the two, up or down. A row replaced moves g
+    by 1, all one way, between its two numbers, and not at all elsewhere.
     """
     if not 0 < share < 1:
         raise ValueError(f"share must lie strictly between 0 and 1, got {share}")

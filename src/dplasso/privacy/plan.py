@@ -1,7 +1,7 @@
 """How a fit spends its budget: fixed from public numbers before any data are read."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dplasso.privacy import checks, zcdp
 from dplasso.privacy.calibration import (
@@ -10,7 +10,7 @@ from dplasso.privacy.calibration import (
     selection_event,
     theta_for,
 )
-from dplasso.privacy.events import Composed, Event, PureDP
+from dplasso.privacy.events import BoundedRange, Composed, Event, PureDP
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,10 @@ class Plan:
 
     Formal guarantees
     -----------------
-    The releases are one count, ``count_epsilon``-DP, where that is not 0, and ``rounds`` selections
-    at ``theta``. Their costs add in rho, at most ``rho`` of `rho_of(epsilon, delta)` in all, under
-    the stated neighbouring relation. An infinite epsilon promises nothing.
+    The releases are a bound on entries, ``bound_epsilon``-bounded-range, and a count,
+    ``count_epsilon``-DP, where those are not 0, and ``rounds`` selections at ``theta``. Their costs
+    add in rho, at most ``rho`` of `rho_of(epsilon, delta)` in all, under the stated neighbouring
+    relation. An infinite epsilon promises nothing.
     """
 
     epsilon: float
@@ -32,6 +33,20 @@ class Plan:
     round_epsilon: float  # the bounded range of one selection
     count_epsilon: float
     event: Event
+    bound_epsilon: float = 0.0
+
+    def at(self, x_bound: float, gradient_bound: float) -> "Plan":
+        """The same releases at the same cost, for bounds that were not known when it was planned.
+
+        Formal guarantees
+        -----------------
+        A selection stays ``round_epsilon``-bounded-range: theta is rounded down.
+        """
+        unit = range_of_unit_theta(x_bound, self.neighboring, gradient_bound)
+        theta = self.round_epsilon / unit
+        while self.private and theta * unit > self.round_epsilon:
+            theta = math.nextafter(theta, 0.0)
+        return replace(self, theta=theta)
 
     @property
     def private(self) -> bool:
@@ -51,16 +66,27 @@ def make_plan(
     x_bound: float,
     gradient_bound: float,
     count_share: float = 0.0,
+    bound_share: float = 0.0,
 ) -> Plan:
-    """Split (epsilon, delta): ``count_share`` of its rho to a count, the rest to selections."""
+    """Split (epsilon, delta): ``count_share`` of its rho to a count, ``bound_share`` to a bound on
+    entries, the rest to selections."""
     epsilon, delta = checks.target("epsilon", epsilon), checks.probability("delta", delta)
     total = zcdp.rho_of(epsilon, delta)
-    # epsilon-DP costs epsilon^2 / 2. Shares are rounded down, so that the sum cannot exceed rho.
+    # epsilon-DP costs epsilon^2 / 2, an epsilon-bounded range a fourth of that. Shares are rounded
+    # down, so that the sum cannot exceed rho.
     count_epsilon = math.sqrt(2.0 * count_share * total) * (1.0 - 1e-12) if count_share else 0.0
-    left = total * (1.0 - count_share) * (1.0 - 1e-12) if count_share else total
+    bound_epsilon = math.sqrt(8.0 * bound_share * total) * (1.0 - 1e-12) if bound_share else 0.0
+    shares = count_share + bound_share
+    if not shares < 1.0:
+        raise ValueError(
+            f"bound_share and the budget_share of a Sparsifier must leave something for the fit, "
+            f"got {shares:g} together: lower them."
+        )
+    left = total * (1.0 - shares) * (1.0 - 1e-12) if shares else total
     theta = theta_for(left, rounds, x_bound, neighboring, gradient_bound)
     selections = selection_event(theta, rounds, x_bound, neighboring, gradient_bound)
-    event = Composed((PureDP(count_epsilon), selections)) if count_share else selections
+    beside: list[Event] = [BoundedRange(bound_epsilon)] if bound_share else []
+    beside += [PureDP(count_epsilon)] if count_share else []
     return Plan(
         epsilon=epsilon,
         delta=delta,
@@ -69,5 +95,6 @@ def make_plan(
         theta=theta,
         round_epsilon=theta * range_of_unit_theta(x_bound, neighboring, gradient_bound),
         count_epsilon=count_epsilon,
-        event=event,
+        event=Composed((*beside, selections)) if beside else selections,
+        bound_epsilon=bound_epsilon,
     )

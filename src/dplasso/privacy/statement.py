@@ -126,6 +126,8 @@ def _release(part: dict[str, Any]) -> str:
         return f"{part['what']} ({part['mechanism']}, {part['epsilon']:.6g}-DP)"
     if "noise_multiplier" in part:
         return f"{part['what']} ({part['mechanism']}, multiplier {part['noise_multiplier']:.6g})"
+    if "selection" not in part:
+        return f"{part['what']} ({part['mechanism']}, {part['bounded_range']:.6g}-bounded-range)"
     return (
         f"{part['what']} ({part['mechanism']}, each {part['bounded_range']:.6g}-bounded-range, "
         f"drawn by the rule {part['selection']})"

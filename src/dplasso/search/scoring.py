@@ -53,8 +53,11 @@ class Scorer(NamedTuple):
         if self.classes is not None:
             places = np.searchsorted(self.classes, y)
             return np.where(predicted == y, self.weights[places], 0)
-        error = np.abs(predicted - np.clip(y, -self.y_bound, self.y_bound)) / self.y_bound
-        gain = 1.0 - np.minimum(np.nan_to_num(error, nan=1.0), 1.0) ** self.power
+        # A prediction beyond twice the bound is off by the bound at least: all that counts.
+        bound = self.y_bound
+        error = np.clip(predicted, -2.0 * bound, 2.0 * bound) - np.clip(y, -bound, bound)
+        share = np.minimum(np.nan_to_num(np.abs(error) / bound, nan=1.0), 1.0)
+        gain = 1.0 - share**self.power
         found: Ints = np.floor(gain * UNIT).astype(np.int64)
         return found
 

@@ -8,7 +8,7 @@ from dplasso.kernels.problem import LOGISTIC, SOFTMAX, SQUARED
 from dplasso.losses import Loss, SoftmaxLoss
 from dplasso.privacy import checks, gaussian, zcdp
 from dplasso.privacy.calibration import Neighboring
-from dplasso.privacy.events import Composed, Event, Gaussian, PureDP, Repeated
+from dplasso.privacy.events import BoundedRange, Composed, Event, Gaussian, PureDP, Repeated
 
 # Of mu^2: the rest is for the steps.
 MASS_SHARE = 0.05
@@ -64,8 +64,9 @@ class GradientPlan:
     together mu-GDP, mu = `mu_of(epsilon, delta)`, under ``neighboring`` and hence
     (epsilon, delta)-DP. Sensitivities are whole-number facts (`solvers/gradient/rows.py`): a row
     counts 2^unit_bits in the masses and 2^unit_bits * ROW_LENGTH in a step, twice that where rows
-    are replaced. Under "add_remove" ``n_rows`` is a declared number, the same for both neighbours.
-    An infinite epsilon promises nothing.
+    are replaced. Where ``bound_epsilon`` is not 0, a release of that bounded range comes first, mu
+    is what it leaves, and costs add in rho. Under "add_remove" ``n_rows`` is a declared number, the
+    same for both neighbours. An infinite epsilon promises nothing.
     """
 
     epsilon: float
@@ -85,6 +86,7 @@ class GradientPlan:
     reweighted: bool
     unit_bits: int
     event: Event
+    bound_epsilon: float = 0.0  # of a bound on entries, released before
 
     @property
     def unit(self) -> float:
@@ -127,11 +129,13 @@ def plan_descent(
     n_columns: int,
     neighboring: Neighboring = "add_remove",
     account: Literal["gaussian", "zcdp"] = "gaussian",
+    bound_share: float = 0.0,
 ) -> GradientPlan:
     """The default rule: functions of the loss and the declared numbers only.
 
     The exact Gaussian curve allows a little more than zCDP, in which a ledger counts unlike
-    releases: ``account="zcdp"`` plans for what that allows.
+    releases: ``account="zcdp"`` plans for what that allows. So does a ``bound_share`` above 0, the
+    share of rho that is spent on a bound on entries beforehand.
 
     >>> from dplasso.losses import LogisticLoss
     >>> public = dict(epsilon=1.0, delta=1e-8, n_rows=10_000, n_columns=50_000)
@@ -146,8 +150,11 @@ def plan_descent(
     if neighboring not in ("add_remove", "replace_one"):
         raise ValueError(f"neighboring must be 'add_remove' or 'replace_one', got {neighboring!r}")
     changed = 1 if neighboring == "add_remove" else 2
-    if account == "zcdp":
-        mu = math.sqrt(2.0 * zcdp.rho_of(epsilon, delta)) * (1.0 - 1e-12)
+    bound_epsilon = 0.0
+    if account == "zcdp" or bound_share:
+        rho = zcdp.rho_of(epsilon, delta)
+        bound_epsilon = math.sqrt(8.0 * bound_share * rho) * (1.0 - 1e-12) if bound_share else 0.0
+        mu = math.sqrt(2.0 * (1.0 - bound_share) * rho) * (1.0 - 1e-12)
     else:
         mu = gaussian.mu_of(epsilon, delta)
     mass_mu, steps_mu = gaussian.split(mu, (MASS_SHARE, 1.0 - MASS_SHARE))
@@ -172,7 +179,8 @@ def plan_descent(
         least_mass=pace.least_mass,
         reweighted=not narrow,
         unit_bits=_unit_bits(n_rows, changed, mass_multiplier, step_multiplier),
-        event=_event(mass_multiplier, step_multiplier, steps),
+        event=_event(bound_epsilon, mass_multiplier, step_multiplier, steps),
+        bound_epsilon=bound_epsilon,
     )
 
 
@@ -195,10 +203,13 @@ def residual_clip(loss: Loss) -> float:
     return loss.gradient_bound(0.0, 1.0)
 
 
-def _event(mass_multiplier: float, step_multiplier: float, steps: int) -> Event:
+def _event(
+    bound_epsilon: float, mass_multiplier: float, step_multiplier: float, steps: int
+) -> Event:
     if mass_multiplier == 0.0:
         return PureDP(math.inf)
-    return Composed((Gaussian(mass_multiplier), Repeated(Gaussian(step_multiplier), steps)))
+    descent = (Gaussian(mass_multiplier), Repeated(Gaussian(step_multiplier), steps))
+    return Composed((BoundedRange(bound_epsilon), *descent) if bound_epsilon else descent)
 
 
 def _unit_bits(n_rows: int, changed: int, *multipliers: float) -> int:
