@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 from dplasso import Budget, load
+from dplasso.privacy.events import Gaussian, Selected, ZeroConcentrated
+from dplasso.privacy.trials import rho_of as trial_rho
+from dplasso.privacy.trials import stop_for
 from dplasso.privacy.zcdp import epsilon_of, rho_of
 
 CAP = ("--epsilon", 1, "--delta", 1e-6)
@@ -173,3 +176,20 @@ def test_training_is_charged(store, run, rows, tmp_path):
     done = run(*train(rows, tmp_path / "fourth", "--budget", tmp_path / "missing"))
     assert done.code == 1 and "no ledger at" in done.err
     assert len(Budget.open(store).entries()) == 1
+
+
+def test_a_search_is_shown_with_all_it_takes(store, run):
+    stop = stop_for(20.0, "logarithmic")
+    budget, side = Budget.open(store), {"delta": 1e-6, "neighboring": "add_remove"}
+    budget.charge(Gaussian(20.0), label="fit", **side)
+    trial = ZeroConcentrated(trial_rho(0.5, 1e-6, stop, "logarithmic"))
+    budget.charge(Selected(trial, stop, "logarithmic"), label="search", **side)
+    facts = json.loads(run("budget", "show", store, "--json").out)
+    fit, search = facts["entries"]
+    assert search["epsilon_alone"] == pytest.approx(0.5, rel=1e-9)
+    assert search["epsilon_so_far"] == facts["spent_epsilon"] == budget.spent_epsilon > 0.5
+    assert fit["percent"] + search["percent"] == pytest.approx(facts["spent_percent"])
+    assert search["percent"] > 100 * trial.rho / rho_of(1.0, 1e-6)  # it takes more than rho
+    assert facts["remaining_epsilon"] == budget.remaining()
+    assert "search" in run("budget", "show", store).out
+    assert run("budget", "verify", store).code == 0

@@ -122,3 +122,15 @@ def test_indices_from_0_are_remembered(tmp_path, good, run):
     wanted = load(path).predict_proba(moved)[:, 1]
     rows = good("predict", path, new, "--proba").splitlines()[1:]
     assert np.allclose([float(row.split("\t")[1]) for row in rows], wanted, rtol=1e-8)
+
+
+def test_a_private_bound(tmp_path, text, good, run):
+    path = tmp_path / "model.dpl"
+    out = good("train", text, "-o", path, *DECLARED, "--x-bound", "private", "--strict")
+    assert "a bound on entries (exponential mechanism" in out and "(private quantile)" in out
+    model = load(path)
+    assert model.x_bound == "private"
+    assert model.privacy_["bounds"]["x_bound"]["source"] == "private quantile"
+    assert len(good("predict", path, text).split()) == ROWS
+    done = run("train", text, "-o", tmp_path / "other", *DECLARED, "--x-bound", "narrow")
+    assert done.code != 0 and "--x-bound must be a number" in done.err

@@ -22,7 +22,7 @@ from dplasso.cli import train
 
 
 @pytest.mark.parametrize("name", ["rows.svm", "rows.svm.gz"])
-@pytest.mark.parametrize("x_bound", [1.0, 0.5])
+@pytest.mark.parametrize("x_bound", [1.0, 0.5, "private"])
 def test_a_store_gives_the_model_that_its_text_gives(tmp_path, good, name, x_bound):
     X, y = problem()
     data, store = write_svmlight(tmp_path / name, X, y), tmp_path / "rows.dpc"
@@ -52,6 +52,13 @@ def test_a_table_in_a_store(tmp_path, good, run):
     predicted = good("predict", tmp_path / "b", data)
     assert good("predict", tmp_path / "a", data) == predicted
     assert good("predict", tmp_path / "a", store) == predicted
+
+
+def test_a_table_in_a_store_has_its_bounds(tmp_path, good, run):
+    data, store = write_table(tmp_path / "people.csv", people()), tmp_path / "people.dpc"
+    good("convert", data, "-o", store, *TABLE, "--classes", "no,yes")
+    done = run("train", store, "-o", tmp_path / "a", *FEW, "--x-bound", "private")
+    assert done.code != 0 and "leave out --x-bound private" in done.err
 
 
 def test_a_store_remembers_what_was_declared(tmp_path, good, run):

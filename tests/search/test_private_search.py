@@ -181,6 +181,8 @@ def test_the_statement_is_that_of_the_search(data):
     assert "random and secret number of trials (12 on average, logarithmic)" in text
     assert "a score on the validation rows (Gaussian noise on a grid" in text
     assert stated["public"]["n_rows"]["value"] == round(0.8 * ROWS)
+    assert stated["bounds"]["radius"]["source"] == "chosen by the search"
+    assert stated["bounds"]["x_bound"]["source"] == "declared"
 
 
 @pytest.mark.parametrize("solver", ["frank_wolfe", "gradient"])

@@ -20,7 +20,7 @@ def stated(
         "noise_multiplier": scorer.multiplier,
     }
     public = {
-        **of_fit["public"],
+        **_chosen(of_fit["public"], search.best_params_),
         "grid": fact(f"{len(ParameterGrid(search.grid))} settings", "given"),
         "validation": fact(float(search.validation), "given"),
     }
@@ -30,6 +30,7 @@ def stated(
         alone,
         epsilon=float(search.epsilon),
         delta=float(search.delta),
+        bounds=_chosen(of_fit["bounds"], search.best_params_),
         releases=[score, *of_fit["releases"]],
         public=public,
         search={
@@ -39,3 +40,12 @@ def stated(
             "trial_rho": rho,
         },
     )
+
+
+def _chosen(facts: dict[str, Any], setting: dict[str, Any]) -> dict[str, Any]:
+    """Facts of a fit, those that the search chose being called so; what was released is kept."""
+    own = {name for name in setting if facts.get(name, {}).get("source") in ("given", "declared")}
+    return {
+        name: known | {"source": "chosen by the search"} if name in own else known
+        for name, known in facts.items()
+    }
