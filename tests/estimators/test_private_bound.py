@@ -18,7 +18,7 @@ from dplasso.estimators import Sparsifier, private_bound
 from dplasso.privacy import zcdp
 from dplasso.privacy.events import BoundedRange
 from dplasso.privacy.plan import make_plan
-from dplasso.storage import open_store
+from dplasso.storage import ModelFileError, open_store, read, write
 from stores import build
 
 ROWS = 1500
@@ -129,6 +129,17 @@ def test_new_rows_are_treated_as_the_fitted_ones(data, options, tmp_path):
         {name: value for name, value in vars(model).items() if name != "x_bound"}
     )
     assert np.array_equal(declared.decision_function(data[0]), margins)
+
+
+@pytest.mark.parametrize("value", ["wide", -1.0, None])
+def test_a_file_without_the_bound_is_no_model(data, tmp_path, value):
+    path = tmp_path / "model.dpl"
+    classifier().fit(*data).save(path)
+    header, arrays = read(path)
+    header["privacy"]["bounds"]["x_bound"]["value"] = value
+    write(path, header, arrays)
+    with pytest.raises(ModelFileError, match="holds no model to load"):
+        load(path)
 
 
 @seeds

@@ -10,7 +10,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from dplasso.data.columns import positive_bound
 from dplasso.data.row_maps import ROW_MAPS
+from dplasso.estimators import private_bound
 from dplasso.privacy.statement import PrivacyStatement
 from dplasso.reading.plans import FeatureSpace, TablePlan
 from dplasso.storage import ModelFileError, read, write
@@ -172,6 +174,8 @@ def _model(header: dict[str, Any], arrays: _Arrays) -> Any:
     model.privacy_ = PrivacyStatement(from_json(header["privacy"], arrays))
     model.solver_ = _known(model.privacy_, "solver", ("frank_wolfe", "gradient"))
     model.rows_ = _known(model.privacy_, "rows", ROW_MAPS)
+    if private_bound.is_asked(model):
+        positive_bound(private_bound.bound_of(model))
     if header["table_plan"] is not None:
         model.table_plan_ = from_json(header["table_plan"], arrays)
         space = _planned(model.table_plan_, columns)
