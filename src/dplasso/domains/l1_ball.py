@@ -58,9 +58,9 @@ class L1Ball(ProjectableDomain):
         nonzeros, size = local_moves.nonzeros_and_size(x)
         slack = max(self.radius - size, 0.0)
         distance = self._l1_reach(nonzeros, slack, radius)
-        shrink = max(distance - slack, 0.0) / 2.0
-        if shrink >= self.radius - slack:  # all of x makes room
+        if distance >= size + self.radius:  # all of x makes room
             return far
+        shrink = max(distance - slack, 0.0) / 2.0
         target: Floats = local_moves.take_from_worst(x, gradient, shrink, nonzeros)[0]
         best = int(np.argmax(np.abs(far)))
         target[best] += far[best] * ((distance - shrink) / self.radius)

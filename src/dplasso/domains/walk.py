@@ -25,7 +25,7 @@ class Walk(ABC):
         """Ask the linear oracle about ``gradient``; how much less ``<gradient, .>`` can be."""
         self._gradient = gradient
         self._vertex = self._linear_oracle(gradient)
-        return max(0.0, local_moves.gain_and_square(gradient, self.x, self._vertex)[0])
+        return max(0.0, float(local_moves.gain_and_square(gradient, self.x, self._vertex)[0]))
 
     @abstractmethod
     def aim(self, radius: float) -> Floats:

@@ -6,11 +6,12 @@ from numba import njit
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def threshold(sizes, total):  # type: ignore[no-untyped-def]
-    """The t at which what sticks out of ``sizes`` above t adds up to ``total``.
+    """The largest of ``sizes``, and the t <= 0 for which what sticks out above their sum is
+    ``total`` in all.
 
     Michelot's rule: the t of all, then of those above it, until all are. t only grows, so that
-    nothing dropped comes back. ``sizes`` is taken below its largest first, since what entries have
-    in common would cancel badly.
+    nothing dropped comes back. It is taken from the largest, since what entries have in common
+    would swallow a small total.
     """
     top = sizes[0]
     for i in range(1, sizes.size):
@@ -28,18 +29,18 @@ def threshold(sizes, total):  # type: ignore[no-untyped-def]
                 left[kept] = left[i]
                 added += left[i]
                 kept += 1
-        if kept == count or kept == 0:  # none: total is nothing beside the sizes
-            return min(level, 0.0) + top
+        if kept == count or kept == 0:  # none where a size is not a number
+            return top, level
         count = kept
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def onto_simplex(x, total):  # type: ignore[no-untyped-def]
     """The nearest vector of no negative entries that add up to ``total``."""
-    level = threshold(x, total)
+    top, level = threshold(x, total)
     out = np.empty(x.size)
     for i in range(x.size):
-        out[i] = max(x[i] - level, 0.0)
+        out[i] = max((x[i] - top) - level, 0.0)
     return out
 
 
@@ -49,10 +50,10 @@ def onto_l1_ball(x, radius):  # type: ignore[no-untyped-def]
     sizes = np.abs(x)
     if sizes.sum() <= radius:
         return x.copy()
-    level = threshold(sizes, radius)
+    top, level = threshold(sizes, radius)
     out = np.empty(x.size)
     for i in range(x.size):
-        out[i] = np.copysign(max(sizes[i] - level, 0.0), x[i])
+        out[i] = np.copysign(max((sizes[i] - top) - level, 0.0), x[i])
     return out
 
 

@@ -2,7 +2,9 @@
 
 A row's gradient is a number, the residual, times the row. Where its length is above ``clip`` the
 number is made smaller, by a little more than needed: the length is a rounded sum, and what counts
-is that of the vector as it leaves here. A residual that is not a number counts as 0.
+is that of the vector as it leaves here. Where floating point has too few digits for that to be
+certain, in rows shorter than 1e-100 or longer than 1e100 and at residuals beyond 1e100, a row
+counts as 0.
 """
 
 import math
@@ -16,6 +18,8 @@ from dplasso.kernels.problem import HINGE, LOGISTIC
 # Findings about rows.
 FINE, NOT_FINITE, OUT_OF_RANGE, OUT_OF_ORDER = 0, 1, 2, 3
 _UNIT = 2.0**-52
+# Of a row's square length, and of a residual.
+SHORTEST, LONGEST, STEEPEST = 1e-200, 1e200, 1e100
 
 
 @njit(inline="always")
@@ -32,7 +36,7 @@ def _residual(loss, shape, margin, label):  # type: ignore[no-untyped-def]
 @njit(inline="always")
 def _clipped(residual, square, count, clip):  # type: ignore[no-untyped-def]
     """The residual, smaller where it times a row of that square length is longer than clip."""
-    if not math.isfinite(residual):
+    if not (SHORTEST <= square <= LONGEST and abs(residual) <= STEEPEST):
         return 0.0
     length = abs(residual) * math.sqrt(square) * (1.0 + (count + 8) * _UNIT)
     return residual if length <= clip else residual * (clip / length)

@@ -63,7 +63,8 @@ class OnlineLearner:
 
     def __init__(self, leader: Leader, loss: OnlineLoss, total: RunningSum, *, clip: float) -> None:
         self._leader, self._total = leader, total
-        self._clipping = Clipping(loss.code, _shape(loss), checks.bound("clip", clip))
+        shape = _shape(loss)
+        self._clipping = Clipping(loss.code, shape, checks.bound("clip", clip))
         self.rows = 0
 
     @property
