@@ -3,12 +3,13 @@
 import numpy as np
 
 
-def dense(vector, dimension):
-    if not isinstance(vector, tuple):
-        return np.asarray(vector)
-    full = np.zeros(dimension)
-    np.add.at(full, *vector)
-    return full
+def dense(rows, dimension):
+    """The sum of the rows of one step: a vector, (indices, values), or a matrix."""
+    if isinstance(rows, tuple):
+        full = np.zeros(dimension)
+        np.add.at(full, *rows)
+        return full
+    return np.asarray(rows) if rows.ndim == 1 else np.asarray(rows.sum(axis=0)).ravel()
 
 
 class ExactSum:

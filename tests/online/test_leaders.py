@@ -18,7 +18,7 @@ numbers = st.floats(-2.0, 2.0)
 
 
 def published(x, gradients, points, mu, start, start_rows):
-    """<g, x> + mu/2 sum ||x - x_tau||^2 + C_0 mu/2 ||x - x_1||^2, g with the L2 term's gradients."""
+    """<g, x> + mu/2 sum ||x - x_tau||^2 + C_0 mu/2 ||x - x_1||^2, g with those of the L2 term."""
     g = (gradients + mu * points).sum(axis=0)
     squares = np.sum((x - points) ** 2) + start_rows * np.sum((x - start) ** 2)
     return g @ x + mu / 2.0 * squares

@@ -66,7 +66,7 @@ def test_gradients_are_the_losses_own_and_clipped(name, rows, weights, labels, c
     shrunk = own * np.minimum(1.0, clip / np.maximum(lengths, 1e-300))
     each, once = gradients(loss, weights, rows, labels, clip)
     assert np.allclose(each, shrunk, rtol=1e-9, atol=1e-12)
-    assert np.allclose(once, each.sum(axis=0), rtol=1e-12, atol=1e-12)
+    assert np.allclose(once, each.sum(axis=0), rtol=1e-12, atol=1e-12)  # one release for all
     for form in (sp.csr_array(rows), sp.coo_matrix(rows)):
         sparse, sparse_once = gradients(loss, weights, form, labels, clip)
         assert np.allclose(sparse, each, rtol=1e-12, atol=1e-15)

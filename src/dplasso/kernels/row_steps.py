@@ -1,4 +1,4 @@
-"""What one row, or the rows of one batch, add to a running sum: loss gradients, clipped by row.
+"""What rows add to a running sum: the gradients of their losses, clipped row by row.
 
 A row's gradient is a number, the residual, times the row. Where its length is above ``clip`` the
 number is made smaller, by a little more than needed: the length is a rounded sum, and what counts
@@ -69,27 +69,20 @@ def sparse_step(weights, indices, values, label, loss, shape, clip, out):  # typ
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def dense_sum(weights, rows, labels, loss, shape, clip, margins, out):  # type: ignore[no-untyped-def]
-    """Add up the clipped gradients of all rows, at the same weights, and note their margins."""
-    one = np.empty(weights.size)
-    out[:] = 0.0
+def dense_steps(weights, rows, labels, loss, shape, clip, margins, out):  # type: ignore[no-untyped-def]
+    """Clipped gradients of all rows, at the same weights, and their margins."""
     for i in range(labels.size):
-        margins[i] = dense_step(weights, rows[i], labels[i], loss, shape, clip, one)
-        for j in range(one.size):
-            out[j] += one[j]
+        margins[i] = dense_step(weights, rows[i], labels[i], loss, shape, clip, out[i])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def sparse_sum(weights, indptr, indices, values, labels, loss, shape, clip, margins, out):  # type: ignore[no-untyped-def]
-    """The same of row-compressed rows; ``out`` is dense."""
-    one = np.empty(indices.size)
-    out[:] = 0.0
+def sparse_steps(weights, indptr, indices, values, labels, loss, shape, clip, margins, out):  # type: ignore[no-untyped-def]
+    """The same of row-compressed rows; ``out`` are the values where those have theirs."""
     for i in range(labels.size):
-        first, last = indptr[i], indptr[i + 1]
-        row, mine = indices[first:last], values[first:last]
-        margins[i] = sparse_step(weights, row, mine, labels[i], loss, shape, clip, one[first:last])
-        for p in range(first, last):
-            out[indices[p]] += one[p]
+        mine = slice(indptr[i], indptr[i + 1])
+        margins[i] = sparse_step(
+            weights, indices[mine], values[mine], labels[i], loss, shape, clip, out[mine]
+        )
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

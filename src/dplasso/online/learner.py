@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from dplasso.kernels import row_steps
 from dplasso.kernels.problem import HINGE, LOGISTIC, SQUARED
 from dplasso.online.leaders import Leader
-from dplasso.online.rows import Clipping, rows_of
+from dplasso.online.rows import Clipping, Rows, rows_of
 from dplasso.online.running_sum import RunningSum
 from dplasso.privacy import checks
 
@@ -82,19 +82,25 @@ class OnlineLearner:
         y = _labels(labels, len(batch))
         if len(batch) == 0:
             return np.empty(0)
-        margins, gradient = batch.total(self._leader.weights, y, self._clipping)
-        self._follow(gradient, len(batch))
+        if len(batch) == 1:
+            return self._learn_stream(batch, y)
+        margins, gradients = batch.steps(self._leader.weights, y, self._clipping)
+        self.follow(self._total.add(gradients), len(batch))
         return margins
 
     def learn_each(self, rows: Any, labels: ArrayLike) -> Floats:
         """Learn from one row after another, a release each; their margins, each before its own."""
         stream = rows_of(rows, self._leader.dimension)
-        y = _labels(labels, len(stream))
-        margins = np.empty(len(stream))
-        for i in range(len(stream)):
-            margins[i], gradient = stream.step(i, self._leader.weights, y[i], self._clipping)
-            self._follow(gradient, 1)
-        return margins
+        return self._learn_stream(stream, _labels(labels, len(stream)))
+
+    def follow(self, released: Floats, rows: int) -> None:
+        """Move to the weights that a release of the running sum means, ``rows`` more being in it.
+
+        For a program that was stopped between a release and what follows from it; `learn` and
+        `learn_each` see to it themselves.
+        """
+        self.rows += rows
+        self._leader.follow(released, self.rows)
 
     def state(self) -> dict[str, Any]:
         """Arrays and numbers from which `from_state` continues, to the last bit.
@@ -120,10 +126,12 @@ class OnlineLearner:
         leader.resume(state)
         return learner
 
-    def _follow(self, gradient: Any, rows: int) -> None:
-        released = self._total.add(gradient)
-        self.rows += rows
-        self._leader.follow(released, self.rows)
+    def _learn_stream(self, stream: Rows, labels: Floats) -> Floats:
+        margins = np.empty(len(stream))
+        for i in range(len(stream)):
+            margins[i], gradient = stream.step(i, self._leader.weights, labels[i], self._clipping)
+            self.follow(self._total.add(gradient), 1)
+        return margins
 
 
 def _shape(loss: OnlineLoss) -> float:

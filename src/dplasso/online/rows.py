@@ -32,8 +32,8 @@ class Rows(ABC):
 
     Formal guarantees
     -----------------
-    `step` and `total` are a row's gradient and the sum of all rows' gradients; each row's is a
-    function of that row, its label and the weights, and of length ``clip`` at most.
+    `step` is a row's gradient, `steps` those of all rows; each is a function of that row, its
+    label and the weights, and of length ``clip`` at most.
     """
 
     @abstractmethod
@@ -50,8 +50,10 @@ class Rows(ABC):
         """Margin and clipped gradient of row i."""
 
     @abstractmethod
-    def total(self, weights: Floats, labels: Floats, clipping: Clipping) -> tuple[Floats, Floats]:
-        """Margins of all rows, and the sum of their clipped gradients."""
+    def steps(
+        self, weights: Floats, labels: Floats, clipping: Clipping
+    ) -> tuple[Floats, Floats | sp.csr_array]:
+        """Margins and clipped gradients of all rows, at the same weights."""
 
 
 class DenseRows(Rows):
@@ -76,10 +78,12 @@ class DenseRows(Rows):
         margin = row_steps.dense_step(weights, self._values[i], label, *clipping, gradient)
         return margin, gradient
 
-    def total(self, weights: Floats, labels: Floats, clipping: Clipping) -> tuple[Floats, Floats]:
-        margins, gradient = np.empty(len(labels)), np.empty(len(weights))
-        row_steps.dense_sum(weights, self._values, labels, *clipping, margins, gradient)
-        return margins, gradient
+    def steps(
+        self, weights: Floats, labels: Floats, clipping: Clipping
+    ) -> tuple[Floats, Floats | sp.csr_array]:
+        margins, gradients = np.empty(len(labels)), np.empty_like(self._values)
+        row_steps.dense_steps(weights, self._values, labels, *clipping, margins, gradients)
+        return margins, gradients
 
 
 class SparseRows(Rows):
@@ -109,10 +113,14 @@ class SparseRows(Rows):
         margin = row_steps.sparse_step(weights, row, values[mine], label, *clipping, gradient)
         return margin, (row, gradient)
 
-    def total(self, weights: Floats, labels: Floats, clipping: Clipping) -> tuple[Floats, Floats]:
-        margins, gradient = np.empty(len(labels)), np.empty(len(weights))
-        row_steps.sparse_sum(weights, *self._parts, labels, *clipping, margins, gradient)
-        return margins, gradient
+    def steps(
+        self, weights: Floats, labels: Floats, clipping: Clipping
+    ) -> tuple[Floats, Floats | sp.csr_array]:
+        indptr, indices, values = self._parts
+        margins, gradients = np.empty(len(labels)), np.empty(len(values))
+        row_steps.sparse_steps(weights, *self._parts, labels, *clipping, margins, gradients)
+        shape = (len(labels), len(weights))
+        return margins, sp.csr_array((gradients, indices, indptr), shape=shape)
 
 
 def rows_of(rows: Any, dimension: int) -> Rows:
