@@ -1,16 +1,19 @@
 """Regret against time: the learners under window privacy, their published form, and their rivals.
 
-    python benchmarks/regret.py [--rows 100000] [--dimension 32] [--seeds 3]
+    python benchmarks/regret.py [--rows 100000] [--dimension 32] [--seeds 3] [--streams]
 
 Generated streams, logistic and squared loss over an L1 ball, one release a row. Regret is the
 learner's loss so far, each row before it is learned from, less that of the best fixed point in
 hindsight, which is computed anew at every point of the curve. (1, 1e-6) for Gaussian noise, 1 for
 Gamma's. The windows hold 1,024 rows; POCG, PQFTL and PFTAL protect the whole stream, as they do.
+"Steadied" learners have the start weigh like `steadying_rows`. Noise is drawn in floating point, or
+with --streams by dplasso.streams, as a product would.
 Prints a table, fits a + b ln T and a + b sqrt T to the last nine tenths of the stream, and saves
 all under benchmarks/results.
 """
 
 import argparse
+import importlib
 import json
 import math
 from collections.abc import Callable
@@ -24,12 +27,13 @@ from run import RESULTS, machine
 
 from dplasso.domains import L1Ball
 from dplasso.losses import LogisticLoss, SquaredLoss
-from dplasso.online import OnlineLearner, OracleLeader, ProjectedLeader
+from dplasso.online import OnlineLearner, OracleLeader, ProjectedLeader, steadying_rows
 from dplasso.online.rows import Clipping, rows_of
 from dplasso.privacy.gaussian import mu_of
 
 EPSILON, DELTA, WINDOW = 1.0, 1e-6, 1024
 MU = mu_of(EPSILON, DELTA)
+SECURE_SUM: Callable | None = None
 
 
 class Stream(NamedTuple):
@@ -72,8 +76,12 @@ def with_leader(stream: Stream, leader, total):
     return (lambda t: learner.learn(rows[t], labels[t])), (lambda: learner.weights)
 
 
-def band(stream: Stream, rng) -> sums.BandSum:
-    return sums.BandSum(stream.domain.dimension, WINDOW, stream.clip, MU, rng)
+def band(stream: Stream, rng):
+    """The sliding band; `SECURE_SUM` makes one whose noise protects."""
+    if SECURE_SUM is None:
+        return sums.BandSum(stream.domain.dimension, WINDOW, stream.clip, MU, rng)
+    budget = {"window": WINDOW, "epsilon": EPSILON, "delta": DELTA}
+    return SECURE_SUM(stream.domain.dimension, sensitivity=stream.clip, **budget)
 
 
 def tree(stream: Stream, leaves: int, draw) -> sums.TreeSum:
@@ -86,10 +94,18 @@ def contestants(stream: Stream, rng) -> dict[str, tuple]:
     published = sums.published_tree_sd(WINDOW, clip, EPSILON, DELTA)
     whole = sums.gamma(d, clip * sums.levels(n) / EPSILON, rng)
     lipschitz = clip + weight * stream.radius
+    sd = sums.BandSum(d, WINDOW, clip, MU, rng).sd
+    steady = steadying_rows(domain, weight, sd)
     found = {
         "no privacy (FTAL)": with_leader(stream, ProjectedLeader(domain, weight), sums.ExactSum(d)),
         "COCOP": with_leader(stream, ProjectedLeader(domain, weight), band(stream, rng)),
         "COCOL, practical": with_leader(stream, OracleLeader(domain, weight), band(stream, rng)),
+        "COCOP, steadied": with_leader(
+            stream, ProjectedLeader(domain, weight, steady), band(stream, rng)
+        ),
+        "COCOL, steadied": with_leader(
+            stream, OracleLeader(domain, weight, start_rows=steady), band(stream, rng)
+        ),
         "COCOL, theory": with_leader(
             stream,
             OracleLeader(domain, weight, constants="theory", lipschitz=lipschitz),
@@ -220,7 +236,7 @@ def plot(results: list[dict]) -> None:
         for name, curve in result["regret"].items():
             published = name in ("PFTAL", "POCG", "PQFTL", "COCOP, published noise")
             style = "--" if published else ":" if "no privacy" in name else "-"
-            axis.plot(result["marks"], np.maximum(curve, 1e-1), style, label=name)
+            axis.plot(result["marks"], np.maximum(curve, 1.0), style, label=name)
         axis.set(xscale="log", yscale="log", xlabel="rows", title=f"{result['loss']} loss")
         axis.set_ylabel("regret")
         axis.grid(alpha=0.3)
@@ -234,7 +250,11 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--dimension", type=int, default=32)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--streams", action="store_true")
     options = parser.parse_args()
+    if options.streams:
+        global SECURE_SUM
+        SECURE_SUM = importlib.import_module("dplasso.streams").running_sum
     results = [
         run_stream(name, options.rows, options.dimension, options.seeds)
         for name in ("logistic", "squared")

@@ -34,6 +34,7 @@ class BandSum(ExactSum):
         band = np.concatenate([[1.0], np.cumprod((2 * k - 1) / (2 * k))])
         self._band = band[::-1].copy()
         self._scale = float(np.linalg.norm(band)) * sensitivity / mu
+        self.sd = self._scale * float(np.linalg.norm(band))  # of a release, once W rows are in
         self._noise = np.zeros((8 * window, dimension))
         self._end, self._window, self._rng = window - 1, window, rng
 

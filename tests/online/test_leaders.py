@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dplasso.domains import BirkhoffPolytope, L1Ball, L2Ball, ProjectableDomain, Simplex
-from dplasso.online import OracleLeader, ProjectedLeader
+from dplasso.online import OracleLeader, ProjectedLeader, steadying_rows
 from dplasso.online.constants import TheoryConstants
 from dplasso.online.objective import LeaderObjective
 from small_domains import cases, nearest
@@ -160,3 +160,17 @@ def test_theory_converges_where_the_start_weighs_little():
 def test_impossible_leaders_are_refused(make, error, says):
     with pytest.raises(error, match=says):
         make()
+
+
+def test_a_steadied_start_is_not_thrown_about_by_noise():
+    ball, mu, noise = L2Ball(50, 2.0), 0.1, 30.0
+    rows = steadying_rows(ball, mu, noise)
+    rng, far = np.random.default_rng(0), {0.0: [], rows: []}
+    for start_rows, lengths in far.items():
+        leader = ProjectedLeader(ball, mu, start_rows)
+        for n in range(1, 20):
+            leader.follow(noise * rng.normal(size=50), n)
+            lengths.append(np.linalg.norm(leader.weights))
+    assert min(far[0.0]) == pytest.approx(2.0)  # at the edge every time
+    assert np.mean(far[rows]) < 1.99 and steadying_rows(ball, mu, 0.0) == 0.0
+    assert noise * np.sqrt(50) / (mu * rows) == pytest.approx(ball.diameter / 2.0)

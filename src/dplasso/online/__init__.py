@@ -7,5 +7,13 @@ turns every release of it into weights of a convex set.
 from dplasso.online.leaders import Leader, OracleLeader, ProjectedLeader
 from dplasso.online.learner import OnlineLearner
 from dplasso.online.running_sum import RunningSum
+from dplasso.online.steadying import steadying_rows
 
-__all__ = ["Leader", "OnlineLearner", "OracleLeader", "ProjectedLeader", "RunningSum"]
+__all__ = [
+    "Leader",
+    "OnlineLearner",
+    "OracleLeader",
+    "ProjectedLeader",
+    "RunningSum",
+    "steadying_rows",
+]

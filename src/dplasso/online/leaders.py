@@ -49,7 +49,7 @@ class ProjectedLeader:
     domain : where the weights live; one with a projection.
     regularisation : mu of the L2 term of every row's loss.
     start_rows : how many rows the start weighs like; some steady the first weights, when the noise
-        of the sum is not yet small beside mu n.
+        of the sum is not yet small beside mu n: `steadying_rows` says how many.
 
     Formal guarantees
     -----------------
