@@ -9,6 +9,7 @@ from hypothesis.extra.numpy import arrays
 from dplasso.domains import BirkhoffPolytope, L1Ball, L2Ball, ProjectableDomain, Simplex
 from dplasso.online import OracleLeader, ProjectedLeader, steadying_rows
 from dplasso.online.constants import TheoryConstants
+from dplasso.online.leaders import certified_radius
 from dplasso.online.objective import LeaderObjective
 from small_domains import cases, nearest
 
@@ -97,6 +98,20 @@ def test_local_steps_converge_to_the_leader(name, start_rows):
         ours, theirs = (np.linalg.norm(x - least) for x in (leader.weights, best))
         assert domain.contains(leader.weights)
         assert ours == pytest.approx(theirs, abs=1e-3 if name == "l2" else 1e-4)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(PROJECTABLE), st.data(), st.floats(0.05, 2.0), st.integers(1, 50))
+def test_the_minimiser_lies_within_the_certified_radius(name, data, mu, rows):
+    domain, _ = CASES[name]
+    draw = arrays(np.float64, domain.dimension, elements=st.floats(-20.0, 20.0))
+    x, total = domain.project(data.draw(draw)), data.draw(draw)
+    objective = LeaderObjective(mu, domain.start())
+    gradient, curvature = objective.gradient(total, rows, x), objective.curvature(rows)
+    gap = gradient @ (x - domain.linear_oracle(gradient))
+    radius = certified_radius(np.linalg.norm(gradient), max(gap, 0.0), curvature)
+    best = domain.project(objective.minimiser(total, rows))
+    assert np.linalg.norm(best - x) <= radius + 1e-6
 
 
 def test_every_practical_step_lowers_the_objective():

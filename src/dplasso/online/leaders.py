@@ -91,7 +91,7 @@ class OracleLeader:
     line 7 hands the oracle a point in the place of that gradient.
 
     With ``constants="practical"`` the radius is the least of two bounds on the distance to the
-    minimiser (`_certified_radius`), a is the best on the way to p, which for a quadratic is a
+    minimiser (`certified_radius`), a is the best on the way to p, which for a quadratic is a
     division, and C_0 is ``start_rows``. With "theory" all three are the paper's, which hold still
     for some C_0 = (25 rho^2)^2 rows: millions in 100 dimensions.
 
@@ -156,13 +156,13 @@ class OracleLeader:
     def _step(self, gradient: Floats, curvature: float) -> None:
         gap = self._walk.look(gradient)
         slope = math.sqrt(local_moves.square_length(gradient))
-        target = self._walk.aim(_certified_radius(slope, gap, curvature))
+        target = self._walk.aim(certified_radius(slope, gap, curvature))
         gain, square = local_moves.gain_and_square(gradient, self._walk.x, target)
         if gain > 0.0:
             self._walk.move(min(gain / (curvature * square), 1.0))
 
 
-def _certified_radius(slope: float, gap: float, curvature: float) -> float:
+def certified_radius(slope: float, gap: float, curvature: float) -> float:
     """A distance within which the objective's minimiser over the domain lies.
 
     The minimiser over all vectors is slope / curvature away, and projecting brings no point
