@@ -18,8 +18,10 @@ from dplasso import kernels
 from dplasso.data import columns
 from dplasso.data.row_medians import entries_of, row_medians
 from dplasso.data.unit_rows import Scaling
+from dplasso.domains import L1Ball, L2Ball, Simplex
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.mechanisms.selection.lazy_tiers import LONG_COLUMN
+from dplasso.online import OnlineLearner, OracleLeader, ProjectedLeader
 from dplasso.reading import read_svmlight, svmlight_chunks
 from dplasso.solvers.gradient import gradient_descent, plan_descent
 from dplasso.storage import build_store
@@ -68,12 +70,30 @@ def warm() -> None:
         columns.turned(data.tocsr())  # as large matrices are
         for scaling in get_args(Scaling):
             gradient_descent(data, y, loss=loss, plan=plan, scaling=scaling)
+    warm_online(X)
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "rows.svm"
         text.write_text("1 1:0.5 3:1e-3\n0 2:0.25\n" * 2)
         chunks = svmlight_chunks(text, columns=3, zero_based=False)
         build_store(Path(folder) / "rows.dpc", chunks, 3, memory=1 << 27)
         read_svmlight(text)
+
+
+def warm_online(X: sp.csc_array) -> None:
+    """Learn a little online, in every set with compiled loops."""
+
+    class Ones:
+        def add(self, rows: object) -> np.ndarray:
+            return np.ones(X.shape[1])
+
+    y = np.arange(float(X.shape[0])) % 2
+    for domain in (L1Ball(X.shape[1], 1.0), L2Ball(X.shape[1], 1.0), Simplex(X.shape[1])):
+        for leader in (ProjectedLeader(domain, 0.1), OracleLeader(domain, 0.1)):
+            learner = OnlineLearner(leader, dplasso.LogisticLoss(), Ones(), clip=1.0)
+            for rows in (X.tocsr(), X.toarray()):
+                learner.learn(rows, y)
+                learner.learn_each(rows, y)
+                learner.margins(rows)
 
 
 def main() -> None:

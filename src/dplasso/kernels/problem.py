@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 # Codes of the losses, as the compiled loops know them.
-LOGISTIC, SQUARED, SOFTMAX = 0, 1, 2
+LOGISTIC, SQUARED, SOFTMAX, HINGE = 0, 1, 2, 3
 
 # Values of Problem.step that are not a step size.
 DECREASING, SEARCHED = 0.0, -1.0

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dplasso.data import ColumnMatrix
+from dplasso.kernels.projections import onto_l1_ball
 from dplasso.losses import Loss
 
 Floats = NDArray[np.float64]
@@ -90,22 +91,8 @@ def lasso(
 
 
 def project(point: Floats, radius: float) -> Floats:
-    """The nearest point of the ball ``||W||_1 <= radius``: all sizes less one threshold.
-
-    The threshold that the largest k sizes would need, to sum to the radius, never exceeds the one
-    wanted: what lies below it drops out, until nothing does (Michelot, 1986).
-    """
-    sizes = np.abs(point)
-    if sizes.sum() <= radius:
-        return point
-    # Below the largest: what cancels then is the large part that sizes have in common.
-    sizes -= sizes.max()
-    left, count = sizes.ravel(), 0
-    while len(left) != count:
-        count = len(left)
-        threshold = (left.sum() - radius) / count
-        left = left[left > threshold]
-    projected: Floats = np.copysign(np.maximum(sizes - threshold, 0.0), point)
+    """The nearest point of the ball ``||W||_1 <= radius``: all sizes less one threshold."""
+    projected: Floats = onto_l1_ball(point.ravel(), radius).reshape(point.shape)
     return projected
 
 

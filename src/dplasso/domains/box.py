@@ -1,0 +1,62 @@
+"""The box: every weight between two bounds."""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dplasso.domains.base import ProjectableDomain
+from dplasso.privacy import checks
+
+Floats = NDArray[np.float64]
+
+
+class Box(ProjectableDomain):
+    """Vectors between ``lower`` and ``upper``, numbers or vectors. ``reach`` is sqrt(d).
+
+    >>> Box(2, lower=-1.0, upper=[1.0, 2.0]).project(np.array([-3.0, 1.5]))
+    array([-1. ,  1.5])
+    """
+
+    def __init__(self, dimension: int, lower: ArrayLike = 0.0, upper: ArrayLike = 1.0) -> None:
+        self.dimension = checks.count("dimension", dimension, 1)
+        self.lower = self._bound("lower", lower)
+        self.upper = self._bound("upper", upper)
+        if not np.all(self.lower <= self.upper):
+            raise ValueError("lower must not be above upper in any column; exchange the two")
+        self.diameter = float(np.linalg.norm(self.upper - self.lower))
+        self.reach = math.sqrt(self.dimension)
+
+    def start(self) -> Floats:
+        return (self.lower + self.upper) / 2.0
+
+    def contains(self, x: Floats, tolerance: float = 1e-9) -> bool:
+        return bool(np.all(x >= self.lower - tolerance) and np.all(x <= self.upper + tolerance))
+
+    def project(self, x: Floats) -> Floats:
+        projected: Floats = np.minimum(np.maximum(x, self.lower), self.upper)
+        return projected
+
+    def linear_oracle(self, gradient: Floats) -> Floats:
+        return np.where(gradient > 0.0, self.lower, self.upper)
+
+    def local_oracle(
+        self, x: Floats, gradient: Floats, radius: float, vertex: Floats | None = None
+    ) -> Floats:
+        """Every entry ``radius`` towards the best vertex, or onto it.
+
+        The least over the cube of that half-width about x, which holds the ball.
+        """
+        far = self.linear_oracle(gradient) if vertex is None else vertex
+        # Entries that get there get there exactly: x + (far - x) may be off by a rounding.
+        way = far - x
+        return np.where(np.abs(way) <= radius, far, x + np.copysign(radius, way))
+
+    def _bound(self, name: str, value: ArrayLike) -> Floats:
+        bound = np.asarray(value, np.float64)
+        if bound.shape not in ((), (self.dimension,)) or not np.all(np.isfinite(bound)):
+            raise ValueError(
+                f"{name} must be a finite number or {self.dimension} of them, got an array of "
+                f"shape {bound.shape}; give one bound for all columns, or one a column"
+            )
+        return np.ascontiguousarray(np.broadcast_to(bound, (self.dimension,)))

@@ -1,0 +1,75 @@
+"""The L1 ball: sparse weights."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.domains.base import ProjectableDomain
+from dplasso.kernels import local_moves, projections
+from dplasso.privacy import checks
+
+Floats = NDArray[np.float64]
+
+
+class L1Ball(ProjectableDomain):
+    """Vectors whose sizes add up to ``radius`` at most. ``reach`` is the root of the dimension.
+
+    >>> ball = L1Ball(3, radius=1.0)
+    >>> ball.project(np.array([2.0, -1.5, 0.0]))
+    array([ 0.75, -0.25,  0.  ])
+    >>> ball.linear_oracle(np.array([1.0, -2.0, 0.0]))
+    array([0., 1., 0.])
+    """
+
+    def __init__(self, dimension: int, radius: float) -> None:
+        self.dimension = checks.count("dimension", dimension, 1)
+        self.radius = checks.bound("radius", radius)
+        self.diameter = 2.0 * self.radius
+        self.reach = math.sqrt(self.dimension)
+
+    def start(self) -> Floats:
+        return np.zeros(self.dimension)
+
+    def contains(self, x: Floats, tolerance: float = 1e-9) -> bool:
+        return float(np.abs(x).sum()) <= self.radius + tolerance
+
+    def project(self, x: Floats) -> Floats:
+        projected: Floats = projections.onto_l1_ball(x, self.radius)
+        return projected
+
+    def linear_oracle(self, gradient: Floats) -> Floats:
+        best = int(np.argmax(np.abs(gradient)))
+        vertex = np.zeros(self.dimension)
+        vertex[best] = -math.copysign(self.radius, gradient[best])
+        return vertex
+
+    def local_oracle(
+        self, x: Floats, gradient: Floats, radius: float, vertex: Floats | None = None
+    ) -> Floats:
+        """The least of ``<gradient, .>`` over points within an L1 distance of x.
+
+        The distance is what any y within ``radius`` can have: `_l1_reach`. Every unit of it goes
+        onto the vertex, as long as there is room in the ball; a unit without room takes another
+        with it, that of an entry which shrinks to make it, the worst first. Time and memory
+        grow with the dimension, and with the sorting of the nonzero entries.
+        """
+        far = self.linear_oracle(gradient) if vertex is None else vertex
+        nonzeros, size = local_moves.nonzeros_and_size(x)
+        slack = max(self.radius - size, 0.0)
+        distance = self._l1_reach(nonzeros, slack, radius)
+        if distance >= size + self.radius:  # all of x makes room
+            return far
+        shrink = max(distance - slack, 0.0) / 2.0
+        target: Floats = local_moves.take_from_worst(x, gradient, shrink, nonzeros)[0]
+        best = int(np.argmax(np.abs(far)))
+        target[best] += far[best] * ((distance - shrink) / self.radius)
+        return target
+
+    def _l1_reach(self, nonzeros: int, slack: float, radius: float) -> float:
+        """How far in L1 a point y of the ball with ``||x - y||_2 <= radius`` can be.
+
+        Never above sqrt(d) times that. Off the k nonzeros of x, y has at most the slack plus what
+        it lacks on them, and there the difference is sqrt(k) radius at most.
+        """
+        return min(self.reach * radius, slack + 2.0 * math.sqrt(nonzeros) * radius)

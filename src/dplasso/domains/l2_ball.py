@@ -1,0 +1,70 @@
+"""The Euclidean ball."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.domains.base import ProjectableDomain
+from dplasso.kernels import projections
+from dplasso.privacy import checks
+
+Floats = NDArray[np.float64]
+
+
+class L2Ball(ProjectableDomain):
+    """Vectors of length ``radius`` at most. Its local linear oracle is exact: ``reach`` is 1.
+
+    >>> L2Ball(2, radius=1.0).project(np.array([3.0, 4.0]))
+    array([0.6, 0.8])
+    """
+
+    reach = 1.0
+
+    def __init__(self, dimension: int, radius: float) -> None:
+        self.dimension = checks.count("dimension", dimension, 1)
+        self.radius = checks.bound("radius", radius)
+        self.diameter = 2.0 * self.radius
+
+    def start(self) -> Floats:
+        return np.zeros(self.dimension)
+
+    def contains(self, x: Floats, tolerance: float = 1e-9) -> bool:
+        return float(np.linalg.norm(x)) <= self.radius + tolerance
+
+    def project(self, x: Floats) -> Floats:
+        projected: Floats = projections.onto_l2_ball(x, self.radius)
+        return projected
+
+    def linear_oracle(self, gradient: Floats) -> Floats:
+        length = float(np.linalg.norm(gradient))
+        if length == 0.0:  # every point is as good
+            gradient, length = np.eye(1, self.dimension)[0], 1.0
+        vertex: Floats = gradient * (-self.radius / length)
+        return vertex
+
+    def local_oracle(
+        self, x: Floats, gradient: Floats, radius: float, vertex: Floats | None = None
+    ) -> Floats:
+        """The least of ``<gradient, .>`` over two balls at once.
+
+        It is the far end of one ball where that lies in the other; else both bind, and the point
+        lies on the circle where the spheres meet, as far against the gradient as the circle goes.
+        """
+        far = self.linear_oracle(gradient) if vertex is None else vertex
+        if float(np.linalg.norm(far - x)) <= radius:
+            return far
+        near = x + far * (radius / self.radius)
+        if float(np.linalg.norm(near)) <= self.radius:
+            return near
+        return self._where_spheres_meet(x, far, radius)
+
+    def _where_spheres_meet(self, x: Floats, far: Floats, radius: float) -> Floats:
+        square = float(x @ x)
+        across = far - x * (float(far @ x) / square)
+        along = (self.radius**2 + square - radius**2) / (2.0 * square)
+        width = math.sqrt(max(self.radius**2 - along * along * square, 0.0))
+        length = float(np.linalg.norm(across))
+        met = along * x + across * (width / length if length > 0.0 else 0.0)
+        # Rounding may leave either sphere by a hair; the distance to x is what callers rely on.
+        return self.project(met)

@@ -1,0 +1,58 @@
+"""The simplex: weights of a mixture."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.domains.base import ProjectableDomain
+from dplasso.kernels import local_moves, projections
+from dplasso.privacy import checks
+
+Floats = NDArray[np.float64]
+
+
+class Simplex(ProjectableDomain):
+    """Vectors without negative entries that add up to ``total``. ``reach`` is sqrt(d / 2).
+
+    >>> Simplex(3).project(np.array([0.9, 0.5, -1.0]))
+    array([0.7, 0.3, 0. ])
+    """
+
+    def __init__(self, dimension: int, total: float = 1.0) -> None:
+        self.dimension = checks.count("dimension", dimension, 1)
+        self.total = checks.bound("total", total)
+        self.diameter = math.sqrt(2.0) * self.total if dimension > 1 else 0.0
+        self.reach = math.sqrt(self.dimension / 2.0)
+
+    def start(self) -> Floats:
+        return np.full(self.dimension, self.total / self.dimension)
+
+    def contains(self, x: Floats, tolerance: float = 1e-9) -> bool:
+        return bool(x.min() >= -tolerance) and abs(float(x.sum()) - self.total) <= tolerance
+
+    def project(self, x: Floats) -> Floats:
+        projected: Floats = projections.onto_simplex(x, self.total)
+        return projected
+
+    def linear_oracle(self, gradient: Floats) -> Floats:
+        vertex = np.zeros(self.dimension)
+        vertex[np.argmin(gradient)] = self.total
+        return vertex
+
+    def local_oracle(
+        self, x: Floats, gradient: Floats, radius: float, vertex: Floats | None = None
+    ) -> Floats:
+        """Mass moved off the worst entries onto the best: x is its own mixture of vertices.
+
+        A y within ``radius`` has half its L1 distance, sqrt(d) radius / 2 at most, moved; and no
+        more than sqrt(k) radius off the k nonzeros of x. The entries that give are at most that
+        long together, as is the one that takes: hence sqrt(2) sqrt(d) / 2.
+        """
+        far = self.linear_oracle(gradient) if vertex is None else vertex
+        nonzeros, _ = local_moves.nonzeros_and_size(x)
+        mass = radius * min(math.sqrt(self.dimension) / 2.0, math.sqrt(nonzeros))
+        target: Floats
+        target, taken = local_moves.take_from_worst(x, gradient, mass, nonzeros)
+        target[np.argmax(far)] += taken
+        return target

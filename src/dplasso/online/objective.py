@@ -1,0 +1,42 @@
+"""What the approximate leader minimises: a function of releases and public numbers alone."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.privacy import checks
+
+Floats = NDArray[np.float64]
+
+
+class LeaderObjective:
+    """``J(x) = <G, x> + n mu/2 ||x||^2 + m mu/2 ||x - start||^2`` after n rows, G their gradients.
+
+    It is the paper's ``<g, x> + mu/2 sum ||x - x_tau||^2 + C_0 mu/2 ||x - x_1||^2`` for losses with
+    an L2 term, f = loss + mu/2 ||x||^2: there ``g = G + mu sum x_tau``, and what g has from the
+    regulariser cancels the mixed terms of the squares. So nothing but G and n need be kept. m is
+    ``start_rows``: the start weighs like that many rows.
+    """
+
+    def __init__(self, regularisation: float, start: Floats, start_rows: float = 0.0) -> None:
+        self.regularisation = checks.bound("regularisation", regularisation)
+        if not checks.budget("start_rows", start_rows) < np.inf:
+            raise ValueError("start_rows must be finite; the weights would never leave the start")
+        self.start_rows = float(start_rows)
+        pull = self.regularisation * self.start_rows * start
+        self._pull = pull if np.any(pull) else None
+
+    def curvature(self, rows: int) -> float:
+        """By which J is strongly convex, and no more than which it bends, in any direction."""
+        return self.regularisation * (rows + self.start_rows)
+
+    def minimiser(self, total: Floats, rows: int) -> Floats:
+        """Where J is least among all vectors; the nearest of a convex set is its least there."""
+        inverse = 1.0 / self.curvature(rows)
+        if self._pull is None:
+            return total * -inverse
+        return (self._pull - total) * inverse
+
+    def gradient(self, total: Floats, rows: int, x: Floats) -> Floats:
+        """``G + n mu x + m mu (x - start)``."""
+        gradient = total + self.curvature(rows) * x
+        return gradient if self._pull is None else gradient - self._pull
