@@ -22,6 +22,7 @@ from dplasso.mechanisms.selection.lazy_tiers import LONG_COLUMN
 from dplasso.reading import read_svmlight, svmlight_chunks
 from dplasso.solvers.gradient import gradient_descent, plan_descent
 from dplasso.storage import build_store
+from dplasso.streams import running_sum
 
 
 def drop_stale() -> None:
@@ -65,6 +66,7 @@ def warm() -> None:
         columns.turned(data.tocsr())  # as large matrices are
         for scaling in get_args(Scaling):
             gradient_descent(data, y, loss=loss, plan=plan, scaling=scaling)
+    running_sum(5, sensitivity=1.0, window=5, rho=1.0, construction="band").add(np.zeros(5))
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "rows.svm"
         text.write_text("1 1:0.5 3:1e-3\n0 2:0.25\n" * 2)
