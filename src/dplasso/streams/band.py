@@ -16,7 +16,8 @@ from dplasso.mechanisms.grid_gaussian import GridGaussian
 from dplasso.mechanisms.noise_key import NoiseKey
 from dplasso.streams.process import Floats, Grid, Ints, Noise
 
-# Coefficients are multiples of 2^-30; X is first drawn as a multiple of 2^-20 grid units.
+# Coefficients are multiples of 2^-30; X is first drawn as a multiple of 2^-20 grid units. What is
+# left out then is less than 1 grid unit in all, as coefficients of the longest band add up to 1,156.
 COEFFICIENT_BITS, FINE_BITS = 30, 20
 LONGEST = 1 << 20
 _BITS = COEFFICIENT_BITS + FINE_BITS

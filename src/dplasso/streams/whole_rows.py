@@ -108,7 +108,7 @@ class WholeRows:
             raise ValueError(f"rows must be numbers, got {kind}; convert them first") from error
 
     def _refuse(self, rows: Any) -> Any:
-        shape = getattr(rows, "shape", f"a tuple of {len(rows)}")
+        shape = f"a tuple of {len(rows)}" if isinstance(rows, tuple) else rows.shape
         raise ValueError(
             f"rows must have {self._dimension} columns, got {shape}; "
             "pass a vector, a matrix of one row each, or (indices, values)"
