@@ -35,6 +35,7 @@ bench: setup .venv/.postgres
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/utility.py
 	$(BIN)/python benchmarks/gradient.py
+	$(BIN)/python benchmarks/running_sums.py
 	$(BIN)/python benchmarks/sparsifier_tables.py
 	$(BIN)/python benchmarks/newsgroups.py
 	$(BIN)/python benchmarks/reading.py

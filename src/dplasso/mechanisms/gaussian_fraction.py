@@ -32,33 +32,32 @@ class GaussianFraction:
     """
 
     def __init__(self, sigma: float, key: NoiseKey) -> None:
-        self._double_square = 2 * Fraction(sigma) ** 2
+        self._double_square, self._rough = 2 * Fraction(sigma) ** 2, 2.0 * sigma * sigma
         self._key = key
 
     def digits(self, count: int, whole: int, name: tuple[int, ...]) -> int:
         """The first ``count`` digits, given the whole part; the same for the same name."""
-        size = whole if whole >= 0 else ~whole
-        attempt = 0
-        while not self._kept(size, (*name, attempt)):
+        size, attempt = whole if whole >= 0 else ~whole, 0
+        # Whatever the fraction is, the chance to keep it is at least this; less some, for rounding.
+        sure = int((1.0 - (2 * size + 1) / self._rough - 1e-14) * 2.0**_FIRST_BITS)
+        while True:
+            found, drawn = self._key.two_numbers(max(count, _FIRST_BITS), *name, attempt)
+            spare = max(count, _FIRST_BITS) - _FIRST_BITS
+            if drawn >> spare < sure or self._kept(size, (*name, attempt)):
+                found >>= max(0, _FIRST_BITS - count)
+                return found if whole >= 0 else found ^ ((1 << count) - 1)
             attempt += 1
-        found = self._key.digits(count, *name, attempt, 0)
-        return found if whole >= 0 else found ^ ((1 << count) - 1)
 
     def _kept(self, size: int, name: tuple[int, ...]) -> bool:
-        # Whatever the digits are, the chance is no smaller than 1 less this.
-        most = Fraction(2 * size + 1) / self._double_square
+        """What the first bits do not decide."""
         bits = _FIRST_BITS
         while True:
-            drawn = Fraction(self._key.digits(bits, *name, 1), 1 << bits)
-            if drawn + Fraction(1, 1 << bits) <= 1 - most:
+            unit = Fraction(1, 1 << bits)
+            fraction, drawn = (unit * number for number in self._key.two_numbers(bits, *name))
+            least = self._chance(size, fraction + unit, bits)
+            if drawn + 4 * unit < least:
                 return True
-            fraction = Fraction(self._key.digits(bits, *name, 0), 1 << bits)
-            least = self._chance(size, fraction + Fraction(1, 1 << bits), bits)
-            largest = self._chance(size, fraction, bits)
-            error = Fraction(4, 1 << bits)
-            if drawn + error < least:
-                return True
-            if drawn > largest + error:
+            if drawn > self._chance(size, fraction, bits) + 4 * unit:
                 return False
             bits *= 2
 

@@ -7,6 +7,7 @@ draw is a function of a secret key and the name of its place.
 
 import hashlib
 import os
+import struct
 from typing import NoReturn
 
 import numpy as np
@@ -15,7 +16,7 @@ from randomgen import ChaCha
 from dplasso.mechanisms.random_bits import RandomBits
 
 _ROUNDS = 20
-_DIGEST_BITS = 512
+_HALF = 32  # bytes, of a hash
 # What one name is used for.
 _BITS, _DIGITS, _KEY = b"dplasso bits", b"dplasso digits", b"dplasso key"
 
@@ -60,14 +61,17 @@ class NoiseKey:
         key = int.from_bytes(self._hash(name, _BITS)[:32], "little")
         return np.random.Generator(ChaCha(key=key, rounds=_ROUNDS))
 
-    def digits(self, count: int, *name: int) -> int:
-        """The first ``count`` binary digits of a name's uniform number between 0 and 1.
+    def two_numbers(self, count: int, *name: int) -> tuple[int, int]:
+        """The first ``count`` binary digits of a name's two uniform numbers between 0 and 1.
 
-        Asked for more digits, the same number is told more precisely.
+        Asked for more digits, the same numbers are told more precisely.
         """
-        blocks = -(-count // _DIGEST_BITS)
+        blocks = -(-count // (8 * _HALF))
         parts = [self._hash((*name, block), _DIGITS) for block in range(blocks)]
-        return int.from_bytes(b"".join(parts), "big") >> (blocks * _DIGEST_BITS - count)
+        rest = 8 * _HALF * blocks - count
+        first = int.from_bytes(b"".join([part[:_HALF] for part in parts]), "big") >> rest
+        second = int.from_bytes(b"".join([part[_HALF:] for part in parts]), "big") >> rest
+        return first, second
 
     def _hash(self, name: tuple[int, ...], purpose: bytes) -> bytes:
         if os.getpid() != self._process:
@@ -75,7 +79,7 @@ class NoiseKey:
                 "a forked process would draw the noise of its parent a second time, beside other "
                 "data; save the state and resume it in one process only"
             )
-        text = b"".join(part.to_bytes(8, "little", signed=True) for part in name)
+        text = struct.pack(f"<{len(name)}q", *name)
         return hashlib.blake2b(text, key=self.secret, person=purpose).digest()
 
     def __reduce__(self) -> NoReturn:

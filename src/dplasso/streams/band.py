@@ -17,7 +17,7 @@ from dplasso.mechanisms.noise_key import NoiseKey
 from dplasso.streams.process import Floats, Grid, Ints, Noise
 
 # Coefficients are multiples of 2^-30; X is first drawn as a multiple of 2^-20 grid units. What is
-# left out then is less than 1 grid unit in all, as coefficients of the longest band add up to 1,156.
+# left out then is less than 1 grid unit in all: coefficients of the longest band add up to 1,156.
 COEFFICIENT_BITS, FINE_BITS = 30, 20
 LONGEST = 1 << 20
 _BITS = COEFFICIENT_BITS + FINE_BITS
@@ -91,7 +91,8 @@ class BandNoise:
         self._low[:], self._high[:] = 0, 0.0
         first = max(1, step - self._window + 1)
         if len(self._ring) == self._window:
-            for missing in range(first, step + 1):
+            wanted = np.arange(first, step + 1)
+            for missing in wanted[self._steps[wanted % self._window] != wanted].tolist():
                 self._draw(missing)
             back = step - self._steps
             inside = (back >= 0) & (back < self._window) & (self._steps > 0)
