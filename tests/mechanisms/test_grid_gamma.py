@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.stats import gamma, kstest, uniform
+from scipy.stats import chi, gamma, kstest, uniform
 
+from dplasso.mechanisms import grid_gamma
 from dplasso.mechanisms.grid_gamma import GridGamma
 from dplasso.mechanisms.random_bits import random_bits
 
@@ -16,9 +17,16 @@ def draws(dimension: int, scale: float, count: int, seed: int = 0) -> np.ndarray
     return (out + 0.5) / scale
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 3, 40])
-def test_length_is_gamma(dimension: int) -> None:
-    lengths = np.linalg.norm(draws(dimension, 2.0**36, 250), axis=1)
+@pytest.mark.parametrize("degrees", [2, 3, 41])
+def test_length_of_a_normal_vector(degrees: int) -> None:
+    generator = random_bits(degrees).generator
+    lengths = [float(grid_gamma._chi(degrees, generator)) for _ in range(1500)]
+    assert kstest(lengths, chi(degrees).cdf).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(("dimension", "count"), [(1, 700), (3, 250), (40, 250)])
+def test_length_is_gamma(dimension: int, count: int) -> None:
+    lengths = np.linalg.norm(draws(dimension, 2.0**36, count), axis=1)
     assert kstest(lengths, gamma(dimension).cdf).pvalue > 1e-4
 
 

@@ -60,6 +60,11 @@ def test_rows_on_the_grid_are_exact_up_to_the_bound() -> None:
     assert one(np.array([-0.5, 0.25]), 1.0, 4).tolist() == [-8, 4]
 
 
+def test_a_row_too_long_by_less_than_floating_point_can_tell() -> None:
+    """Its length is 1 to the last digit of a double, and more than 1."""
+    assert square(one(np.array([1.0, 2.0**-30]), 1.0, 30)) <= 4**30
+
+
 def test_long_rows_keep_their_direction() -> None:
     whole = one(np.array([3e200, -4e200]), 1.0, 30)
     assert whole / 2**30 == pytest.approx([0.6, -0.8], abs=1e-8)
