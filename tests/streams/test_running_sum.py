@@ -1,5 +1,6 @@
 """Running sums: exact inside, the same after a restart, within memory, true to their word."""
 
+import contextlib
 import copy
 import dataclasses
 import json
@@ -133,6 +134,30 @@ def test_a_state_is_saved_before_a_release_leaves_or_none_does() -> None:
     assert saved[-1].header["position"] == 2
 
 
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_noise_that_was_interrupted_comes_out_right_the_next_time(monkeypatch, case) -> None:
+    """Ctrl-C in the middle of a draw, at each draw in turn."""
+    sums = running_sum(3, seed=5, **BUDGET, **case)
+    wanted = [sums.add(np.zeros(3)) for _ in range(20)]
+    sums = running_sum(3, seed=5, **BUDGET, **case)
+    draw, left = GridGaussian.add_to, [0]
+
+    def interrupted(self, values, generator, threads=None) -> None:
+        left[0] -= 1
+        draw(self, values, generator, threads)
+        if left[0] == 0:
+            values[:] = 99
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(GridGaussian, "add_to", interrupted)
+    for step, release in enumerate(wanted):
+        left[0] = 1 + step % 3
+        with contextlib.suppress(KeyboardInterrupt):
+            assert np.array_equal(sums.add(np.zeros(3)), release)
+        left[0] = 0
+        assert np.array_equal(sums.release(), release)
+
+
 def test_a_row_that_is_refused_changes_nothing() -> None:
     sums = running_sum(2, window=4, seed=0, **BUDGET)
     before = sums.add(np.array([0.5, 0.5]))
@@ -190,6 +215,8 @@ def test_the_best_construction_that_fits_is_chosen() -> None:
     for settings in ({"window": 10}, {"window": 1000, "construction": "band"}):
         with pytest.raises(ValueError, match="memory must be at least"):
             chosen(memory=50_000, **settings)
+    with pytest.raises(ValueError, match="construction must be a tree for more than"):
+        chosen(window=2**21, construction="regenerated_band")
 
 
 def test_an_endless_stream_takes_trees_once_bands_do_not_fit() -> None:

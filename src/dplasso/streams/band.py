@@ -108,6 +108,7 @@ class BandNoise:
         """Have the noise of a step in its place."""
         place = step % len(self._ring)
         if self._steps[place] != step:
+            self._steps[place] = 0  # whatever interrupts this, the place is nobody's until it ends
             self._ring[place] = 0
             self._noise.add_to(self._ring[place], self._key.generator(step))
             self._steps[place] = step

@@ -35,13 +35,16 @@ def chosen(settings: Settings) -> Settings:
             name = "tree"
         else:
             name = "band"
-    least = bytes_needed(settings, 0)
-    too_much = name == "band" and span is not None and not _band_fits(settings, span.steps)
-    if too_much or least > settings.memory or (span and span.steps > LONGEST and name not in TREES):
-        needed = bytes_needed(settings, span.steps if span and name == "band" else 0)
+    if span and span.steps > LONGEST and name not in TREES:
         raise ValueError(
-            f"memory must be at least {needed} bytes for construction={name!r} here, whose bands "
-            f"have at most {LONGEST} steps, got {settings.memory}; choose 'tree', or allow more"
+            f"construction must be a tree for more than {LONGEST} steps, got {name!r}; "
+            "choose 'tree'"
+        )
+    needed = bytes_needed(settings, span.steps if span and name == "band" else 0)
+    if needed > settings.memory:
+        raise ValueError(
+            f"memory must be at least {needed} bytes for construction={name!r}, "
+            f"got {settings.memory}; choose 'tree', or allow more"
         )
     return dataclasses.replace(settings, construction=name)
 

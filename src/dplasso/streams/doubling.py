@@ -1,6 +1,7 @@
 """A stream whose length nobody knows: epochs of 1, 2, 4, ... steps, each with noise of its own."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,25 +22,28 @@ class DoublingNoise:
 
     def __init__(self, dimension: int, epoch_noise: Callable[[int], NoiseProcess]) -> None:
         self._epoch_noise = epoch_noise
-        self._before = np.zeros(dimension, np.int64)  # last noises of the epochs that are over
-        self._restart()
+        self._nothing = Noise(np.zeros(dimension, np.int64), 0)
+        self._now = self._first()
 
-    def _restart(self) -> None:
-        self._epoch, self._noise = 0, self._epoch_noise(0)
-        self._before[:], self._floors_before = 0, 0
+    def _first(self) -> "_Epoch":
+        return _Epoch(0, self._epoch_noise(0), self._nothing)
 
     def at(self, step: int) -> Noise:
         epoch, inside = _place(step)
-        if epoch < self._epoch:
-            self._restart()
-        while self._epoch < epoch:
-            last = self._noise.at(1 << self._epoch)
-            self._before += last.values
-            self._floors_before += last.floors
-            self._epoch += 1
-            self._noise = self._epoch_noise(self._epoch)
-        now = self._noise.at(inside)
-        return Noise(self._before + now.values, self._floors_before + now.floors)
+        if epoch < self._now.number:
+            self._now = self._first()
+        while self._now.number < epoch:
+            number, noise, before = self._now
+            last = noise.at(1 << number)
+            # All at once: whatever interrupts this, no epoch is counted twice.
+            self._now = _Epoch(
+                number + 1,
+                self._epoch_noise(number + 1),
+                Noise(before.values + last.values, before.floors + last.floors),
+            )
+        _, noise, before = self._now
+        now = noise.at(inside)
+        return Noise(before.values + now.values, before.floors + now.floors)
 
     def noise_matrix(self, steps: int) -> Floats:
         parts = []
@@ -56,6 +60,12 @@ class DoublingNoise:
             inside = self._epoch_noise(epoch).strategy_matrix(length)
             parts.append(np.pad(inside, ((0, 0), (start, steps - start - length))))
         return np.vstack(parts)
+
+
+class _Epoch(NamedTuple):
+    number: int
+    noise: NoiseProcess
+    before: Noise  # the last noises of epochs that are over, added up
 
 
 def _place(step: int) -> tuple[int, int]:

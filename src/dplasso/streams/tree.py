@@ -41,15 +41,20 @@ class TreeNoise:
         self, dimension: int, cover: Cover, noise: NodeNoise, deviation: float, key: NoiseKey
     ) -> None:
         self._cover, self._noise, self._deviation, self._key = cover, noise, deviation, key
-        self._held: set[Node] = set()
+        self._held: set[Node] | None = None  # nodes in the sum; None where that is not known
         self._sum = np.zeros(dimension, np.int64)
         self._drawn = np.empty(dimension, np.int64)
 
     def at(self, step: int) -> Noise:
         wanted = set(self._cover(step))
-        for node in self._held - wanted:
+        # Whatever interrupts this, the sum is not trusted until it ends.
+        held, self._held = self._held, None
+        if held is None:
+            held = set()
+            self._sum[:] = 0
+        for node in held - wanted:
             self._change(np.subtract, node)
-        for node in wanted - self._held:
+        for node in wanted - held:
             self._change(np.add, node)
         self._held = wanted
         return Noise(self._sum, len(wanted))
