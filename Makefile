@@ -36,6 +36,7 @@ bench: setup .venv/.postgres
 	$(BIN)/python benchmarks/utility.py
 	$(BIN)/python benchmarks/gradient.py
 	$(BIN)/python benchmarks/regret.py
+	$(BIN)/python benchmarks/running_sums.py
 	$(BIN)/python benchmarks/sparsifier_tables.py
 	$(BIN)/python benchmarks/newsgroups.py
 	$(BIN)/python benchmarks/reading.py

@@ -25,6 +25,7 @@ from dplasso.online import OnlineLearner, OracleLeader, ProjectedLeader
 from dplasso.reading import read_svmlight, svmlight_chunks
 from dplasso.solvers.gradient import gradient_descent, plan_descent
 from dplasso.storage import build_store
+from dplasso.streams import running_sum
 
 
 def drop_stale() -> None:
@@ -71,6 +72,7 @@ def warm() -> None:
         for scaling in get_args(Scaling):
             gradient_descent(data, y, loss=loss, plan=plan, scaling=scaling)
     warm_online(X)
+    running_sum(5, sensitivity=1.0, window=5, rho=1.0, construction="band").add(np.zeros(5))
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "rows.svm"
         text.write_text("1 1:0.5 3:1e-3\n0 2:0.25\n" * 2)

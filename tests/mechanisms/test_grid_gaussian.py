@@ -125,6 +125,18 @@ def test_compiled_chances_are_as_close_as_the_margin_says() -> None:
             assert abs(Decimal(rough) - exact) < Decimal(cells.table.margin) / 10
 
 
+def test_a_sigma_of_many_digits_counts_to_the_last_one() -> None:
+    sigma = Decimal("123456789.0123456789012345678901234567890123456789")
+    rounded = GaussianCells(float(sigma))
+    exact, same = GaussianCells(sigma), GaussianCells(Decimal(float(sigma)))
+    assert same.tickets == rounded.tickets and same.scale == rounded.scale
+    assert exact.scale != rounded.scale and exact.sigma == rounded.sigma
+    with localcontext(prec=60):
+        height = (-(Decimal(1 << 27) ** 2) / (2 * sigma**2)).exp()
+        assert abs(exact._height(1 << 27) - height) < Decimal("1e-55")
+        assert abs(rounded._height(1 << 27) - height) > Decimal("1e-30")
+
+
 def test_draws_do_not_depend_on_the_number_of_threads() -> None:
     size = 3 * kernel.BLOCK + 7
     one = noise(2.0**20, size, threads=1)

@@ -47,12 +47,14 @@ _FIRST_DIGITS, _SPARE_DIGITS, _BITS_A_DIGIT = 30, 30, 16
 
 
 class GaussianCells:
-    """The table of one sigma, a number from 2^12 to 2^48."""
+    """The table of one sigma, a number from 2^12 to 2^48; a Decimal counts to its last digit."""
 
-    def __init__(self, sigma: float, *, reach: float = REACH, margin: float = MARGIN) -> None:
+    def __init__(
+        self, sigma: float | Decimal, *, reach: float = REACH, margin: float = MARGIN
+    ) -> None:
         if not LEAST_SIGMA <= sigma <= MOST_SIGMA:
             raise ValueError(f"sigma must lie between 2^12 and 2^48, got {sigma!r}; rescale it")
-        self.sigma = float(sigma)
+        self.sigma, self._exact_sigma = float(sigma), Decimal(sigma)
         self.width_bits = math.frexp(self.sigma)[1] - 6  # 1/64 to 1/32 of sigma
         self.count = math.ceil(reach * self.sigma / 2**self.width_bits)
         with localcontext(prec=_DIGITS):
@@ -60,9 +62,9 @@ class GaussianCells:
 
     def _lay_out(self, margin: float) -> None:
         count, width = self.count, 1 << self.width_bits
-        heights = [self._height(cell * width) for cell in range(count + 1)]
+        heights = self._heights(width)
         edge = Decimal(count * width)
-        tail = heights[count] * Decimal(self.sigma) ** 2 / (edge * width)
+        tail = heights[count] * self._exact_sigma**2 / (edge * width)
         total = sum(heights[:count], tail)
         areas = [*heights[:count], tail]
         # Two more each than the digits show: no chance exceeds 1, whatever the rounding.
@@ -77,9 +79,17 @@ class GaussianCells:
         cut, alias = _alias([*tickets, _TOTAL - sum(tickets)])
         self.table = kernel.Cells(cut, alias, sure, lead, self.width_bits, self.sigma, margin)
 
+    def _heights(self, width: int) -> list[Decimal]:
+        """The density at every edge, up to a factor, each from the one before."""
+        heights, ratio, change = [Decimal(1)], self._height(width), self._height(width) ** 2
+        for _ in range(self.count):
+            heights.append(heights[-1] * ratio)
+            ratio *= change
+        return heights
+
     def _height(self, x: Decimal | int) -> Decimal:
         """exp(-x^2 / (2 sigma^2)), to the digits of the context."""
-        return (-(Decimal(x) ** 2) / (2 * Decimal(self.sigma) ** 2)).exp()
+        return (-(Decimal(x) ** 2) / (2 * self._exact_sigma**2)).exp()
 
     def decided(self, row: Ints, generator: np.random.Generator) -> int:
         """What a close call comes to: its own place, or where that is not kept, another draw."""
@@ -145,7 +155,7 @@ class GaussianCells:
             # So small a number is not known well enough for its logarithm: more bits tell.
             if first >= 1 << (3 * bits // 4):
                 with localcontext(prec=digits + _SPARE_DIGITS):
-                    square, error = Decimal(self.sigma) ** 2, _error(digits)
+                    square, error = self._exact_sigma**2, _error(digits)
                     exponential = -(Decimal(first) / 2**bits).ln()
                     past = exponential * square / edge
                     area = self._height(edge) * square / (edge * Decimal(1 << self.width_bits))

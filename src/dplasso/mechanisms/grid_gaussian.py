@@ -1,6 +1,7 @@
 """Gaussian noise on a public grid, for sums of whole numbers: fast, exact, on all cores."""
 
 import math
+from decimal import Decimal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,8 @@ class GridGaussian:
     """Adds floor(X) to whole numbers, X normal with standard deviation ``sigma``, in grid units.
 
     The mean of floor(X) is -1/2: whoever reads a release as a real number adds 1/2 to it.
-    ``sigma=math.inf`` is refused; ``sigma=0`` adds nothing, and promises nothing.
+    ``sigma=math.inf`` is refused; ``sigma=0`` adds nothing, and promises nothing. A sigma that is a
+    Decimal counts to its last digit.
 
     Formal guarantees
     -----------------
@@ -42,10 +44,11 @@ class GridGaussian:
     (True, 3)
     """
 
-    def __init__(self, sigma: float) -> None:
-        sigma = checks.budget("sigma", sigma)
-        self.sigma = sigma
-        self._cells = None if sigma == 0.0 else GaussianCells(sigma)
+    def __init__(self, sigma: float | Decimal) -> None:
+        if not isinstance(sigma, Decimal):
+            sigma = checks.budget("sigma", sigma)
+        self.sigma = float(sigma)
+        self._cells = None if sigma == 0 else GaussianCells(sigma)
 
     def add_to(
         self, values: Ints, generator: np.random.Generator, threads: int | None = None

@@ -1,0 +1,83 @@
+"""How much noise a budget asks for, and what was promised with it.
+
+Formal guarantees
+-----------------
+- Neighbouring: "add_remove": one row of the stream is there, or is 0 in its place, as taking it out
+  would shift all others. "replace_one": one row is another.
+- The promise: for each t, releases 1 to t together are private for each of the last ``window``
+  rows, those of step t included. A row that has expired is not protected: later releases may show
+  it without noise. Rows may be chosen by earlier releases.
+- Cost, "tight": the sensitivity of a construction is what one row moves, in standard deviations of
+  its sources of noise: sqrt(levels) for trees, `band_sensitivity` for a band. Noise is so large
+  that releases are mu-GDP, mu = sqrt(2 rho) or `mu_of(epsilon, delta)`; Gamma noise of scale levels
+  / epsilon makes them epsilon-DP. The budget is that of one row; it is not spent again as the
+  window moves on.
+- "paper" is the published noise of the window tree (Lou and Cheung, 2020, equations 11 and 13):
+  that of Gauss is many times what (epsilon, delta) asks for. `mu` says what it really costs.
+"""
+
+import math
+
+from dplasso.privacy.events import Gaussian, PureDP
+from dplasso.privacy.gaussian import mu_of
+from dplasso.streams.band import band_sensitivity
+from dplasso.streams.settings import Settings, Span
+
+# Covers the rounding of square roots and products.
+_SAFE = 1.0 + 1e-12
+# An endless stream has no more epochs than this.
+MOST_EPOCHS = 63
+
+
+def mu(settings: Settings) -> float:
+    """What Gaussian releases cost."""
+    if settings.calibration == "tight" or not settings.private:
+        return _mu_asked(settings)
+    spans = [settings.span] if settings.span else [epoch_span(e) for e in range(MOST_EPOCHS)]
+    return max(math.sqrt(span.levels) / tree_deviation(settings, span) * _SAFE for span in spans)
+
+
+def event(settings: Settings) -> Gaussian | PureDP:
+    """What all releases are for a row, while it is protected."""
+    if not settings.private:
+        return PureDP(math.inf)
+    if settings.noise == "gamma":
+        return PureDP(_epsilon(settings))
+    return Gaussian(1.0 / mu(settings))
+
+
+def tree_deviation(settings: Settings, span: Span) -> float:
+    """Standard deviation of a node's Gaussian noise, in units of what a row moves."""
+    if settings.calibration == "paper":
+        assert settings.delta is not None  # checked with the settings
+        levels = (span.steps - 1).bit_length() + 1
+        return math.sqrt(8.0) * levels * math.log(2.0 / settings.delta) / _epsilon(settings)
+    return math.sqrt(span.levels) / _mu_asked(settings) * _SAFE
+
+
+def band_deviation(settings: Settings, window: int) -> float:
+    """Standard deviation of a band's noise of one step, in units of what a row moves."""
+    return band_sensitivity(window) / _mu_asked(settings) * _SAFE
+
+
+def gamma_scale(settings: Settings, span: Span) -> float:
+    """Scale of a node's Gamma noise, in units of what a row moves."""
+    levels = (span.steps - 1).bit_length() + 1 if settings.calibration == "paper" else span.levels
+    return levels / _epsilon(settings) * _SAFE
+
+
+def epoch_span(epoch: int) -> Span:
+    """The steps of one epoch of an endless stream."""
+    return Span(1 << epoch, slides=False)
+
+
+def _mu_asked(settings: Settings) -> float:
+    if settings.rho is not None:
+        return math.sqrt(2.0 * settings.rho)
+    assert settings.delta is not None  # checked with the settings
+    return mu_of(_epsilon(settings), settings.delta)
+
+
+def _epsilon(settings: Settings) -> float:
+    assert settings.epsilon is not None  # checked with the settings
+    return settings.epsilon

@@ -1,0 +1,132 @@
+"""From settings to noise: which construction, on which grid."""
+
+import dataclasses
+import math
+
+from dplasso.mechanisms.gaussian_cells import LEAST_SIGMA
+from dplasso.mechanisms.grid_gamma import GridGamma
+from dplasso.mechanisms.grid_gaussian import GridGaussian
+from dplasso.mechanisms.noise_key import NoiseKey
+from dplasso.streams import account, covers
+from dplasso.streams.band import FINE_BITS, LONGEST, BandNoise
+from dplasso.streams.doubling import DoublingNoise
+from dplasso.streams.process import Grid, NoiseProcess, NoNoise
+from dplasso.streams.settings import TREES, Settings, Span
+from dplasso.streams.tree import NodeNoise, TreeNoise
+
+# Bits of a row's length at most; of the standard deviation of what is drawn.
+_MOST_BITS, _NOISE_BITS, _GAMMA_BITS = 30, 48, 44
+# Vectors of 8 bytes a number: the sum, the noise, what is drawn and what is on its way out.
+_VECTORS = 8
+
+
+def chosen(settings: Settings) -> Settings:
+    """The same settings with a construction that fits into memory, the most accurate for "auto".
+
+    Formal guarantees
+    -----------------
+    A function of public numbers.
+    """
+    name, span = settings.construction, settings.span
+    if name == "auto":
+        if settings.calibration == "paper":
+            name = "window_tree"
+        elif settings.noise == "gamma" or (span and not _band_fits(settings, span.steps)):
+            name = "tree"
+        else:
+            name = "band"
+    if span and span.steps > LONGEST and name not in TREES:
+        raise ValueError(
+            f"construction must be a tree for more than {LONGEST} steps, got {name!r}; "
+            "choose 'tree'"
+        )
+    needed = bytes_needed(settings, span.steps if span and name == "band" else 0)
+    if needed > settings.memory:
+        raise ValueError(
+            f"memory must be at least {needed} bytes for construction={name!r}, "
+            f"got {settings.memory}; choose 'tree', or allow more"
+        )
+    return dataclasses.replace(settings, construction=name)
+
+
+def bytes_needed(settings: Settings, vectors: int) -> int:
+    """Memory of a running sum that keeps so many vectors of noise."""
+    return 8 * settings.dimension * (vectors + _VECTORS)
+
+
+def _band_fits(settings: Settings, steps: int) -> bool:
+    return steps <= LONGEST and bytes_needed(settings, steps) <= settings.memory
+
+
+def grid_of(settings: Settings) -> Grid:
+    """Units so fine that nothing is lost, and so coarse that noise can be drawn.
+
+    Formal guarantees
+    -----------------
+    A function of public numbers. Sums of more than 2^63 units wrap around, which is a function of
+    the sum that does not: it would spoil a sum of 2^33 rows that agree, never the guarantee.
+    """
+    if not settings.private:
+        return Grid(_MOST_BITS, settings.reach << _MOST_BITS)
+    # Of an endless stream, the last epoch that anyone will see.
+    span = settings.span or account.epoch_span(account.MOST_EPOCHS - 1)
+    if settings.noise == "gamma":
+        largest = account.gamma_scale(settings, span) * math.sqrt(settings.dimension + 1.0)
+        bits = _GAMMA_BITS
+    else:
+        largest, bits = account.tree_deviation(settings, span), _NOISE_BITS
+        if settings.construction not in TREES:
+            bits -= FINE_BITS
+    bits = min(_MOST_BITS, bits - math.ceil(math.log2(largest * settings.reach)))
+    grid = Grid(bits, settings.reach << bits) if bits >= 1 else None
+    if grid is None or largest * grid.reach < 64 * LEAST_SIGMA:
+        raise ValueError(
+            "the budget must ask for noise between 2^-10 and 2^20 times the length of a row, got "
+            "another; choose other epsilon, delta or rho, or math.inf for no privacy"
+        )
+    return grid
+
+
+def noise_process(settings: Settings, grid: Grid, key: NoiseKey) -> NoiseProcess:
+    """The noise of a running sum; ``settings`` have a construction chosen."""
+    if not settings.private:
+        return NoNoise(settings.dimension)
+    span = settings.span
+    if span is not None:
+        return _span_noise(settings, span, grid, key)
+
+    def epoch_noise(epoch: int) -> NoiseProcess:
+        within = settings
+        if settings.construction == "band" and not _band_fits(settings, 1 << epoch):
+            within = dataclasses.replace(settings, construction="tree")
+        return _span_noise(within, account.epoch_span(epoch), grid, key.derived(epoch))
+
+    return DoublingNoise(settings.dimension, epoch_noise)
+
+
+def _span_noise(settings: Settings, span: Span, grid: Grid, key: NoiseKey) -> NoiseProcess:
+    if settings.construction in TREES:
+        return _tree_noise(settings, span, grid, key)
+    sigma = account.band_deviation(settings, span.steps) * grid.reach
+    kept = settings.construction == "band"
+    return BandNoise(settings.dimension, span.steps, sigma, grid, key, kept)
+
+
+def _tree_noise(settings: Settings, span: Span, grid: Grid, key: NoiseKey) -> TreeNoise:
+    block = 1 << (span.levels - 1)
+    cover = covers.whole_stream()
+    if span.slides:
+        over = covers.root_kept if settings.construction == "tree" else covers.window_only
+        cover = over(block)
+    dimension = settings.dimension
+    noise: NodeNoise
+    if settings.noise == "gamma":
+        scale = account.gamma_scale(settings, span)
+        noise, deviation = (
+            GridGamma(dimension, scale * grid.reach),
+            scale * math.sqrt(dimension + 1),
+        )
+    else:
+        deviation = account.tree_deviation(settings, span)
+        noise = GridGaussian(deviation * grid.reach)
+    return TreeNoise(dimension, cover, noise, deviation, key)

@@ -1,0 +1,85 @@
+"""Which nodes of a binary tree stand for the rows that must not be seen yet.
+
+Steps count from 1. The node (level, index) stands for the 2^level steps that follow the first index
+2^level. A cover of a step is a set of nodes that do not overlap; the noise of a release is the sum
+of its nodes' noises.
+"""
+
+from collections.abc import Callable
+
+Node = tuple[int, int]
+Cover = Callable[[int], list[Node]]
+
+
+def prefix(start: int, length: int) -> list[Node]:
+    """Nodes of the first ``length`` steps after ``start``, the largest first.
+
+    >>> prefix(8, 5)
+    [(2, 2), (0, 12)]
+    """
+    nodes = []
+    for level in reversed(range(length.bit_length())):
+        if length >> level & 1:
+            nodes.append((level, start >> level))
+            start += 1 << level
+    return nodes
+
+
+def suffix(end: int, length: int) -> list[Node]:
+    """Nodes of the last ``length`` steps up to ``end``, the largest last.
+
+    >>> suffix(8, 3)
+    [(1, 3), (0, 5)]
+    """
+    nodes = []
+    for level in reversed(range(length.bit_length())):
+        if length >> level & 1:
+            end -= 1 << level
+            nodes.append((level, end >> level))
+    return nodes
+
+
+def whole_stream() -> Cover:
+    """All steps so far, by the binary digits of their number."""
+    return lambda step: prefix(0, step)
+
+
+def window_only(block: int) -> Cover:
+    """The last ``block`` steps, a power of 2: a prefix of this block, a suffix of the one before.
+
+    Formal guarantees
+    -----------------
+    A step is in log2(block) + 1 nodes, one of each size, which are all that ever cover it. Until
+    ``block`` steps have passed it is covered at each.
+    """
+
+    def cover(step: int) -> list[Node]:
+        start, inside = _place(step, block)
+        before = suffix(start, block - inside) if start else []
+        return prefix(start, inside) + before
+
+    return cover
+
+
+def root_kept(block: int) -> Cover:
+    """The same with fewer nodes: the block before stays under its root until all of it has expired.
+
+    Formal guarantees
+    -----------------
+    As for `window_only`; steps stay covered a little longer than they need to.
+    """
+
+    def cover(step: int) -> list[Node]:
+        start, inside = _place(step, block)
+        if not start or inside == block:
+            return prefix(start, inside)
+        root = (block.bit_length() - 1, start // block - 1)
+        return [root, *prefix(start, inside)]
+
+    return cover
+
+
+def _place(step: int, block: int) -> tuple[int, int]:
+    """Steps before the block of this one, and how many of the block there are with this one."""
+    start = (step - 1) // block * block
+    return start, step - start

@@ -1,0 +1,82 @@
+"""A stream whose length nobody knows: epochs of 1, 2, 4, ... steps, each with noise of its own."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from dplasso.streams.process import Floats, Noise, NoiseProcess
+
+
+class DoublingNoise:
+    """Epoch e has 2^e steps; the noise of a step is that of its epoch, and the last of all before.
+
+    ``epoch_noise(e)`` makes the noise of epoch e, a process for a whole stream of 2^e steps.
+
+    Formal guarantees
+    -----------------
+    A row is in one epoch. What is released from then on is a function of that epoch's releases and
+    of other rows, so the row pays for one epoch and for nothing else, however long the stream goes
+    on: the cost is the largest of any epoch. Rounding is that of the epochs.
+    """
+
+    def __init__(self, dimension: int, epoch_noise: Callable[[int], NoiseProcess]) -> None:
+        self._epoch_noise = epoch_noise
+        self._nothing = Noise(np.zeros(dimension, np.int64), 0)
+        self._now = self._first()
+
+    def _first(self) -> "_Epoch":
+        return _Epoch(0, self._epoch_noise(0), self._nothing)
+
+    def at(self, step: int) -> Noise:
+        epoch, inside = _place(step)
+        if epoch < self._now.number:
+            self._now = self._first()
+        while self._now.number < epoch:
+            number, noise, before = self._now
+            last = noise.at(1 << number)
+            # All at once: whatever interrupts this, no epoch is counted twice.
+            self._now = _Epoch(
+                number + 1,
+                self._epoch_noise(number + 1),
+                Noise(before.values + last.values, before.floors + last.floors),
+            )
+        _, noise, before = self._now
+        now = noise.at(inside)
+        return Noise(before.values + now.values, before.floors + now.floors)
+
+    def noise_matrix(self, steps: int) -> Floats:
+        parts = []
+        for epoch, start, length in _epochs(steps):
+            inside = self._epoch_noise(epoch).noise_matrix(length)
+            later = np.broadcast_to(inside[-1], (steps - start - length, inside.shape[1]))
+            before = np.zeros((start, inside.shape[1]))
+            parts.append(np.vstack([before, inside, later]))
+        return np.hstack(parts)
+
+    def strategy_matrix(self, steps: int) -> Floats:
+        parts = []
+        for epoch, start, length in _epochs(steps):
+            inside = self._epoch_noise(epoch).strategy_matrix(length)
+            parts.append(np.pad(inside, ((0, 0), (start, steps - start - length))))
+        return np.vstack(parts)
+
+
+class _Epoch(NamedTuple):
+    number: int
+    noise: NoiseProcess
+    before: Noise  # the last noises of epochs that are over, added up
+
+
+def _place(step: int) -> tuple[int, int]:
+    """The epoch of a step, and the step's number in it."""
+    epoch = step.bit_length() - 1
+    return epoch, step - (1 << epoch) + 1
+
+
+def _epochs(steps: int) -> list[tuple[int, int, int]]:
+    """Number, steps before and length of each epoch, the last one cut short."""
+    return [
+        (epoch, (1 << epoch) - 1, min(1 << epoch, steps - (1 << epoch) + 1))
+        for epoch in range(steps.bit_length())
+    ]

@@ -1,0 +1,86 @@
+"""How much a stream of releases tells of each row, computed from the noise alone.
+
+This is a second way to the cost of a construction: it does not read how the construction was argued
+for, only which noise each release has. `audit` and tests compare it with what was charged.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+Floats = NDArray[np.float64]
+
+# A release whose noise is known to so small a part from those before it is taken to be clean.
+_CLEAN = 1e-9
+
+
+def exposure(noise_matrix: Floats, window: int | None = None) -> Floats:
+    """The mu of every row: how well the releases that must not reveal it do.
+
+    ``noise_matrix`` has a row a release and a column a source of independent standard normal noise,
+    in units of the sensitivity. Row i of the data is in releases i, i + 1, ... and protected in all
+    releases before number i + window.
+
+    Formal guarantees
+    -----------------
+    Releases h of covariance V that a row moves by a are |a|_V-GDP for that row, the square being a'
+    V^-1 a, and not more private: the bound is attained. It is infinite where a sum of releases has
+    no noise and does have the row. Rows that are chosen by earlier releases make no difference:
+    given those, what is left to see moves by the same vector in the same noise.
+
+    >>> exposure(np.eye(3), window=1).tolist()
+    [1.0, 1.0, 1.0]
+    >>> exposure(np.eye(3), window=2).round(3).tolist()
+    [1.414, 1.414, 1.0]
+    """
+    steps = len(noise_matrix)
+    horizons = np.minimum(np.arange(steps) + (window or steps), steps)
+    triangle = _triangle(noise_matrix)
+    fresh = np.abs(np.diag(triangle))
+    if np.any(fresh <= _CLEAN * np.abs(noise_matrix).max(initial=0.0)):
+        rows = [_exposure_of(noise_matrix[:end], row) for row, end in enumerate(horizons)]
+        return np.array(rows)
+    # The triangle of the first releases is the first part of that of all: one solution for every
+    # horizon. What it says of a release is what that shows beyond those before it.
+    shown = solve_triangular(triangle, np.tri(steps), lower=True) ** 2
+    shown[np.arange(steps)[:, None] >= horizons] = 0.0
+    mu: Floats = np.sqrt(shown.sum(axis=0))
+    return mu
+
+
+def _exposure_of(noise_matrix: Floats, row: int) -> float:
+    """The same for one row and the releases given, of which sums may have no noise."""
+    axes, sizes, _ = np.linalg.svd(noise_matrix)
+    moved = axes.T @ (np.arange(len(noise_matrix)) >= row)
+    noisy = sizes > _CLEAN * sizes.max(initial=0.0)
+    noisy = np.append(noisy, np.zeros(len(moved) - len(noisy), bool))
+    if np.any(np.abs(moved[~noisy]) > _CLEAN):
+        return math.inf
+    return float(np.linalg.norm(moved[noisy] / sizes[noisy[: len(sizes)]]))
+
+
+def telling_statistic(noise_matrix: Floats, row: int, window: int | None = None) -> Floats:
+    """Weights of the releases whose sum tells best of a row, counted from 0, while it is protected.
+
+    The statistic has variance 1 in units of the sensitivity, and the row moves it by its
+    `exposure`.
+    """
+    steps = min(len(noise_matrix), row + (window or len(noise_matrix)))
+    triangle = _triangle(noise_matrix[:steps])
+    moved = solve_triangular(triangle, np.tri(steps)[:, row], lower=True)
+    weights: Floats = solve_triangular(triangle, moved, lower=True, trans="T")
+    return np.pad(weights / np.linalg.norm(moved), (0, len(noise_matrix) - steps))
+
+
+def _triangle(noise_matrix: Floats) -> Floats:
+    """The lower triangular matrix with the same covariance."""
+    steps, sources = noise_matrix.shape
+    if steps == sources and not np.triu(noise_matrix, 1).any():
+        return noise_matrix
+    padded = np.pad(noise_matrix, ((0, 0), (0, max(0, steps - sources))))
+    upper: Floats = np.linalg.qr(padded.T, mode="r")  # type: ignore[assignment]  # one, not two
+    signs = np.where(np.diag(upper) < 0.0, -1.0, 1.0)
+    triangle: Floats = (upper * signs[:, None]).T
+    return triangle

@@ -1,0 +1,65 @@
+"""What all constructions have in common: noise, step by step, that knows nothing of the data."""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class NoiseProcess(Protocol):
+    """The noise of released running sums: S_t is the exact sum of all rows so far, plus noise t.
+
+    Formal guarantees
+    -----------------
+    Noise is a function of a secret key and the step, whole numbers in units of a public grid: asked
+    for twice it is the same, in whatever order steps are asked for. It reads no data. With z a
+    vector of independent standard normal numbers (or vectors, one a coordinate), noises are those
+    of ``noise_matrix @ z``, in units of the sensitivity; what rounding down does to them costs
+    nothing, for a reason that each construction states.
+    """
+
+    def at(self, step: int) -> "Noise":
+        """The noise of a step, counted from 1; quick for the step after the last one asked for."""
+
+    def noise_matrix(self, steps: int) -> Floats:
+        """Steps x sources of noise, in units of the sensitivity."""
+
+    def strategy_matrix(self, steps: int) -> Floats:
+        """Sources x rows: what of a row each source hides, in standard deviations of the source.
+
+        ``noise_matrix @ strategy_matrix`` is 1 wherever a row is in the sum and must not be seen.
+        """
+
+
+class Noise(NamedTuple):
+    """Noise of one step, good until the next is asked for."""
+
+    values: Ints
+    floors: int  # how many numbers, rounded down, it is a sum of: its mean is less by half of that
+
+
+class NoNoise:
+    """No noise, and no privacy."""
+
+    def __init__(self, dimension: int) -> None:
+        self._zero = np.zeros(dimension, np.int64)
+
+    def at(self, step: int) -> Noise:
+        return Noise(self._zero, 0)
+
+    def noise_matrix(self, steps: int) -> Floats:
+        return np.zeros((steps, 1))
+
+    def strategy_matrix(self, steps: int) -> Floats:
+        return np.zeros((1, steps))
+
+
+class Grid(NamedTuple):
+    """Public units: 2^bits grid units are the bound on a row's length, ``reach`` how far a row that
+    differs moves a sum."""
+
+    bits: int
+    reach: int

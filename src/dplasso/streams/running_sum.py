@@ -1,0 +1,206 @@
+"""A running sum of private rows: what is added goes in exactly, what comes out has noise."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.mechanisms.noise_key import NoiseKey
+from dplasso.mechanisms.random_bits import RandomBits, random_bits
+from dplasso.privacy.calibration import Neighboring
+from dplasso.privacy.events import Gaussian, PureDP
+from dplasso.streams import account, constructions, statement
+from dplasso.streams.process import Floats, Ints, NoiseProcess
+from dplasso.streams.settings import Calibration, Construction, NoiseLaw, Settings, TooLong
+from dplasso.streams.whole_rows import WholeRows
+
+KIND, VERSION = "dplasso-running-sum", 1
+
+
+class State(NamedTuple):
+    """All there is to a running sum, in the form that `dplasso.storage.write` takes.
+
+    It holds the exact sum and the key of all noise: it is as secret as the rows, and no release.
+    """
+
+    header: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+
+BeforeRelease = Callable[[State], None]
+
+
+class RunningSum:
+    """Add the rows of a step, get the sum of all rows so far with noise; made by `running_sum`.
+
+    Formal guarantees
+    -----------------
+    - The promise, the neighbouring relation and the cost: see `dplasso.streams.account`, and
+      ``event`` and ``privacy`` for the numbers. docs/online.md has the whole argument.
+    - What leaves: the sums that `add` and `release` return, each the exact sum of whole vectors of
+      bounded length (`WholeRows`) plus noise that reads no data (`NoiseProcess`).
+    - Assumptions: nobody sees `state`; and of all sums that ever had one key, at most one goes on
+      from a step. If a program is stopped and resumed from a state that is older than its last
+      release, and other rows then come in, two sums with the same noise are out: their difference
+      shows rows without noise. So a state is saved before a release leaves. ``before_release`` is
+      called with it each time, and if it raises nothing is returned. Resumed with the same rows,
+      a sum repeats its releases bit by bit, which costs nothing.
+
+    >>> sums = running_sum(2, sensitivity=1.0, window=100, epsilon=1.0, delta=1e-6, seed=0)
+    >>> released = sums.add(np.array([0.6, 0.8]))
+    >>> bool(np.all(released == sums.release())), sums.position
+    (True, 1)
+    """
+
+    def __init__(
+        self, settings: Settings, key: NoiseKey, before_release: BeforeRelease | None = None
+    ) -> None:
+        self.settings, self.position = constructions.chosen(settings), 0
+        self.before_release = before_release
+        grid = constructions.grid_of(self.settings)
+        self._key, self._unit = key, settings.sensitivity / (1 << grid.bits)
+        self._rows = WholeRows(
+            *(settings.dimension, settings.sensitivity, grid.bits),
+            *(settings.batch, settings.too_long),
+        )
+        self._noise = constructions.noise_process(self.settings, grid, key)
+        self._sum: Ints = np.zeros(settings.dimension, np.int64)
+
+    def add(self, rows: Any) -> Floats:
+        """Add the rows of one step, and release the sum of all rows so far.
+
+        ``rows``: a vector, a matrix of ``batch`` rows, dense or of scipy.sparse, or a pair of
+        indices and values.
+        """
+        if self.settings.steps is not None and self.position >= self.settings.steps:
+            raise ValueError(f"steps must be as many as declared, {self.position}; declare more")
+        whole = self._rows.of(rows)
+        # First the step: noise that was out once must never meet another sum.
+        self.position += 1
+        for where, values in whole:
+            self._sum[where] += values
+        return self.release()
+
+    def release(self) -> Floats:
+        """The sum of all rows so far, with noise: the same whenever it is asked for."""
+        if self.before_release is not None:
+            self.before_release(self.state())
+        if self.position == 0:
+            return np.zeros(self.settings.dimension)
+        noise = self._noise.at(self.position)
+        released: Floats = (self._sum + noise.values).astype(np.float64)
+        # Rounding down has taken half a unit from each noise on average.
+        released += 0.5 * noise.floors
+        released *= self._unit
+        return released
+
+    @property
+    def event(self) -> Gaussian | PureDP:
+        """What all releases are for a row while it is protected; to be charged once, beforehand."""
+        return account.event(self.settings)
+
+    @property
+    def privacy(self) -> dict[str, Any]:
+        """What is promised, ready for JSON."""
+        return statement.statement(self.settings, secure=self._key.secure)
+
+    @property
+    def noise(self) -> NoiseProcess:
+        """Where the noise comes from; its matrices say what it is."""
+        return self._noise
+
+    def state(self) -> State:
+        """All of it, to go on from later. Secret: see `State`."""
+        header = {
+            "kind": KIND,
+            "version": VERSION,
+            "settings": self.settings.as_json(),
+            "position": self.position,
+            "key": self._key.secret.hex(),
+            "secure": self._key.secure,
+        }
+        return State(header, {"sum": self._sum.copy()})
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a running sum can not be copied: two that go on with the same noise would undo its "
+            "protection; use state and from_state, and go on with one of them only"
+        )
+
+    @classmethod
+    def from_state(cls, state: State, before_release: BeforeRelease | None = None) -> "RunningSum":
+        """Go on where `state` was taken. Noise comes out as it would have."""
+        header, arrays = state
+        if header.get("kind") != KIND or header.get("version") != VERSION:
+            raise ValueError(
+                f"state must be that of a running sum, version {VERSION}, got another; "
+                "give what RunningSum.state returned"
+            )
+        key = NoiseKey(bytes.fromhex(header["key"]), secure=header["secure"])
+        sums = cls(Settings.from_json(header["settings"]), key, before_release)
+        found = arrays["sum"]
+        if found.shape != sums._sum.shape or found.dtype != np.int64:
+            raise ValueError(
+                "state must have a sum of as many whole numbers as columns; it has not"
+            )
+        sums._sum[:] = found
+        sums.position = header["position"]
+        return sums
+
+
+def running_sum(
+    dimension: int,
+    *,
+    sensitivity: float,
+    window: int | None = None,
+    steps: int | None = None,
+    batch: int = 1,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    noise: NoiseLaw = "gaussian",
+    construction: Construction = "auto",
+    calibration: Calibration = "tight",
+    neighboring: Neighboring = "add_remove",
+    too_long: TooLong = "clip",
+    memory: int = 1 << 30,
+    seed: int | np.random.Generator | RandomBits | None = None,
+    before_release: BeforeRelease | None = None,
+) -> RunningSum:
+    """A private running sum of vectors of ``dimension`` numbers.
+
+    Parameters
+    ----------
+    sensitivity : bound on the 2-norm of a row. Longer rows are scaled down to it, or with
+        ``too_long="refuse"`` refused.
+    window : rows that are protected, the last so many. They expire then: later releases may show
+        them. Without it all rows are protected for good, in a stream of at most ``steps`` steps, or
+        of any length if that is not told either, at the price of more noise.
+    batch : rows of a step. The window is then the least number of steps that holds ``window`` rows.
+    epsilon, delta, rho : the budget of a row: ``rho``, or ``epsilon`` and ``delta``, or ``epsilon``
+        alone with ``noise="gamma"``. `math.inf` is no noise and no privacy.
+    noise : "gaussian", or "gamma" for privacy without delta, which takes far more noise.
+    construction : "band", the most accurate, keeps ``window`` vectors of noise; "regenerated_band"
+        is the same in the memory of a few vectors, and draws ``window`` vectors a step; "tree"
+        has up to 3 times the error, a few vectors and little work; "window_tree" is the published
+        one. "auto" takes the band if it fits into ``memory`` bytes, else the tree. Trees round the
+        window up to a power of 2.
+    calibration : "tight", or "paper" for the published noise, which is far more than asked for.
+    neighboring : "add_remove", a row or 0 in its place; "replace_one", any row in its place.
+    seed : None for secret randomness; anything else protects nothing, and is for tests.
+    before_release : called with the state before each release; see `RunningSum`.
+
+    Formal guarantees
+    -----------------
+    See `RunningSum`.
+
+    >>> sums = running_sum(1000, sensitivity=1.0, window=64, rho=0.1)
+    >>> sums.settings.construction, sums.event
+    ('band', Gaussian(noise_multiplier=2.23606797749979))
+    """
+    settings = Settings(
+        *(dimension, sensitivity, window, steps, batch, epsilon, delta, rho),
+        *(noise, construction, calibration, neighboring, too_long, memory),
+    )
+    return RunningSum(settings, NoiseKey.drawn(random_bits(seed)), before_release)

@@ -1,0 +1,139 @@
+"""The public numbers of a running sum, checked."""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple, get_args
+
+from dplasso.privacy import checks
+from dplasso.privacy.calibration import Neighboring
+
+NoiseLaw = Literal["gaussian", "gamma"]
+Construction = Literal["auto", "band", "regenerated_band", "tree", "window_tree"]
+Calibration = Literal["tight", "paper"]
+TooLong = Literal["clip", "refuse"]
+
+TREES = ("tree", "window_tree")
+
+
+class Span(NamedTuple):
+    """Steps that a row is hidden for: a window that slides, or a whole stream of that length."""
+
+    steps: int
+    slides: bool
+
+    @property
+    def levels(self) -> int:
+        """Sizes of nodes of a tree over it, hence nodes that a step is in."""
+        if self.slides:
+            return (self.steps - 1).bit_length() + 1
+        return self.steps.bit_length()
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What `running_sum` is told; see there."""
+
+    dimension: int
+    sensitivity: float
+    window: int | None = None
+    steps: int | None = None
+    batch: int = 1
+    epsilon: float | None = None
+    delta: float | None = None
+    rho: float | None = None
+    noise: NoiseLaw = "gaussian"
+    construction: Construction = "auto"
+    calibration: Calibration = "tight"
+    neighboring: Neighboring = "add_remove"
+    too_long: TooLong = "clip"
+    memory: int = 1 << 30
+
+    def __post_init__(self) -> None:
+        for name, least in (("dimension", 1), ("batch", 1), ("memory", 1)):
+            checks.count(name, getattr(self, name), least=least)
+        checks.bound("sensitivity", self.sensitivity)
+        if not 1e-100 <= self.sensitivity <= 1e100:
+            raise ValueError(
+                f"sensitivity must lie between 1e-100 and 1e100, got {self.sensitivity!r}; "
+                "rescale the rows by a public factor"
+            )
+        self._check_length()
+        self._check_choices()
+        self._check_budget()
+
+    def _check_length(self) -> None:
+        for name in ("window", "steps"):
+            if getattr(self, name) is not None:
+                checks.count(name, getattr(self, name), least=1)
+        if self.window is not None and self.steps is not None:
+            raise ValueError(
+                "window and steps must not both be given, got both; give window for rows that "
+                "expire, steps for a whole stream of known length, neither for an endless one"
+            )
+
+    def _check_choices(self) -> None:
+        choices = {
+            "noise": NoiseLaw,
+            "construction": Construction,
+            "calibration": Calibration,
+            "neighboring": Neighboring,
+            "too_long": TooLong,
+        }
+        for name, kind in choices.items():
+            if getattr(self, name) not in get_args(kind):
+                raise ValueError(
+                    f"{name} must be one of {', '.join(get_args(kind))}, "
+                    f"got {getattr(self, name)!r}"
+                )
+        special = self.noise == "gamma" or self.calibration == "paper"
+        if special and self.construction not in ("auto", *TREES):
+            raise ValueError(
+                f"construction must be a tree with noise={self.noise!r} and "
+                f"calibration={self.calibration!r}, got {self.construction!r}; "
+                "choose 'tree' or 'window_tree'"
+            )
+
+    def _check_budget(self) -> None:
+        if self.noise == "gamma" and (self.delta is not None or self.rho is not None):
+            raise ValueError(
+                "noise='gamma' must have a budget of epsilon alone; leave out the rest"
+            )
+        if self.noise == "gamma" or self.rho is None:
+            checks.target("epsilon", self.epsilon)
+        if self.noise == "gaussian" and self.rho is None:
+            checks.probability("delta", self.delta)
+        if self.rho is not None:
+            checks.target("rho", self.rho)
+            if self.epsilon is not None or self.delta is not None or self.calibration == "paper":
+                raise ValueError(
+                    "rho must be the whole budget, got epsilon, delta or calibration='paper' "
+                    "beside it; give rho, or epsilon and delta"
+                )
+
+    @property
+    def private(self) -> bool:
+        """Whether there is any noise."""
+        return math.inf not in (self.epsilon, self.rho)
+
+    @property
+    def span(self) -> Span | None:
+        """Steps that a row is hidden for; None where the stream has no known end."""
+        if self.window is not None:
+            return Span(-(-self.window // self.batch), slides=True)
+        return None if self.steps is None else Span(self.steps, slides=False)
+
+    @property
+    def reach(self) -> int:
+        """How far a row that differs moves a sum, in lengths of a row."""
+        return 1 if self.neighboring == "add_remove" else 2
+
+    def as_json(self) -> dict[str, Any]:
+        """A dict that JSON can hold."""
+        return {key: "inf" if value == math.inf else value for key, value in asdict(self).items()}
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> "Settings":
+        known: dict[str, Any] = {
+            key: math.inf if value == "inf" else value for key, value in found.items()
+        }
+        return cls(**known)
