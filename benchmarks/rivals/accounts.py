@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 
 from dp_accounting import dp_event
 from dp_accounting.pld import PLDAccountant
@@ -42,13 +42,15 @@ def least_on_grid(suffices: Callable[[float], bool], start: float) -> float:
     return STEP**high
 
 
-@lru_cache(maxsize=None)
-def _loss_of_sampled(sampling: float, steps: int, multiplier: float) -> PLDAccountant:
+@cache
+def _loss_of_sampled(
+    sampling: float, steps: int, multiplier: float, interval: float
+) -> PLDAccountant:
     step = dp_event.PoissonSampledDpEvent(sampling, dp_event.GaussianDpEvent(multiplier))
-    return PLDAccountant(value_discretization_interval=1e-3).compose(step, steps)
+    return PLDAccountant(value_discretization_interval=interval).compose(step, steps)
 
 
-@lru_cache(maxsize=None)
+@cache
 def noise_multiplier(epsilon: float, delta: float, steps: int, sampling: float) -> float:
     """Standard deviation over clipping bound of ``steps`` noisy sums, (epsilon, delta)-DP in all.
 
@@ -58,7 +60,11 @@ def noise_multiplier(epsilon: float, delta: float, steps: int, sampling: float) 
     if sampling >= 1.0:
         return everything
 
+    # Losses of single steps are small where epsilon is: a coarser grid would ask for more noise.
+    interval = min(1e-3, 5e-4 * epsilon)
+
     def suffices(multiplier: float) -> bool:
-        return _loss_of_sampled(sampling, steps, multiplier).get_delta(epsilon) <= delta
+        loss = _loss_of_sampled(sampling, steps, multiplier, interval)
+        return loss.get_delta(epsilon) <= delta
 
     return least_on_grid(suffices, max(everything * sampling, 0.5))

@@ -14,7 +14,7 @@ import numpy as np
 
 from rivals.accounts import noise_multiplier
 from rivals.descent import Column, descend
-from rivals.problem import Problem, Request, rounded
+from rivals.problem import Effort, Problem, Request, rounded
 
 CLIPS = (0.03, 0.1, 0.25, 0.5, 1.0)
 COARSE_CLIPS = (0.1, 0.5)
@@ -23,7 +23,6 @@ RATES, RATIO = 5, 2.5  # how many rates are tried, and how far apart
 MOST_NOISE = 2.0  # in the margin of a row of length 1: the largest rate tried leaves that much
 LONGEST_MOVE = 300.0  # and no more than this much of a clipping bound a step
 AT_ONCE = 48  # columns of a batch
-WIDE = 500_000  # columns of data from which on steps are dear
 
 Schedule = tuple[float, int]  # sampling, steps
 
@@ -34,6 +33,9 @@ class ClippedDescent(NamedTuple):
     name: str
     schedules: Callable[[Problem, float], Sequence[Schedule]]
     longest: int
+
+    def effort(self, problem: Problem) -> Effort:
+        return Effort(2, 2) if problem.is_large else Effort(4, 3)
 
     def coarse(self, problem: Problem, epsilon: float) -> list[dict[str, Any]]:
         """The grid that every set gets."""
@@ -62,7 +64,7 @@ class ClippedDescent(NamedTuple):
             for clip in CLIPS[max(place - 1, 0) : place + 2]
             if clip != best["clip"]
         ]
-        if 2 * best["steps"] <= self.longest and problem.n_columns < WIDE:
+        if 2 * best["steps"] <= self.longest and not problem.is_large:
             changes.append({"steps": 2 * best["steps"], "rate": best["rate"] / 2})
         if best["sampling"] < 1.0:
             changes.append({"sampling": min(2 * best["sampling"], 0.5)})
@@ -133,9 +135,7 @@ def _run(problem: Problem, batch: list[Request]) -> Iterator[tuple[Request, floa
     distinct = list(dict.fromkeys(columns))  # last iterate and average come of one fit
     name, bias, steps, sampling, _ = _shared(batch[0])
     train, test = problem.rows(name)
-    found = descend(
-        train, problem.labels, distinct, bias=bias, steps=steps, sampling=sampling
-    )
+    found = descend(train, problem.labels, distinct, bias=bias, steps=steps, sampling=sampling)
     with np.errstate(all="ignore"):  # a rate can be too large: margins without end are judged 0
         margins = [test @ weights[:-1] + bias * weights[-1] for weights in found]
     for request, column in zip(batch, columns, strict=True):

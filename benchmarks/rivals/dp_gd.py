@@ -7,12 +7,12 @@ then, around the best, rates 1.6 apart, the next clipping bounds, momentum .9, a
 moves faster, half and twice the steps. Bassily, Smith and Thakurta, 2014.
 """
 
-from rivals.clipped_descent import WIDE, ClippedDescent, Schedule
+from rivals.clipped_descent import ClippedDescent, Schedule
 from rivals.problem import Problem
 
 
 def schedules(problem: Problem, epsilon: float) -> list[Schedule]:
-    if problem.n_columns >= WIDE:
+    if problem.is_large:
         steps = (5, 20, 60) if epsilon < 3.0 else (20, 60, 150)
     elif epsilon < 0.3:
         steps = (5, 20, 60)

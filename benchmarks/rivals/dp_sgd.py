@@ -7,12 +7,12 @@ last quarter; then, around the best, rates 1.6 apart, the next clipping bounds, 
 intercept that moves faster, half and twice the steps, twice the sampling rate. Abadi et al., 2016.
 """
 
-from rivals.clipped_descent import WIDE, ClippedDescent, Schedule
+from rivals.clipped_descent import ClippedDescent, Schedule
 from rivals.problem import Problem
 
 
 def schedules(problem: Problem, epsilon: float) -> list[Schedule]:
-    if problem.n_columns >= WIDE:
+    if problem.is_large:
         return [(0.1, 30), (0.1, 120)] if epsilon < 3.0 else [(0.1, 60), (0.1, 250)]
     longer = [(0.1, 1000)] if epsilon >= 0.3 else [(0.1, 20)]
     return [(0.1, 60), (0.1, 250), (0.03, 1000), *longer]

@@ -45,6 +45,13 @@ class Request(NamedTuple):
     seed: int
 
 
+class Effort(NamedTuple):
+    """How many of a coarse grid are looked at again, and on how many seeds."""
+
+    finalists: int
+    seeds: int
+
+
 class Problem:
     """Rows and labels (0 or 1) to train and to test on, delta, and how a fit is judged.
 
@@ -76,6 +83,16 @@ class Problem:
     @property
     def n_columns(self) -> int:
         return int(self.train.shape[1])
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether a pass over the weights alone is slow."""
+        return self.n_columns >= 500_000
+
+    @property
+    def is_large(self) -> bool:
+        """Whether a pass over the data is slow, so that grids are smaller."""
+        return self.is_wide or self.n_rows >= 60_000
 
     @property
     def delta(self) -> float:

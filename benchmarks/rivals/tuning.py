@@ -1,23 +1,24 @@
 """The best a rival can do: settings picked on the test rows at no charge, then fresh seeds.
 
 No user can have that. A coarse grid is run on one seed; the best few of it on three, beside what
-is near to the best of them; the winner by its mean runs again on seeds that were not used to pick.
+is near to the best of them (fewer where fits are slow: `Effort`); the winner by its mean runs again
+on seeds that were not used to pick.
 """
 
 import statistics
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
-from rivals.problem import Problem, Request
+from rivals.problem import Effort, Problem, Request
 
-PICKING_SEEDS = 3
-FINALISTS = 4
 FRESH = 1000  # seeds from here on were not used to pick
 
 
 class Rival(Protocol):
     @property
     def name(self) -> str: ...
+
+    def effort(self, problem: Problem) -> Effort: ...
 
     def coarse(self, problem: Problem, epsilon: float) -> list[dict[str, Any]]: ...
 
@@ -55,22 +56,22 @@ def tune(rival: Rival, problem: Problem, epsilons: list[float], memory: Memory) 
         for settings in grid
     ]
     values = dict(zip(map(str, first), evaluate(rival, problem, first, memory), strict=True))
-    finalists = []
+    finalists, effort = [], rival.effort(problem)
     for epsilon, grid in zip(epsilons, grids, strict=True):
         ranked = sorted(grid, key=lambda s, e=epsilon: -values[str(Request(e, s, 0))])
         near = rival.nearby(problem, epsilon, ranked[0])
-        chosen = ranked[:FINALISTS] + near
+        chosen = ranked[: effort.finalists] + near
         finalists.append([s for k, s in enumerate(chosen) if s not in chosen[:k]])
     second = [
         Request(e, settings, seed)
         for e, few in zip(epsilons, finalists, strict=True)
         for settings in few
-        for seed in range(PICKING_SEEDS)
+        for seed in range(effort.seeds)
     ]
     evaluate(rival, problem, second, memory)
 
     def mean(epsilon: float, settings: dict) -> float:
-        seeds = [Request(epsilon, settings, seed) for seed in range(PICKING_SEEDS)]
+        seeds = [Request(epsilon, settings, seed) for seed in range(effort.seeds)]
         return statistics.fmean(evaluate(rival, problem, seeds, memory))
 
     return [
