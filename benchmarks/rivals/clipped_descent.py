@@ -22,6 +22,7 @@ BIAS, OTHER_BIAS = 0.3, 1.0
 RATES, RATIO = 5, 2.5  # how many rates are tried, and how far apart
 MOST_NOISE = 2.0  # in the margin of a row of length 1: the largest rate tried leaves that much
 LONGEST_MOVE = 300.0  # and no more than this much of a clipping bound a step
+MOST_PASSES = 60  # over the rows, from which on sampled rows are not made more
 AT_ONCE = 48  # columns of a batch
 
 Schedule = tuple[float, int]  # sampling, steps
@@ -66,7 +67,7 @@ class ClippedDescent(NamedTuple):
         ]
         if 2 * best["steps"] <= self.longest and not problem.is_large:
             changes.append({"steps": 2 * best["steps"], "rate": best["rate"] / 2})
-        if best["sampling"] < 1.0:
+        if best["sampling"] < 1.0 and best["sampling"] * best["steps"] < MOST_PASSES:
             changes.append({"sampling": min(2 * best["sampling"], 0.5)})
         near = [{**best, **change} for change in changes]
         return [

@@ -18,4 +18,4 @@ def schedules(problem: Problem, epsilon: float) -> list[Schedule]:
     return [(0.1, 60), (0.1, 250), (0.03, 1000), *longer]
 
 
-DP_SGD = ClippedDescent("DP-SGD", schedules, longest=2000)
+DP_SGD = ClippedDescent("DP-SGD", schedules, longest=1000)
