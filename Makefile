@@ -35,6 +35,7 @@ bench: setup .venv/.postgres
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/utility.py
 	$(BIN)/python benchmarks/gradient.py
+	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/sparsifier_tables.py
 	$(BIN)/python benchmarks/newsgroups.py
 	$(BIN)/python benchmarks/reading.py
@@ -50,7 +51,7 @@ bench: setup .venv/.postgres
 	$(BIN)/python benchmarks/tables.py
 
 clean:
-	rm -rf .venv $(OLD) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	rm -rf .venv $(OLD) .venv-diffprivlib .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # The stamps are newer than pyproject.toml as long as what it asks for is installed.
