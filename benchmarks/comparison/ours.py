@@ -13,6 +13,7 @@ from dplasso import ColumnMatrix, PrivateLassoClassifier, Sparsifier
 
 # What a private search chooses from; its cost is part of the budget.
 SEARCHED = {"rows": ["presence", "sqrt", "as_is"]}
+TRIALS = 5.0  # on average
 # Bounds on entries as they are, for sets that are otherwise taken as presence.
 BOUNDS = {"farm_ads": 100.0, "sms_spam": 100.0}
 
@@ -44,14 +45,13 @@ def score(column: str, problem: Problem, epsilon: float, seed: int) -> float:
         "classes": [0, 1],
         "n_rows": problem.n_rows,
         "x_bound": x_bound,
-        "random_state": seed,
         **OURS[column],
     }
     if problem.name in cases.NUMERIC:
         settings["rows"] = "as_is"
     if column == "search":
-        return _searched(problem, epsilon, settings)
-    model = PrivateLassoClassifier(epsilon, problem.delta, **settings)
+        return _searched(problem, epsilon, seed, settings)
+    model = PrivateLassoClassifier(epsilon, problem.delta, random_state=seed, **settings)
     model.fit(_held(problem, case.x_bound), problem.labels)
     return problem.judge(model.decision_function(utility.bounded(problem.test, case.x_bound)))
 
@@ -64,12 +64,17 @@ def _held(problem: Problem, x_bound: float | None) -> ColumnMatrix:
     )
 
 
-def _searched(problem: Problem, epsilon: float, settings: dict[str, Any]) -> float:
+def _searched(problem: Problem, epsilon: float, seed: int, settings: dict[str, Any]) -> float:
     x_bound = BOUNDS.get(problem.name, settings["x_bound"])
     settings = {**settings, "x_bound": x_bound}
     search: Callable[..., Any] = dplasso.PrivateSearch  # type: ignore[attr-defined]
     model = search(
-        PrivateLassoClassifier(**settings), SEARCHED, epsilon=epsilon, delta=problem.delta
+        PrivateLassoClassifier(**settings),
+        SEARCHED,
+        epsilon=epsilon,
+        delta=problem.delta,
+        trials=TRIALS,
+        random_state=seed,
     )
     model.fit(utility.bounded(problem.train, x_bound), problem.labels)
     return problem.judge(model.decision_function(utility.bounded(problem.test, x_bound)))

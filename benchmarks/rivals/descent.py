@@ -13,6 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
+LARGE = np.float32(30.0)  # a margin from which on the residual is that of infinity
+
 
 class Column(NamedTuple):
     """One run of a batch. ``noise`` is the standard deviation over ``clip``."""
@@ -41,7 +43,8 @@ def add_clipped(indptr, indices, data, labels, lengths, bias, chosen, W, clip, G
                 r[k] += x * W[j, k]
         for k in range(K):
             bound = clip[k] / lengths[i]
-            residual = np.float32(1.0) / (np.float32(1.0) + np.exp(-r[k])) - labels[i]
+            margin = min(max(r[k], -LARGE), LARGE)
+            residual = np.float32(1.0) / (np.float32(1.0) + np.exp(-margin)) - labels[i]
             r[k] = min(max(residual, -bound), bound)
             G[last, k] += bias * r[k]
         for p in range(indptr[i], indptr[i + 1]):
@@ -70,6 +73,30 @@ def step(W, G, V, A, Z, which, rate, noise, momentum, share):  # type: ignore[no
                 A[j, k] += share * W[j, k]
 
 
+class Draws:
+    """The chances of a batch: which rows a step sees, and its noise, a line a seed."""
+
+    def __init__(self, columns: Sequence[Column], shape: tuple[int, int], sampling: float) -> None:
+        seeds = list(dict.fromkeys(column.seed for column in columns))
+        if sampling < 1.0 and len(seeds) > 1:
+            raise ValueError("runs on sampled rows must share their seed: a seed draws the rows")
+        self.which = np.array([seeds.index(column.seed) for column in columns])
+        self.sampling, self._everyone = sampling, np.arange(shape[0])
+        self._generators = [np.random.default_rng(seed) for seed in seeds]
+        self._noise = np.empty((len(seeds), shape[1] + 1), dtype=np.float32)
+
+    def rows(self) -> np.ndarray:
+        if self.sampling >= 1.0:
+            return self._everyone
+        coins = self._generators[0].random(len(self._everyone), dtype=np.float32)
+        return np.flatnonzero(coins < self.sampling)
+
+    def noise(self) -> np.ndarray:
+        for generator, line in zip(self._generators, self._noise, strict=True):
+            generator.standard_normal(out=line, dtype=np.float32)
+        return self._noise
+
+
 def descend(
     X: sp.csr_array,
     labels: np.ndarray,
@@ -89,30 +116,18 @@ def descend(
     ``noise * clip`` in every coordinate: ``steps`` Gaussian mechanisms, each on Poisson-sampled
     rows where ``sampling`` is below 1. The number of rows is public. Noise is not secure.
     """
-    n, D = X.shape
     rate, clip, momentum, noise = (
         np.array([column[place] for column in columns], dtype=np.float32) for place in range(4)
     )
-    seeds = list(dict.fromkeys(column.seed for column in columns))
-    if sampling < 1.0 and len(seeds) > 1:
-        raise ValueError("runs on sampled rows must share their seed: a seed draws the rows")
-    which = np.array([seeds.index(column.seed) for column in columns])
-    draws = [np.random.default_rng(seed) for seed in seeds]
-    W, G, A = (np.zeros((D + 1, len(columns)), dtype=np.float32) for _ in range(3))
+    rate /= np.float32(X.shape[0] * sampling)  # of sums from here on
+    draws = Draws(columns, X.shape, sampling)
+    W, G, A = (np.zeros((X.shape[1] + 1, len(columns)), dtype=np.float32) for _ in range(3))
     V = np.zeros_like(W) if momentum.any() else np.zeros((0, 0), dtype=np.float32)
-    Z = np.empty((len(seeds), D + 1), dtype=np.float32)
     lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel() + bias**2).astype(np.float32)
-    everyone = np.arange(n)
+    rows = (X.indptr, X.indices, X.data, labels, lengths, np.float32(bias))
     counted = max(1, steps // 4)
     for t in range(steps):
-        chosen = everyone
-        if sampling < 1.0:
-            chosen = np.flatnonzero(draws[0].random(n, dtype=np.float32) < sampling)
-        add_clipped(
-            X.indptr, X.indices, X.data, labels, lengths, np.float32(bias), chosen, W, clip, G
-        )
-        for s, draw in enumerate(draws):
-            draw.standard_normal(out=Z[s], dtype=np.float32)
+        add_clipped(*rows, draws.rows(), W, clip, G)
         share = np.float32(1.0 / counted if t >= steps - counted else 0.0)
-        step(W, G, V, A, Z, which, rate / np.float32(n * sampling), noise * clip, momentum, share)
+        step(W, G, V, A, draws.noise(), draws.which, rate, noise * clip, momentum, share)
     return W, A
