@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rivals.accounts import gaussian_delta
 from rivals.amp import (
@@ -55,6 +55,7 @@ def test_with_a_huge_epsilon_it_is_plain_ridge_regression():
     np.testing.assert_allclose(found, plain.fit(rows, labels).coef_[0], atol=0.05)
 
 
+@settings(deadline=None)
 @given(st.floats(0.05, 8.0), st.floats(0.05, 3.0), st.floats(0.0, 2.0))
 def test_delta_is_that_of_the_bound_on_the_loss(epsilon, mu, excess):
     # E max(0, 1 - exp(epsilon - loss)) with loss = mu |N| + mu^2 / 2 + excess, by quadrature.
@@ -65,6 +66,7 @@ def test_delta_is_that_of_the_bound_on_the_loss(epsilon, mu, excess):
     assert objective_delta(epsilon, mu, excess) == pytest.approx(expected, rel=1e-3, abs=1e-9)
 
 
+@settings(deadline=None)
 @given(st.floats(0.05, 10.0), st.floats(1e-10, 1e-4), st.floats(1.01, 1e4), st.floats(0.1, 2.0))
 def test_both_noises_stay_within_their_shares(epsilon, delta, over_least, longest):
     ridge = over_least * 0.25 * longest**2 / math.expm1(0.9 * epsilon)

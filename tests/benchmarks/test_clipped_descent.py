@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from dp_accounting import dp_event
 from dp_accounting.pld import PLDAccountant
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rivals.accounts import STEP, gaussian_delta, gaussian_mu, noise_multiplier
 from rivals.descent import Column, add_clipped, descend
@@ -33,6 +33,7 @@ def test_noise_suffices_and_little_less_would_not(epsilon, sampling, steps):
     assert spent(epsilon, steps, sampling, multiplier / (1.02 * STEP)) > delta
 
 
+@settings(deadline=None)
 @given(st.floats(0.01, 20.0), st.floats(1e-12, 1e-2))
 def test_gaussian_mu_lies_on_the_exact_curve(epsilon, delta):
     assert gaussian_delta(epsilon, gaussian_mu(epsilon, delta)) == pytest.approx(delta, rel=1e-3)
@@ -55,6 +56,7 @@ def clipped_sum(X, labels, W, clip, bias):
     return G
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10_000), st.floats(0.05, 2.0))
 def test_clipped_sum_is_that_of_rows_clipped_one_by_one(seed, bias):
     X, labels = some_rows(12, 7, seed)
