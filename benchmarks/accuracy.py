@@ -9,8 +9,8 @@ all that is known. ``--fresh`` forgets the chosen columns on the chosen sets fir
 a change of the code.
 
 All get the same split and delta = 1 / n^2, n training rows, and protect one row more or less (but
-see diffprivlib). Ours has declared facts only: classes, n, a bound on entries, and that the entries
-of splice and kddcup99 are numbers. Rivals have the best settings of a grid, picked on the test rows
+see diffprivlib). Ours has declared facts only: classes, n, a bound on entries, and that those of
+splice are numbers, never 0. Rivals have the best settings of a grid, picked on the test rows
 at no charge, and rows of length 1, as presence or as they are; the grids are told in
 ``benchmarks/rivals``: dp_sgd.py, dp_gd.py, amp.py, diffprivlib_rival.py. diffprivlib gets an
 environment of its own, .venv-diffprivlib, made when it is first needed.

@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 EPSILONS = (0.1, 1.0, 8.0)
 UNBALANCED = ("w8a", "sms_spam")  # judged by the area under the ROC curve
-NUMERIC = ("splice", "kddcup99_10pct")  # entries say more than that they are there
+NUMERIC = ("splice",)  # no entry is 0, so that presence would tell nothing
 # Files of LIBSVM a user may have, and the highest published accuracy at epsilon 0.1.
 FILES = {"rcv1": "rcv1_train.binary", "real-sim": "real-sim"}
 PUBLISHED = {"rcv1": 0.749, "real-sim": 0.761}
