@@ -37,6 +37,7 @@ bench: setup .venv/.postgres
 	$(BIN)/python benchmarks/gradient.py
 	$(BIN)/python benchmarks/regret.py
 	$(BIN)/python benchmarks/running_sums.py
+	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/sparsifier_tables.py
 	$(BIN)/python benchmarks/newsgroups.py
 	$(BIN)/python benchmarks/reading.py
@@ -52,7 +53,7 @@ bench: setup .venv/.postgres
 	$(BIN)/python benchmarks/tables.py
 
 clean:
-	rm -rf .venv $(OLD) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	rm -rf .venv $(OLD) .venv-diffprivlib .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # The stamps are newer than pyproject.toml as long as what it asks for is installed.

@@ -92,9 +92,11 @@ class Rows(NamedTuple):
         return max(share, 1.0 - share)
 
 
-def load(case: Case) -> Rows | None:
-    """The rows of a case; None where the set is not at hand."""
-    if case.data == "zipf":
+def split(case: Case, data: tuple | None = None) -> tuple | None:
+    """Training rows, their labels, test rows and theirs, as they are; None where not at hand."""
+    if data is not None:
+        pass
+    elif case.data == "zipf":
         data = datasets.text_like(20_000, 47_000, 1_500_000)
     elif case.data == "zipf_frequent":
         data = datasets.text_like(20_000, 47_000, 1_500_000, ranks=(20, 2_000))
@@ -103,22 +105,36 @@ def load(case: Case) -> Rows | None:
     if data is None:
         return None
     X, y = sp.csr_array(data[0]).astype(np.float32), data[1]
-    x_bound = 1.0 if case.x_bound is None else case.x_bound
-    if case.x_bound is None:
-        X.data = (X.data != 0).astype(np.float32)
-        X.eliminate_zeros()
-    X.data = np.clip(X.data, -x_bound, x_bound)
     apart = datasets.real(f"{case.data}.t")
     if apart is not None:
-        test, test_labels = sp.csr_array(apart[0]).astype(np.float32), apart[1]
-    else:
-        order = np.arange(len(y))
-        if case.first is None:
-            order = np.random.default_rng(0).permutation(len(y))[: case.most]
-        cut = case.first or int(0.8 * len(order))
-        test, test_labels = X[order[cut:]], y[order[cut:]]
-        X, y = X[order[:cut]], y[order[:cut]]
-    return Rows(ColumnMatrix.of(X, x_bound), y, test, test_labels, x_bound)
+        return X, y, sp.csr_array(apart[0]).astype(np.float32), apart[1]
+    order = np.arange(len(y))
+    if case.first is None:
+        order = np.random.default_rng(0).permutation(len(y))[: case.most]
+    cut = case.first or int(0.8 * len(order))
+    return X[order[:cut]], y[order[:cut]], X[order[cut:]], y[order[cut:]]
+
+
+def bounded(X: sp.csr_array, x_bound: float | None) -> sp.csr_array:
+    """Entries within the bound; presence where there is none."""
+    X = X.copy()
+    if x_bound is None:
+        X.data = (X.data != 0).astype(np.float32)
+        X.eliminate_zeros()
+        return X
+    X.data = np.clip(X.data, -x_bound, x_bound)
+    return X
+
+
+def load(case: Case) -> Rows | None:
+    """The rows of a case; None where the set is not at hand."""
+    halves = split(case)
+    if halves is None:
+        return None
+    train, labels, test, test_labels = halves
+    x_bound = 1.0 if case.x_bound is None else case.x_bound
+    held = ColumnMatrix.of(bounded(train, case.x_bound), x_bound)
+    return Rows(held, labels, bounded(test, case.x_bound), test_labels, x_bound)
 
 
 def fit(rows: Rows, epsilon: float, seed: int, **settings) -> PrivateLassoClassifier:

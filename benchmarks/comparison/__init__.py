@@ -1,0 +1,1 @@
+"""What ``accuracy.py`` is made of: cases, columns, the memory of fits, table and plot."""
