@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplasso.audit.account import epsilon_at, range_of_event, rho_for, rho_of_event
-from dplasso.audit.facts import Facts
+from dplasso.audit.selection.facts import SelectionFacts
 from dplasso.privacy import calibration, zcdp
 from dplasso.privacy.events import BoundedRange, Composed, Gaussian, PureDP, Repeated
 
@@ -49,7 +49,7 @@ def test_events():
     ],
 )
 def test_theta_is_the_one_that_the_product_calibrates(neighboring, loss, outputs, bound):
-    facts = Facts(
+    facts = SelectionFacts(
         loss=loss,
         outputs=outputs,
         epsilon=1.0,
