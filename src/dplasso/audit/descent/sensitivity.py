@@ -44,7 +44,7 @@ class Sensitivity(Check[DescentSubject]):
             yield Verdict(
                 self.name,
                 session.subject.name,
-                f"widest change of {of}, as a share of what is charged",
+                f"widest change of {of}, over that charged",
                 share,
                 _ROUNDING,
                 runs=tries,
