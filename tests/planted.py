@@ -1,7 +1,7 @@
 """Slips that would break privacy, each planted where a person would make it.
 
 A bug is a function that takes pytest's monkeypatch. ``BUGS`` says which checks of the audit are
-expected to find it.
+expected to find it, and in fits by which solver.
 """
 
 import dataclasses
@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
+import planted_in_descents as slips
 from dplasso.data import columns
 from dplasso.estimators import base, frank_wolfe_fit
 from dplasso.kernels.problem import SCALE
@@ -119,6 +120,11 @@ _column_kernels = columns.kernels
 class Bug(NamedTuple):
     plant: object
     found_by: tuple[str, ...]
+    solver: str = "frank_wolfe"
+
+
+def _in_descents(plant, *found_by):
+    return Bug(plant, found_by, "gradient")
 
 
 BUGS = {
@@ -130,4 +136,17 @@ BUGS = {
     "row counted twice": Bug(row_counted_twice, ("range",)),
     "stale generator after a fork": Bug(stale_generator, ("generator",)),
     "x not clipped": Bug(x_not_clipped, ("range",)),
+    "residuals not cut": _in_descents(slips.residuals_not_cut, "sensitivity"),
+    "mass not charged": _in_descents(slips.mass_not_charged, "accounting"),
+    "mass without noise": _in_descents(slips.mass_without_noise, "accounting", "noise"),
+    "row weights from the exact mass": _in_descents(
+        slips.weights_from_exact_mass, "sensitivity", "release"
+    ),
+    "noise of two steps the same": _in_descents(slips.noise_of_two_steps, "noise"),
+    "one stream for all fits": _in_descents(slips.one_stream_for_all_fits, "generator", "noise"),
+    "rows not scaled": _in_descents(slips.rows_not_scaled, "sensitivity", "release"),
+    "row weights forgotten": _in_descents(slips.row_weights_forgotten, "sensitivity", "release"),
+    "noise of one step": _in_descents(
+        slips.noise_of_one_step, "accounting", "sensitivity", "noise", "canary"
+    ),
 }

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplasso.audit.account import epsilon_at, range_of_event, rho_for, rho_of_event
-from dplasso.audit.facts import Facts
-from dplasso.privacy import calibration, zcdp
+from dplasso.audit.descent import account as descent_account
+from dplasso.audit.selection.facts import SelectionFacts
+from dplasso.privacy import calibration, gaussian, zcdp
 from dplasso.privacy.events import BoundedRange, Composed, Gaussian, PureDP, Repeated
 
 DELTAS = st.floats(1e-12, 0.1)
@@ -31,6 +32,33 @@ def test_nothing_costs_nothing_and_all_costs_all():
     assert epsilon_at(math.inf, 1e-6) == math.inf
 
 
+@settings(max_examples=60, deadline=None)
+@given(mu=st.floats(1e-3, 8.0), delta=DELTAS)
+def test_the_gaussian_curve_agrees(mu, delta):
+    """The product rounds up, by a relative 1e-9 of mu."""
+    found, rounded = descent_account.gaussian_epsilon(mu, delta), gaussian.epsilon_of(mu, delta)
+    assert found == pytest.approx(rounded, rel=1e-7, abs=1e-8)
+    assert found <= rounded + 1e-12
+
+
+@settings(max_examples=60, deadline=None)
+@given(epsilon=st.floats(0.01, 30.0), delta=DELTAS)
+def test_mu_agrees(epsilon, delta):
+    assert descent_account.mu_for(epsilon, delta) == pytest.approx(
+        gaussian.mu_of(epsilon, delta), rel=1e-8
+    )
+
+
+def test_gaussian_events():
+    event = Composed((Gaussian(2.0), Repeated(Gaussian(4.0), 3)))
+    multipliers = descent_account.multipliers_of(event)
+    assert multipliers == [2.0, 4.0, 4.0, 4.0]
+    assert descent_account.mu_of(multipliers) == pytest.approx(gaussian.mu(event))
+    assert descent_account.mu_of([3.0, 0.0]) == math.inf
+    with pytest.raises(ValueError, match="Gaussian releases, got PureDP"):
+        descent_account.multipliers_of(PureDP(1.0))
+
+
 def test_events():
     event = Composed((PureDP(0.2), Repeated(BoundedRange(0.4), 10), Gaussian(2.0)))
     assert rho_of_event(event) == pytest.approx(0.02 + 10 * 0.02 + 0.125)
@@ -49,7 +77,7 @@ def test_events():
     ],
 )
 def test_theta_is_the_one_that_the_product_calibrates(neighboring, loss, outputs, bound):
-    facts = Facts(
+    facts = SelectionFacts(
         loss=loss,
         outputs=outputs,
         epsilon=1.0,

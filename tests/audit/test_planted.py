@@ -3,12 +3,15 @@
 import pytest
 
 from dplasso import audit
-from dplasso.audit import canary, count, law, range_test
+from dplasso.audit import check as check_module
+from dplasso.audit.descent import canary as descent_canary
+from dplasso.audit.descent import noise, sensitivity
+from dplasso.audit.selection import canary, count, law, range_test
 from planted import BUGS
 
 SEEDS = range(10)
-FOUND = [(bug, check) for bug, (_, checks) in BUGS.items() for check in checks]
-NEEDED_RUNS = {canary: 400, law: 120, count: 150}
+FOUND = [(name, check) for name, bug in BUGS.items() for check in bug.found_by]
+NEEDED_RUNS = {canary: 400, law: 120, count: 150, descent_canary: 100, noise: 20}
 
 
 @pytest.fixture
@@ -16,17 +19,16 @@ def fewer_runs(monkeypatch):
     """As many as these bugs need, where a quick audit makes several times more."""
     for module, runs in NEEDED_RUNS.items():
         monkeypatch.setattr(module, "RUNS", runs)
-    monkeypatch.setattr(range_test, "NEIGHBOURS", 20)
-
-
-@pytest.fixture(scope="module")
-def classifier():
-    return audit.example_estimators()[0]
+    for module in (range_test, sensitivity):
+        monkeypatch.setattr(module, "NEIGHBOURS", 20)
+    monkeypatch.setattr(check_module, "_PILOT", 4)
+    monkeypatch.setattr(check_module, "_FEWEST", 20)
 
 
 @pytest.mark.parametrize(("bug", "check"), FOUND)
-def test_a_planted_bug_is_found(monkeypatch, fewer_runs, classifier, bug, check):
+def test_a_planted_bug_is_found(monkeypatch, fewer_runs, bug, check):
     BUGS[bug].plant(monkeypatch)
+    classifier = audit.example_estimators(BUGS[bug].solver)[0]
     for seed in SEEDS:
         report = audit.run(classifier, checks=[check], seed=seed, seconds=600.0)
         assert not report.passed, seed
@@ -35,19 +37,47 @@ def test_a_planted_bug_is_found(monkeypatch, fewer_runs, classifier, bug, check)
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_correct_code_does_not_alarm(monkeypatch, fewer_runs, seed):
-    monkeypatch.setattr(canary, "RUNS", 100)
+    for module, runs in ((canary, 100), (descent_canary, 40)):
+        monkeypatch.setattr(module, "RUNS", runs)
     report = audit.run(seed=seed, seconds=600.0)
     assert report.passed, str(report)
     assert {verdict.check for verdict in report} == set(audit.CHECKS)
-    assert {verdict.estimator for verdict in report} == {"classifier", "regressor", "multinomial"}
+    assert {verdict.estimator for verdict in report} == {
+        *("classifier", "regressor", "multinomial", "classifier, gradient")
+    }
 
 
 @pytest.mark.parametrize("place", [1, 2])
 @pytest.mark.parametrize(
     ("bug", "check"),
-    [("theta doubled", "accounting"), ("x not clipped", "range"), ("row counted twice", "range")],
+    [
+        ("theta doubled", "accounting"),
+        ("x not clipped", "range"),
+        ("row counted twice", "range"),
+        ("mass not charged", "accounting"),
+        ("rows not scaled", "sensitivity"),
+        ("row weights from the exact mass", "release"),
+        ("noise of one step", "canary"),
+    ],
 )
 def test_other_estimators_are_no_hiding_place(monkeypatch, fewer_runs, place, bug, check):
     BUGS[bug].plant(monkeypatch)
-    estimator = audit.example_estimators()[place]
+    estimator = audit.example_estimators(BUGS[bug].solver)[place]
     assert not audit.run(estimator, checks=[check], seed=0).passed
+
+
+@pytest.mark.parametrize(
+    ("place", "neighboring", "rows"),
+    [
+        (0, "replace_one", "presence"),
+        (1, "add_remove", "as_is"),
+        (1, "replace_one", "sqrt"),
+        (2, "add_remove", "sqrt"),
+    ],
+)
+def test_correct_descents_do_not_alarm(fewer_runs, place, neighboring, rows):
+    options = {"neighboring": neighboring, "rows": rows, "epsilon": 2.0, "x_bound": 3.0}
+    estimator = audit.example_estimators("gradient", **options)[place]
+    report = audit.run(estimator, seed=place, seconds=600.0)
+    assert report.passed, str(report)
+    assert "canary" in {verdict.check for verdict in report}

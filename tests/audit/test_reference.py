@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor, Sparsifier
-from dplasso.audit import data, reference
-from dplasso.audit.count import _law
-from dplasso.audit.subject import Subject, outcomes
+from dplasso.audit.held import column_bounds
+from dplasso.audit.selection import data, reference
+from dplasso.audit.selection.count import _law
+from dplasso.audit.selection.subject import SelectionSubject, outcomes
 
 ESTIMATORS = {
     "logistic": PrivateLassoClassifier(classes=[0, 1], max_iter=3, radius=4.0),
@@ -17,6 +18,8 @@ ESTIMATORS = {
     "stale": PrivateLassoClassifier(
         classes=[0, 1], max_iter=3, radius=4.0, selection="big_step_little_step"
     ),
+    "presence": PrivateLassoClassifier(classes=[0, 1], max_iter=3, radius=4.0, rows="presence"),
+    "sqrt": PrivateLassoRegressor(max_iter=3, radius=4.0, x_bound=3.0, rows="sqrt"),
     "bounds": PrivateLassoRegressor(
         max_iter=3, radius=4.0, x_bound=np.linspace(0.5, 3.0, 12), fit_intercept=False
     ),
@@ -25,7 +28,7 @@ ESTIMATORS = {
 
 @pytest.mark.parametrize("name", ["logistic", "stale"])
 def test_all_transcripts_together_have_probability_one(name):
-    subject = Subject(ESTIMATORS[name])
+    subject = SelectionSubject(ESTIMATORS[name])
     X, y = np.array([[0.5, 0.0], [-3.0, 0.4], [0.0, 1.0]]), np.array([0.0, 1.0, 1.0])
     every = np.array(list(itertools.product(range(6), repeat=3)))
     total = np.exp(reference.log_likelihoods(X, y, every, subject.facts)).sum()
@@ -33,7 +36,7 @@ def test_all_transcripts_together_have_probability_one(name):
 
 
 def test_parts_do_not_show(monkeypatch):
-    subject = Subject(ESTIMATORS["softmax"])
+    subject = SelectionSubject(ESTIMATORS["softmax"])
     X, y = data.mixed_rows(subject.columns, 4.0, subject.facts, np.random.default_rng(0))
     drawn = np.random.default_rng(1).integers(0, 78, (50, 3))
     whole = reference.log_likelihoods(X, y, drawn, subject.facts)
@@ -44,22 +47,22 @@ def test_parts_do_not_show(monkeypatch):
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_a_canary_is_told_by_its_own_gradient(name):
     """The log-likelihood ratio of the first round moves by theta times the canary's gradient."""
-    subject = Subject(ESTIMATORS[name])
+    subject = SelectionSubject(ESTIMATORS[name])
     facts = subject.facts
     X, y, canary, (own, _) = data.canary_rows(subject.columns, facts)
-    assert np.all(np.abs(canary) > data.column_bounds(subject.columns, facts))
+    assert np.all(np.abs(canary) > column_bounds(subject.columns, facts))
     present, labels = np.vstack([X, canary]), np.append(y, own)
     first = np.arange(2 * (subject.columns + facts.intercept) * facts.outputs)[:, None]
     with_it = reference.log_likelihoods(present, labels, first, facts)
     ratio = with_it - reference.log_likelihoods(X, y, first, facts)
     start = np.zeros((1, 1, facts.outputs))
     gradient = np.abs(reference.gradients(start, np.array([own]), facts)).max()
-    assert np.ptp(ratio) == pytest.approx(2.0 * facts.theta * facts.x_bound * gradient)
+    assert np.ptp(ratio) == pytest.approx(2.0 * facts.theta * facts.held_bound * gradient)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_outcomes_are_those_of_the_released_vertices(name):
-    subject = Subject(ESTIMATORS[name])
+    subject = SelectionSubject(ESTIMATORS[name])
     facts = subject.facts
     X, y = data.mixed_rows(subject.columns, 4.0, facts, np.random.default_rng(0))
     model = subject.copy().fit(X, subject.labels(y))
@@ -74,7 +77,9 @@ def test_outcomes_are_those_of_the_released_vertices(name):
 @pytest.mark.parametrize("precision", [0.5, 1.0, 3.0])
 def test_the_law_of_a_count(precision):
     sparsifier = Sparsifier(low=2, high=6, precision=precision)
-    subject = Subject(PrivateLassoClassifier(classes=[0, 1], sparsify=sparsifier, epsilon=8.0))
+    subject = SelectionSubject(
+        PrivateLassoClassifier(classes=[0, 1], sparsify=sparsifier, epsilon=8.0)
+    )
     for truth in range(2, 7):
         law = _law(subject, truth)
         assert law.sum() == pytest.approx(1.0)

@@ -9,18 +9,22 @@ from sklearn.linear_model import LogisticRegression
 
 import dplasso
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor, Sparsifier, audit
-from dplasso.audit import canary, check, count, law, range_test, runner
+from dplasso.audit import check, runner
+from dplasso.audit.descent import canary as descent_canary
+from dplasso.audit.descent import noise, sensitivity
+from dplasso.audit.selection import canary, count, law, range_test
 from dplasso.audit.verdict import AuditReport, Verdict
 from planted import BUGS
 
-FAST = ["accounting", "range", "release"]
+FAST = ["accounting", "range", "sensitivity", "release"]
 
 
 @pytest.fixture(autouse=True)
 def few_runs(monkeypatch):
-    for module, name in ((law, "RUNS"), (canary, "RUNS"), (count, "RUNS")):
-        monkeypatch.setattr(module, name, 100)
-    monkeypatch.setattr(range_test, "NEIGHBOURS", 10)
+    for module in (law, canary, count, noise, descent_canary):
+        monkeypatch.setattr(module, "RUNS", 100)
+    for module in (range_test, sensitivity):
+        monkeypatch.setattr(module, "NEIGHBOURS", 10)
 
 
 class Budget:
@@ -49,8 +53,25 @@ class Budget:
             x_bound=np.geomspace(0.01, 10.0, 40), residual_bound=math.inf, max_iter=4, radius=0.5
         ),
         PrivateLassoRegressor(selection="big_step_little_step", neighboring="replace_one"),
+        PrivateLassoClassifier(rows="presence", x_bound=5.0),
+        PrivateLassoRegressor(rows="sqrt", x_bound=np.geomspace(0.5, 9.0, 12), radius=0.5),
+        PrivateLassoClassifier(solver="gradient", neighboring="replace_one"),
+        PrivateLassoClassifier(classes=[3, 5, 9, 11], solver="gradient", rows="sqrt", n_nonzero=5),
+        PrivateLassoRegressor(0.1, 1e-9, solver="gradient", rows="as_is", n_rows=10**6),
+        PrivateLassoRegressor(
+            solver="gradient", rows="sqrt", x_bound=np.linspace(0.1, 5.0, 20), y_bound=3.0
+        ),
+        PrivateLassoRegressor(
+            solver="gradient",
+            rows="as_is",
+            x_bound=np.geomspace(0.01, 10.0, 40),
+            residual_bound=0.2,
+            neighboring="replace_one",
+            n_rows=20,
+        ),
+        PrivateLassoClassifier(20.0, solver="auto", classes=["no", "yes"]),
     ],
-    ids=range(9),
+    ids=range(17),
 )
 def test_any_configuration_can_be_audited(estimator):
     before = estimator.get_params()
@@ -149,6 +170,8 @@ def test_thorough_audits_vary_the_configuration():
         "regressor, noisy_max",
         "regressor, big_step_little_step",
         "regressor, squared loss",
+        "regressor, rows presence",
+        "regressor, rows sqrt",
     ]
 
 

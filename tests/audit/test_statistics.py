@@ -13,8 +13,12 @@ from dplasso.audit.statistics import (
     at_least,
     at_most,
     epsilon_between,
+    even_chance,
+    mu_between,
     pearson,
     rho_between,
+    unit_variance,
+    zero_mean,
 )
 
 
@@ -32,6 +36,7 @@ def test_rates_of_a_gaussian_prove_no_more_than_is_true(mu, threshold, delta):
     p, q = norm.sf(threshold - mu), norm.sf(threshold)
     assume(p < 1.0)
     assert rho_between(p, q) <= mu**2 / 2.0 * (1.0 + 1e-9)
+    assert mu_between(p, q) == pytest.approx(mu, rel=1e-6)
     epsilon = epsilon_between(p, q, delta)
     true_delta = norm.cdf(mu / 2 - epsilon / mu) - np.exp(epsilon) * norm.cdf(
         -mu / 2 - epsilon / mu
@@ -77,6 +82,23 @@ def test_p_values_of_pearson_are_uniform_and_faults_show():
     assert kstest(p_values, "uniform").pvalue > 1e-3
     assert pearson(np.array([1500, 900, 450, 120, 29, 1]), law) == 0.0
     assert pearson(np.array([1700, 800, 370, 100, 30, 0]), law) < 1e-6
+
+
+def test_p_values_of_normal_draws_are_uniform_and_faults_show():
+    draws = np.random.default_rng(2).normal(size=(400, 500))
+    means = [zero_mean(float(row.sum()), 500) for row in draws]
+    variances = [unit_variance(float(row @ row), 500) for row in draws]
+    assert kstest(means, "uniform").pvalue > 1e-3
+    assert kstest(variances, "uniform").pvalue > 1e-3
+    assert zero_mean(float((draws[0] + 0.3).sum()), 500) < 1e-4
+    assert max(unit_variance(float(c**2 * draws[0] @ draws[0]), 500) for c in (0.8, 1.3)) < 1e-6
+
+
+@given(runs=st.integers(1, 2000), part=st.floats(0.0, 1.0))
+def test_a_fair_coin(runs, part):
+    hits = round(part * runs)
+    exact = binomtest(hits, runs).pvalue
+    assert even_chance(hits, runs) == pytest.approx(exact, rel=1e-6, abs=1e-300)
 
 
 @given(st.lists(st.floats(0.0, 200.0), min_size=1, max_size=40))

@@ -4,6 +4,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -15,16 +16,18 @@ _PILOT = 24  # runs that are timed, and thrown away, before the number of runs i
 _PILOT_SECONDS = 1.0
 _FEWEST = 100
 
+S = TypeVar("S", bound=Subject)
+
 
 @dataclass(frozen=True)
-class Session:
+class Session(Generic[S]):
     """One check of one subject.
 
     ``rng`` makes the data, ``bits`` the noise of the fits; ``error`` is the chance of a false
     alarm that each statistical test may have, ``seconds`` what all of the check's runs may take.
     """
 
-    subject: Subject
+    subject: S
     rng: np.random.Generator
     bits: RandomBits
     error: float
@@ -49,23 +52,41 @@ class Session:
         return max(_FEWEST, affordable if self.thorough else min(quick, affordable))
 
 
-class Check(ABC):
+class Check(ABC, Generic[S]):
     """A family of tests with one question. To audit more, write another and put it in `CHECKS`.
 
     ``tests`` is how many of its verdicts for one subject are left to chance, which is how the
     audit's chance of a false alarm is shared out. ``share`` is what part of the time it asks for,
-    beside the others. A check that is ``once`` is made for the first subject only.
+    beside the others. A check that is ``once`` is made for the first subject only. ``of`` is the
+    kind of subjects it knows how to ask.
     """
 
     name: str
     tests: int = 0
     share: float = 0.0
     once: bool = False
+    of: type[Any] = Subject
 
-    def applies(self, subject: Subject) -> bool:
-        """Whether the subject has what is checked."""
-        return True
+    def asked_of(self, subject: Subject) -> "Check[Any] | None":
+        """The check to make of this subject: itself, or none where there is nothing to check."""
+        return self if isinstance(subject, self.of) else None
 
     @abstractmethod
-    def run(self, session: Session) -> Iterator[Verdict]:
+    def run(self, session: Session[S]) -> Iterator[Verdict]:
         """Make the tests."""
+
+
+class EitherSolver(Check[Any]):
+    """One question under one name, which every solver is asked in a way of its own."""
+
+    def __init__(self, *ways: Check[Any]) -> None:
+        (self.name,) = {way.name for way in ways}
+        self._ways = ways
+
+    def asked_of(self, subject: Subject) -> Check[Any] | None:
+        found = [way for way in self._ways if way.asked_of(subject) is not None]
+        return found[0] if found else None
+
+    def run(self, session: Session[Any]) -> Iterator[Verdict]:
+        way = self.asked_of(session.subject)
+        return iter(()) if way is None else way.run(session)

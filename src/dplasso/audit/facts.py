@@ -1,24 +1,22 @@
-"""The public numbers that a guarantee rests on, and what follows from them by the textbook."""
+"""The public numbers that any guarantee rests on."""
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplasso.audit.account import rho_for
-
 LOGISTIC, SOFTMAX, SQUARED = "logistic", "softmax", "squared"
+AS_IS, PRESENCE, SQRT = "as_is", "presence", "sqrt"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Facts:
     """One configuration. Nothing here is taken from the product's account of privacy.
 
-    ``bounds`` is the bound on every column, or None where ``x_bound`` is that of all; ``stale``
-    says that row gradients are renewed only by steps along a column that the row has.
+    ``bounds`` is the declared bound on every column, or None where ``x_bound`` is that of all;
+    ``rows`` is the map that entries go through first.
     """
 
     loss: str
@@ -26,15 +24,11 @@ class Facts:
     epsilon: float
     delta: float
     neighboring: str
-    rounds: int
-    radius: float
+    rows: str = AS_IS
     x_bound: float
     bounds: NDArray[np.float64] | None
-    intercept: bool
     y_bound: float
     residual_bound: float
-    count_share: float
-    stale: bool
 
     @property
     def classes(self) -> int:
@@ -42,36 +36,16 @@ class Facts:
         return 0 if self.loss == SQUARED else max(self.outputs, 2)
 
     @property
-    def gradient_bound(self) -> float:
-        """Most that a row's loss can change with one of its margins, anywhere in the ball."""
-        reach = self.radius * self.x_bound
-        if self.loss == LOGISTIC:
-            return 1.0 / (1.0 + math.exp(-reach))
-        if self.loss == SOFTMAX:
-            return 1.0 / (1.0 + math.exp(-reach) / (self.outputs - 1))
-        return min(reach + self.y_bound, self.residual_bound)
+    def held_bound(self) -> float:
+        """The bound on entries as a fit holds them."""
+        if self.rows == PRESENCE:
+            return 1.0
+        return math.sqrt(self.x_bound) if self.rows == SQRT else self.x_bound
 
     @property
-    def range_of_unit_theta(self) -> float:
-        """How far a row can spread the log-ratio of two laws of a round, at theta = 1."""
-        rows = 1 if self.neighboring == "add_remove" else 2
-        return 2.0 * rows * self.x_bound * self.gradient_bound
-
-    @cached_property
-    def rho(self) -> float:
-        """All that the claim allows, in zCDP."""
-        return rho_for(self.epsilon, self.delta)
-
-    @cached_property
-    def theta(self) -> float:
-        """The sharpest selection that the claim allows."""
-        share = self.rho * (1.0 - self.count_share) / self.rounds
-        return math.sqrt(8.0 * share) / self.range_of_unit_theta
-
-    @property
-    def count_epsilon(self) -> float:
-        """What the Sparsifier's count may cost."""
-        return math.sqrt(2.0 * self.count_share * self.rho)
+    def rows_changed(self) -> int:
+        """How many rows' contributions two neighbours differ in."""
+        return 1 if self.neighboring == "add_remove" else 2
 
     def to_dict(self) -> dict[str, Any]:
         """As the report has it."""
@@ -82,10 +56,6 @@ class Facts:
             "epsilon": self.epsilon,
             "delta": self.delta,
             "neighboring": self.neighboring,
-            "rounds": self.rounds,
-            "radius": self.radius,
+            "rows": self.rows,
             "x_bound": bound,
-            "fit_intercept": self.intercept,
-            "count_share": self.count_share,
-            "theta": self.theta,
         }

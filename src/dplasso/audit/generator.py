@@ -10,6 +10,7 @@ import numpy as np
 
 from dplasso.audit.check import Check, Session
 from dplasso.audit.statistics import pearson
+from dplasso.audit.subject import Subject
 from dplasso.audit.verdict import Verdict
 from dplasso.mechanisms.random_bits import random_bits
 
@@ -17,7 +18,7 @@ _SIZE = 32  # bytes that are compared: equal by chance with probability 2^-256
 _BYTES = 1 << 18
 
 
-class Generator(Check):
+class Generator(Check[Subject]):
     """Compares the bits of fits, of copies of a generator and of forked children.
 
     Two releases that share noise tell the difference of their data. Finds streams that are not
@@ -29,7 +30,7 @@ class Generator(Check):
     tests = 1
     once = True
 
-    def run(self, session: Session) -> Iterator[Verdict]:
+    def run(self, session: Session[Subject]) -> Iterator[Verdict]:
         name = session.subject.name
         model, held = session.subject.copy(), random_bits()
         holder = session.subject.copy(random_state=held)

@@ -1,6 +1,5 @@
 """Running an audit: which subjects, which checks, how long, and how sure."""
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -8,29 +7,32 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 
-from dplasso.audit.accounting import Accounting
-from dplasso.audit.canary import Canary
-from dplasso.audit.check import Check, Session
-from dplasso.audit.count import Count
+from dplasso.audit import descent, selection
+from dplasso.audit.check import Check, EitherSolver, Session
+from dplasso.audit.examples import subject_of, usual_estimators, variations
 from dplasso.audit.generator import Generator
-from dplasso.audit.law import Law
-from dplasso.audit.range_test import RangeTest
-from dplasso.audit.release import Release
 from dplasso.audit.subject import Subject
 from dplasso.audit.verdict import AuditReport, Verdict
-from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor, Sparsifier
 from dplasso.mechanisms.random_bits import random_bits
-from dplasso.mechanisms.selection import PRIVATE
 from dplasso.privacy import checks as numbers
 
 Mode = Literal["quick", "thorough"]
 
 # The one place where checks are listed; what other parts of the product release is added here.
-CHECKS: dict[str, Check] = {
+CHECKS: dict[str, Check[Any]] = {
     check.name: check
-    for check in (Accounting(), RangeTest(), Release(), Generator(), Count(), Law(), Canary())
+    for check in (
+        EitherSolver(selection.Accounting(), descent.Accounting()),
+        selection.RangeTest(),
+        descent.Sensitivity(),
+        EitherSolver(selection.Release(), descent.Release()),
+        Generator(),
+        selection.Count(),
+        selection.Law(),
+        descent.Noise(),
+        EitherSolver(selection.Canary(), descent.Canary()),
+    )
 }
 FALSE_ALARM = 1e-4  # chance that correct code alarms anywhere in an audit, at most
 QUICK_SECONDS, THOROUGH_SECONDS = 40.0, 600.0
@@ -50,10 +52,11 @@ def run(
     Parameters
     ----------
     estimator : an unfitted classifier or regressor, or several; None for a binary classifier
-        with a Sparsifier, a regressor and a classifier of three classes. The audit makes data of
-        its own.
+        with a Sparsifier, a regressor and a classifier of three classes by Frank-Wolfe, and a
+        classifier by gradient descent (if thorough, all three). The audit makes data of its own.
     mode : "quick" makes a fixed number of runs, in well under a minute. "thorough" also audits
-        both neighbouring relations and all selection rules, and makes as many runs as time allows.
+        both neighbouring relations, all maps of rows and all selection rules, and makes as many
+        runs as time allows.
     seconds : about how long a thorough audit takes, 600 by default; the most that a quick one does.
     seed : makes data and noise repeatable. None: fits are drawn with secure bits, as real ones.
     checks : names of the checks to make, of ``dplasso.audit.CHECKS``; all by default.
@@ -74,10 +77,10 @@ def run(
     subjects, chosen = _subjects(estimator, mode), _chosen(checks)
     given = numbers.bound("seconds", _seconds(mode) if seconds is None else seconds)
     jobs = [
-        _Job(check, subject)
+        _Job(asked, subject)
         for check in chosen
         for k, subject in enumerate(subjects)
-        if check.applies(subject) and not (check.once and k)
+        if (asked := check.asked_of(subject)) is not None and not (check.once and k)
     ]
     if not jobs:
         raise ValueError("checks must fit the estimator, none of those named does; name others")
@@ -102,7 +105,7 @@ def run(
 
 
 class _Job(NamedTuple):
-    check: Check
+    check: Check[Any]
     subject: Subject
 
     @property
@@ -111,27 +114,17 @@ class _Job(NamedTuple):
         return self.check.share * self.subject.weight
 
 
-def example_estimators(**common: Any) -> list[Any]:
-    """One of each kind: a binary classifier with a Sparsifier, a regressor, and three classes."""
-    common = {"max_iter": 16, "radius": 5.0, **common}
-    return [
-        PrivateLassoClassifier(classes=[0, 1], sparsify=Sparsifier(), **common),
-        PrivateLassoRegressor(**common),
-        PrivateLassoClassifier(classes=[0, 1, 2], **common),
-    ]
-
-
 def _subjects(estimator: Any, mode: Mode) -> list[Subject]:
     if mode not in ("quick", "thorough"):
         raise ValueError(f"mode must be 'quick' or 'thorough', got {mode!r}")
     if estimator is None:
-        estimators = example_estimators()
+        estimators = usual_estimators({}, {}, thorough=mode == "thorough")
     else:
         estimators = list(estimator) if isinstance(estimator, list | tuple) else [estimator]
     found = [
         subject
         for one in estimators
-        for subject in ([Subject(one)] if mode == "quick" else _variations(one))
+        for subject in ([subject_of(one)] if mode == "quick" else variations(one))
     ]
     names = [subject.name for subject in found]
     for k, subject in enumerate(found):
@@ -140,23 +133,7 @@ def _subjects(estimator: Any, mode: Mode) -> list[Subject]:
     return found
 
 
-def _variations(estimator: Any) -> Iterator[Subject]:
-    """The configuration itself, then, for as long in all, other relations, rules and losses."""
-    first = Subject(estimator)
-    yield first
-    relations = {"add_remove", "replace_one"} - {estimator.neighboring}
-    others: list[dict[str, Any]] = [{"neighboring": relation} for relation in sorted(relations)]
-    others += [{"selection": rule} for rule in PRIVATE if rule != estimator.selection]
-    if getattr(estimator, "residual_bound", None) == "auto":
-        others.append({"residual_bound": math.inf})
-    for other in others:
-        (value,) = other.values()
-        label = "squared loss" if "residual_bound" in other else value
-        varied = clone(estimator).set_params(**other)
-        yield Subject(varied, f"{first.name}, {label}", weight=1.0 / len(others))
-
-
-def _chosen(names: Sequence[str] | None) -> list[Check]:
+def _chosen(names: Sequence[str] | None) -> list[Check[Any]]:
     if names is None:
         return list(CHECKS.values())
     if isinstance(names, str) or not names or not set(names) <= set(CHECKS):
@@ -174,7 +151,7 @@ def _seed(seed: int | None) -> int | None:
 
 
 def _facts(
-    subjects: list[Subject], mode: Mode, seed: int | None, chosen: list[Check]
+    subjects: list[Subject], mode: Mode, seed: int | None, chosen: list[Check[Any]]
 ) -> dict[str, Any]:
     from dplasso import __version__
 

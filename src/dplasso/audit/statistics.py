@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, chdtrc, kl_div
+from scipy.special import bdtr, betaincinv, chdtr, chdtrc, kl_div, ndtr, ndtri
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -103,3 +103,26 @@ def rho_between(p: float, q: float) -> float:
     )
     divergences = np.logaddexp(terms[0], terms[1]) / (_ORDERS - 1.0)
     return max(kl, float(np.max(divergences / _ORDERS)))
+
+
+def mu_between(p: float, q: float) -> float:
+    """The least mu of Gaussian differential privacy under which an event has rates p > q."""
+    if not p > q > 0.0:
+        return 0.0
+    return float(ndtri(p) - ndtri(q))
+
+
+def even_chance(hits: int, runs: int) -> float:
+    """The two-sided p-value of so many heads of a fair coin, exactly."""
+    few = min(hits, runs - hits)
+    return min(1.0, 2.0 * float(bdtr(few, runs, 0.5)))
+
+
+def unit_variance(squares: float, draws: int) -> float:
+    """The two-sided p-value of a sum of squares of standard normal draws."""
+    return min(1.0, 2.0 * float(min(chdtr(draws, squares), chdtrc(draws, squares))))
+
+
+def zero_mean(total: float, draws: int) -> float:
+    """The two-sided p-value of a sum of standard normal draws."""
+    return 2.0 * float(ndtr(-abs(total) / math.sqrt(draws)))

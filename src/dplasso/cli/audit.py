@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 
 ALARM = 3  # what the command exits with
 KINDS = ("classifier", "regressor", "multinomial")
+SOLVERS = ("frank_wolfe", "gradient")
 Checks = Annotated[
     list[str] | None,
     typer.Option(
         "--check",
-        help="One of accounting, range, release, generator, count, law, canary. May repeat.",
+        help="One of accounting, range, sensitivity, release, generator, count, law, noise, "
+        "canary. May repeat.",
     ),
 ]
 
@@ -27,14 +29,26 @@ def audit(
     estimator: Annotated[
         str, typer.Option(help="classifier, regressor, multinomial, or all.")
     ] = "all",
-    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="The claim.")] = 1.0,
+    solver: Annotated[str, typer.Option(help="frank_wolfe, gradient, or all.")] = "all",
+    epsilon: Annotated[
+        float | None,
+        typer.Option("--epsilon", "-e", help="The claim: 1 unless told, 8 of descents."),
+    ] = None,
     delta: Annotated[float, typer.Option(help="The claim.")] = 1e-6,
-    rounds: Annotated[int, typer.Option("--rounds", "--max-iter", "-T", help="Rounds.")] = 16,
-    radius: Annotated[float, typer.Option(help="Bound on the 1-norm.")] = 5.0,
     x_bound: Annotated[float, typer.Option(help="Public bound on entries.")] = 1.0,
-    intercept: Annotated[bool, typer.Option(help="Fit an intercept.")] = True,
+    rows: Annotated[
+        str | None, typer.Option(help="as_is, presence or sqrt: how entries are read.")
+    ] = None,
     neighboring: Annotated[str, typer.Option(help="add_remove or replace_one.")] = "add_remove",
-    selection: Annotated[str, typer.Option(help="Rule of the engine.")] = "lazy",
+    rounds: Annotated[
+        int | None,
+        typer.Option("--rounds", "--max-iter", "-T", help="Rounds of Frank-Wolfe: 16 unless told."),
+    ] = None,
+    radius: Annotated[
+        float | None, typer.Option(help="Bound on the 1-norm, of Frank-Wolfe: 5 unless told.")
+    ] = None,
+    intercept: Annotated[bool, typer.Option(help="Fit an intercept.")] = True,
+    selection: Annotated[str | None, typer.Option(help="Rule of Frank-Wolfe.")] = None,
     thorough: Annotated[
         bool,
         typer.Option(
@@ -63,15 +77,18 @@ def audit(
     common = {
         "epsilon": epsilon,
         "delta": delta,
+        "x_bound": x_bound,
+        "rows": rows,
+        "neighboring": neighboring,
+    }
+    by_rounds = {
         "max_iter": rounds,
         "radius": radius,
-        "x_bound": x_bound,
-        "fit_intercept": intercept,
-        "neighboring": neighboring,
         "selection": selection,
+        "fit_intercept": None if intercept else False,
     }
     report = run(
-        _estimators(estimator, common),
+        _estimators(estimator, solver, _given(common), _given(by_rounds), thorough),
         mode="thorough" if thorough else "quick",
         seconds=_seconds(minutes, thorough),
         seed=seed,
@@ -85,14 +102,32 @@ def audit(
         raise typer.Exit(ALARM)
 
 
-def _estimators(kind: str, common: dict[str, Any]) -> list[Any]:
-    if kind not in (*KINDS, "all"):
-        known = ", ".join(KINDS)
-        raise ValueError(f"--estimator must be one of {known}, or all, got {kind!r}")
-    from dplasso.audit import example_estimators
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
 
-    made = dict(zip(KINDS, example_estimators(**common), strict=True))
-    return list(made.values()) if kind == "all" else [made[kind]]
+
+def _estimators(
+    kind: str, solver: str, common: dict[str, Any], by_rounds: dict[str, Any], thorough: bool
+) -> list[Any]:
+    """Of the kinds and solvers named, one each."""
+    for option, value, known in (("estimator", kind, KINDS), ("solver", solver, SOLVERS)):
+        if value not in (*known, "all"):
+            raise ValueError(f"--{option} must be one of {', '.join(known)}, or all, got {value!r}")
+    if solver == "gradient" and by_rounds:
+        raise ValueError(
+            "--rounds, --radius, --selection and --no-intercept are for --solver frank_wolfe; a "
+            "descent has a length of its own and an intercept, leave them out"
+        )
+    from dplasso.audit.examples import example_estimators, usual_estimators
+
+    if kind == solver == "all":
+        return usual_estimators(common, by_rounds, thorough=thorough)
+    found = []
+    for each in SOLVERS if solver == "all" else (solver,):
+        options = common if each == "gradient" else common | by_rounds
+        made = example_estimators(each, **options)
+        found += made if kind == "all" else [made[KINDS.index(kind)]]
+    return found
 
 
 def _seconds(minutes: float | None, thorough: bool) -> float | None:

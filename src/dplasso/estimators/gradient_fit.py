@@ -12,6 +12,7 @@ from dplasso.data.row_maps import row_view
 from dplasso.data.unit_rows import UnitRows
 from dplasso.estimators.settings import rows_used
 from dplasso.losses import Loss
+from dplasso.mechanisms.grid_gaussian import GridGaussian, NoiseOf
 from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.privacy.statement import fact, jsonable
 from dplasso.progress import rounds_bar
@@ -28,6 +29,7 @@ class GradientTask(NamedTuple):
     plan: GradientPlan
     rows_source: str
     bits: RandomBits
+    noise_of: NoiseOf = GridGaussian
 
 
 def prepare(
@@ -76,6 +78,7 @@ def run(model: Any, task: GradientTask) -> None:
             generator=task.bits,
             n_threads=model._thread_count,
             progress=progress,
+            noise_of=task.noise_of,
         )
     model._weights = sp.csr_array(solution.weights)
     model.intercept_ = solution.intercepts

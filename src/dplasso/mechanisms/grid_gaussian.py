@@ -1,7 +1,9 @@
 """Gaussian noise on a public grid, for sums of whole numbers: fast, exact, on all cores."""
 
 import math
+from collections.abc import Callable
 from decimal import Decimal
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,19 @@ from dplasso.mechanisms.gaussian_cells import GaussianCells
 from dplasso.privacy import checks
 
 Ints = NDArray[np.int64]
+
+
+class AddsNoise(Protocol):
+    """What `GridGaussian` does, for whoever wraps one to look on."""
+
+    def add_to(
+        self, values: Ints, generator: np.random.Generator, threads: int | None = None
+    ) -> None:
+        """Add noise to ``values``, a vector, in place."""
+
+
+# A mechanism for every standard deviation; `GridGaussian` is one.
+NoiseOf = Callable[[float], AddsNoise]
 
 
 class GridGaussian:

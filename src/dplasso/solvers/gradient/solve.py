@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from dplasso import threads as pool
 from dplasso.data.unit_rows import Scaling, UnitRows
 from dplasso.losses import Loss
-from dplasso.mechanisms.grid_gaussian import GridGaussian
+from dplasso.mechanisms.grid_gaussian import GridGaussian, NoiseOf
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.privacy import checks
 from dplasso.solvers.gradient.conditioning import Mass
@@ -54,6 +54,7 @@ def gradient_descent(
     n_threads: int | None = None,
     keep_releases: bool = False,
     progress: Callable[[int], None] | None = None,
+    noise_of: NoiseOf = GridGaussian,
 ) -> GradientSolution:
     """Minimise ``loss`` on rows of length 1, releasing noisy gradient sums.
 
@@ -67,6 +68,8 @@ def gradient_descent(
     generator : None for fresh ChaCha20 bits keyed by the operating system. A seed is for tests.
     keep_releases : also return every step's release, of the size of the weights each.
     progress : called after every step with the number of steps done.
+    noise_of : makes the mechanism for a standard deviation. The guarantees are those of
+        `GridGaussian`; an audit passes one that also takes notes.
 
     Formal guarantees
     -----------------
@@ -100,9 +103,9 @@ def gradient_descent(
     _check(rows, labels, loss, plan)
     private = PrivateRows(rows, labels, loss, plan, threads)
     mass = private.mass()
-    GridGaussian(plan.mass_sigma).add_to(mass, bits.generator, threads)
+    noise_of(plan.mass_sigma).add_to(mass, bits.generator, threads)
     walk = Descent(plan, Mass.of(mass, plan), threads)
-    noise = GridGaussian(plan.step_sigma)
+    noise = noise_of(plan.step_sigma)
     releases: list[Ints] = []
     while walk.done < plan.steps:
         sums = private.sums(walk.conditioning, walk.weights, walk.intercepts)

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_softmax, softmax
 
-from dplasso.audit.facts import LOGISTIC, SOFTMAX, Facts
+from dplasso.audit.facts import LOGISTIC, SOFTMAX
+from dplasso.audit.held import held_labels, held_rows
+from dplasso.audit.selection.facts import SelectionFacts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -18,16 +20,15 @@ Ints = NDArray[np.int64]
 _CELLS = 2_000_000  # margins held at a time
 
 
-def held(X: Floats, facts: Facts) -> Floats:
-    """Rows as a fit should hold them: clipped, stretched to one bound, the constant last."""
-    bounds = facts.x_bound if facts.bounds is None else facts.bounds
-    rows = np.clip(X, -bounds, bounds) * (facts.x_bound / bounds)
+def held(X: Floats, facts: SelectionFacts) -> Floats:
+    """Rows as a fit should hold them, the constant last."""
+    rows = held_rows(X, facts)
     if facts.intercept:
-        rows = np.column_stack([rows, np.full(len(rows), facts.x_bound)])
+        rows = np.column_stack([rows, np.full(len(rows), facts.held_bound)])
     return np.ascontiguousarray(rows)
 
 
-def gradients(margins: Floats, y: Floats, facts: Facts) -> Floats:
+def gradients(margins: Floats, y: Floats, facts: SelectionFacts) -> Floats:
     """How the loss of each row changes with each of its margins: runs x rows x outputs."""
     if facts.loss == LOGISTIC:
         found: Floats = expit(margins) - y[:, None]
@@ -35,12 +36,12 @@ def gradients(margins: Floats, y: Floats, facts: Facts) -> Floats:
         found = softmax(margins, axis=2)
         found[:, np.arange(len(y)), y.astype(np.int64)] -= 1.0
     else:
-        residuals = margins - np.clip(y, -facts.y_bound, facts.y_bound)[:, None]
+        residuals = margins - held_labels(y, facts)[:, None]
         found = np.clip(residuals, -facts.residual_bound, facts.residual_bound)
     return found
 
 
-def log_laws(X: Floats, y: Floats, transcripts: Ints, facts: Facts) -> Iterator[Floats]:
+def log_laws(X: Floats, y: Floats, transcripts: Ints, facts: SelectionFacts) -> Iterator[Floats]:
     """For every round, the log-probabilities of all outcomes given each run's rounds before."""
     rows, y, copies = _distinct(held(X, facts), y)
     weighted, outputs, runs = rows * copies[:, None], facts.outputs, len(transcripts)
@@ -68,14 +69,14 @@ def _distinct(rows: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
     return np.ascontiguousarray(both[:, :-1]), both[:, -1], copies.astype(np.float64)
 
 
-def parts(transcripts: Ints, X: Floats, facts: Facts) -> Iterator[Ints]:
+def parts(transcripts: Ints, X: Floats, facts: SelectionFacts) -> Iterator[Ints]:
     """Runs in parts that fit into memory."""
     size = max(1, _CELLS // (len(np.unique(X, axis=0)) * facts.outputs))
     for first in range(0, len(transcripts), size):
         yield transcripts[first : first + size]
 
 
-def log_likelihoods(X: Floats, y: Floats, transcripts: Ints, facts: Facts) -> Floats:
+def log_likelihoods(X: Floats, y: Floats, transcripts: Ints, facts: SelectionFacts) -> Floats:
     """The log-probability of every run."""
     totals = []
     for part in parts(transcripts, X, facts):
@@ -86,7 +87,7 @@ def log_likelihoods(X: Floats, y: Floats, transcripts: Ints, facts: Facts) -> Fl
     return np.concatenate(totals)
 
 
-def weights_of(transcript: Ints, columns: int, facts: Facts) -> Floats:
+def weights_of(transcript: Ints, columns: int, facts: SelectionFacts) -> Floats:
     """What the vertices of one run add up to: columns x outputs, on the stretched columns."""
     weights = np.zeros(columns * facts.outputs)
     for t, outcome in enumerate(transcript):

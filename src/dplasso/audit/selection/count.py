@@ -1,14 +1,16 @@
 """Is the Sparsifier's count drawn as it is charged?"""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplasso.audit import data
 from dplasso.audit.check import Check, Session
+from dplasso.audit.selection import data
+from dplasso.audit.selection.subject import Prepared, SelectionSubject
 from dplasso.audit.statistics import pearson
-from dplasso.audit.subject import Prepared, Subject
+from dplasso.audit.subject import Subject
 from dplasso.audit.verdict import Verdict
 from dplasso.estimators import Sparsifier
 
@@ -17,7 +19,7 @@ RUNS = 400
 Floats = NDArray[np.float64]
 
 
-class Count(Check):
+class Count(Check[SelectionSubject]):
     """Chi-square tests of released counts against clipped double-geometric noise.
 
     The noise is that which the claim allows for the Sparsifier's share of the budget. On empty rows
@@ -27,13 +29,15 @@ class Count(Check):
     """
 
     name = "count"
+    of = SelectionSubject
     tests = 2
     share = 0.3
 
-    def applies(self, subject: Subject) -> bool:
-        return isinstance(subject.sparsifier, Sparsifier)
+    def asked_of(self, subject: Subject) -> Check[Any] | None:
+        counts = isinstance(getattr(subject, "sparsifier", None), Sparsifier)
+        return super().asked_of(subject) if counts else None
 
-    def run(self, session: Session) -> Iterator[Verdict]:
+    def run(self, session: Session[SelectionSubject]) -> Iterator[Verdict]:
         subject, facts = session.subject, session.subject.facts
         low, high = subject.sparsifier.bounds(subject.columns * facts.outputs)
         truths = {"no column counts": [low], "all columns count": range(low, high + 1)}
@@ -54,7 +58,7 @@ class Count(Check):
             )
 
 
-def _draw(session: Session, prepared: Prepared, k: int) -> NDArray[np.int64]:
+def _draw(session: Session[SelectionSubject], prepared: Prepared, k: int) -> NDArray[np.int64]:
     """Released counts; ``k`` of the check's two sets of them are done."""
 
     def pilot(runs: int) -> None:
@@ -69,7 +73,7 @@ def _draw(session: Session, prepared: Prepared, k: int) -> NDArray[np.int64]:
     return drawn
 
 
-def _law(subject: Subject, truth: int) -> Floats:
+def _law(subject: SelectionSubject, truth: int) -> Floats:
     """Probabilities of the counts 0 .. size, given the true count between the bounds."""
     size = subject.columns * subject.outputs
     low, high = subject.sparsifier.bounds(size)

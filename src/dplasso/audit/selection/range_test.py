@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplasso.audit import data
 from dplasso.audit.account import range_of_event
 from dplasso.audit.check import Check, Session
-from dplasso.audit.facts import Facts
-from dplasso.audit.subject import Prepared
+from dplasso.audit.held import held_rows
+from dplasso.audit.made import random_form, random_row
+from dplasso.audit.selection import data
+from dplasso.audit.selection.facts import SelectionFacts
+from dplasso.audit.selection.subject import Prepared, SelectionSubject
 from dplasso.audit.verdict import Verdict
 from dplasso.kernels.gradients import row_gradients
 from dplasso.kernels.problem import DECREASING, SCALE, Problem, Walk
@@ -30,7 +32,7 @@ _ROUNDING = 1.0 + 1e-9
 _SHOWN = (0, 1, 3, 8)  # rounds before those whose laws are compared
 
 
-class RangeTest(Check):
+class RangeTest(Check[SelectionSubject]):
     """Compares both laws of a round, for many neighbours, on the engine's own scores.
 
     Two data sets go through the estimator's own intake and the engine's own scoring, as far as
@@ -42,9 +44,10 @@ class RangeTest(Check):
     """
 
     name = "range"
+    of = SelectionSubject
     share = 0.2
 
-    def run(self, session: Session) -> Iterator[Verdict]:
+    def run(self, session: Session[SelectionSubject]) -> Iterator[Verdict]:
         subject, facts = session.subject, session.subject.facts
         tries = NEIGHBOURS
         if session.thorough:
@@ -65,13 +68,13 @@ class RangeTest(Check):
         )
 
 
-def _widest(session: Session) -> tuple[float, float]:
+def _widest(session: Session[SelectionSubject]) -> tuple[float, float]:
     """The widest log-ratio over the rounds of one walk on two neighbours, and what was charged."""
     subject, facts, rng = session.subject, session.subject.facts, session.rng
     columns = subject.columns
     X, y = data.mixed_rows(columns, 1.0, facts, rng)
-    row, label = data.random_row(columns, facts, rng)
-    rival, other = data.random_row(columns, facts, rng)
+    row, label = random_row(columns, facts, rng)
+    rival, other = random_row(columns, facts, rng)
     at = int(rng.integers(len(X) + 1)) if rng.random() < 0.5 else len(X)
     base = (X, y)
     if facts.neighboring == "replace_one":
@@ -80,7 +83,7 @@ def _widest(session: Session) -> tuple[float, float]:
         base = np.insert(X, at, rival, axis=0), np.insert(y, at, other)
     more = np.insert(X, at, row, axis=0), np.insert(y, at, label)
     path = _path(row, label, columns, facts, rng)
-    both, form = [], data.random_form(rng)
+    both, form = [], random_form(rng)
     for rows, labels in (base, more):
         prepared = subject.prepare(form(rows), labels)
         both.append(_log_weights(prepared, path, facts))
@@ -90,13 +93,14 @@ def _widest(session: Session) -> tuple[float, float]:
 
 
 def _path(
-    row: Floats, label: float, columns: int, facts: Facts, rng: np.random.Generator
+    row: Floats, label: float, columns: int, facts: SelectionFacts, rng: np.random.Generator
 ) -> list[tuple[int, int]]:
     """Signed vertices: at random, or all against the row, whose gradient then nears its bound."""
     length = min(max(_SHOWN), facts.rounds)
     vertices = (columns + facts.intercept) * facts.outputs
     if rng.random() < 0.5:
         return [(int(rng.integers(vertices)), int(rng.choice([-1, 1]))) for _ in range(length)]
+    row = held_rows(row[None, :], facts)[0]
     column, k = int(np.argmax(np.abs(row))), 0
     wanted = -1.0
     if facts.outputs > 1:
@@ -110,7 +114,7 @@ def _path(
     return [(column * facts.outputs + k, sign)] * length
 
 
-def _log_weights(prepared: Prepared, path: list[tuple[int, int]], facts: Facts) -> Floats:
+def _log_weights(prepared: Prepared, path: list[tuple[int, int]], facts: SelectionFacts) -> Floats:
     """Log-weights of all outcomes, one row for each round looked at and way of scoring."""
     task = prepared.task
     problem = _solver._problem(

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dplasso.audit import data, reference
 from dplasso.audit.check import Check, Session
-from dplasso.audit.facts import Facts
-from dplasso.audit.reference import Floats, Ints
+from dplasso.audit.selection import data, reference
+from dplasso.audit.selection.facts import SelectionFacts
+from dplasso.audit.selection.reference import Floats, Ints
+from dplasso.audit.selection.subject import Prepared, SelectionSubject
 from dplasso.audit.statistics import Tally
-from dplasso.audit.subject import Prepared
 from dplasso.audit.verdict import Verdict
 
 RUNS = 1200
@@ -17,21 +17,23 @@ _ROUNDS = 24  # that are looked at, the first ones
 _NATS = (4.0, 40.0)  # that all rows together can move a log-weight by: see `data.mixed_rows`
 
 
-class Law(Check):
+class Law(Check[SelectionSubject]):
     """Chi-square tests of what fits release against the exact law, rounds given those before.
 
-    The law is computed by `dplasso.audit.reference` from the raw rows and the public numbers alone,
-    with the theta that the claim allows. First vertices are tested by outcome; those of later
-    rounds by outcome, and by how likely each was. Finds a theta that is not the one stated, a sign
-    that is read and not drawn, envelopes that are too low, wrong gradients or steps, biased bits.
+    The law is computed by `dplasso.audit.selection.reference` from the raw rows and the public
+    numbers alone, with the theta that the claim allows. First vertices are tested by outcome; those
+    of later rounds by outcome, and by how likely each was. Finds a theta that is not the one
+    stated, a sign that is read and not drawn, envelopes that are too low, wrong gradients or steps,
+    biased bits.
     A fault in one row's share of a score is too small for it: `range` and `canary` look for those.
     """
 
     name = "law"
+    of = SelectionSubject
     tests = 3 * len(_NATS)
     share = 1.0
 
-    def run(self, session: Session) -> Iterator[Verdict]:
+    def run(self, session: Session[SelectionSubject]) -> Iterator[Verdict]:
         subject, facts = session.subject, session.subject.facts
         for k, nats in enumerate(_NATS):
             X, y = data.mixed_rows(subject.columns, nats, facts, session.rng)
@@ -54,7 +56,9 @@ class Law(Check):
                     runs=runs,
                 )
 
-    def _runs(self, session: Session, prepared: Prepared, X: Floats, y: Floats) -> int:
+    def _runs(
+        self, session: Session[SelectionSubject], prepared: Prepared, X: Floats, y: Floats
+    ) -> int:
         facts = session.subject.facts
 
         def pilot(runs: int) -> None:
@@ -63,7 +67,9 @@ class Law(Check):
 
         return max(session.runs(2 * RUNS, pilot) // len(_NATS), 1)
 
-    def _p_values(self, session: Session, X: Floats, y: Floats, drawn: Ints) -> dict[str, float]:
+    def _p_values(
+        self, session: Session[SelectionSubject], X: Floats, y: Floats, drawn: Ints
+    ) -> dict[str, float]:
         facts = session.subject.facts
         cells = 2 * (session.subject.columns + facts.intercept) * facts.outputs
         first, later, ranked = Tally(cells), Tally(cells), Tally(cells)
@@ -84,5 +90,5 @@ class Law(Check):
         }
 
 
-def _rounds(facts: Facts) -> int:
+def _rounds(facts: SelectionFacts) -> int:
     return min(facts.rounds, _ROUNDS)

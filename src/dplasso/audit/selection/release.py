@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from dplasso.audit import data, reference
 from dplasso.audit.check import Check, Session
-from dplasso.audit.subject import Subject, outcomes
+from dplasso.audit.facts import AS_IS
+from dplasso.audit.selection import data, reference
+from dplasso.audit.selection.subject import SelectionSubject, outcomes
 from dplasso.audit.verdict import Verdict
 from dplasso.estimators import Sparsifier
 from dplasso.mechanisms.random_bits import random_bits
@@ -15,7 +16,7 @@ from dplasso.mechanisms.random_bits import random_bits
 FITS = 5
 
 
-class Release(Check):
+class Release(Check[SelectionSubject]):
     """Fits as a user does, and rebuilds coefficients and intercept from the released vertices.
 
     Finds a model that holds more of the data than it was charged for. Also holds ``fit`` against
@@ -24,8 +25,9 @@ class Release(Check):
     """
 
     name = "release"
+    of = SelectionSubject
 
-    def run(self, session: Session) -> Iterator[Verdict]:
+    def run(self, session: Session[SelectionSubject]) -> Iterator[Verdict]:
         subject, facts, rng = session.subject, session.subject.facts, session.rng
         gap, differing = 0.0, 0
         for _ in range(FITS):
@@ -51,25 +53,25 @@ class Release(Check):
         )
 
 
-def _by_parts(subject: Subject, X: Any, y: Any, seed: int) -> Any:
+def _by_parts(subject: SelectionSubject, X: Any, y: Any, seed: int) -> Any:
     prepared, bits = subject.prepare(X, y), random_bits(seed)
     if isinstance(subject.sparsifier, Sparsifier):
         prepared.count(bits)
     return prepared.transcripts(1, subject.facts.rounds, bits)[0]
 
 
-def _gap(model: Any, subject: Subject) -> float:
+def _gap(model: Any, subject: SelectionSubject) -> float:
     """Largest difference between a coefficient kept and what the vertices add up to, by radius."""
     facts, columns = subject.facts, subject.columns
     drawn = outcomes(model.vertices_, facts)
     weights = reference.weights_of(drawn, columns + facts.intercept, facts)
     expected = weights[:columns].T
-    if facts.bounds is not None:
+    if facts.bounds is not None and facts.rows == AS_IS:
         expected = expected * (facts.x_bound / facts.bounds)
     found = np.atleast_2d(np.asarray(model.coef_))
     kept = (found != 0.0) if subject.sparsifier is not None else np.ones_like(found, bool)
     gaps = np.abs(found - expected)[kept]
-    constant = weights[columns] * facts.x_bound if facts.intercept else 0.0
+    constant = weights[columns] * facts.held_bound if facts.intercept else 0.0
     apart = np.abs(np.asarray(model.intercept_) - constant)
-    scale = facts.radius * max(1.0, facts.x_bound)
+    scale = facts.radius * max(1.0, facts.held_bound)
     return float(max(gaps.max(initial=0.0), apart.max())) / scale

@@ -7,28 +7,16 @@ import numpy as np
 
 from dplasso.audit.account import epsilon_at, range_of_event, rho_of_event
 from dplasso.audit.check import Check, Session
-from dplasso.audit.data import random_labels
-from dplasso.audit.facts import Facts
+from dplasso.audit.made import random_labels
+from dplasso.audit.recorder import Recorder
+from dplasso.audit.selection.facts import SelectionFacts
+from dplasso.audit.selection.subject import SelectionSubject
 from dplasso.audit.verdict import Verdict
-from dplasso.privacy.events import Composed, Event
 
 _ROUNDING = 1.0 + 1e-9
 
 
-class Recorder:
-    """An accountant of the audit's own, which only takes notes."""
-
-    def __init__(self) -> None:
-        self.charges: list[tuple[Event, float, str]] = []
-
-    def charge(self, event: Event, *, delta: float, neighboring: str, label: str) -> None:
-        self.charges.append((event, delta, neighboring))
-
-    def __sklearn_clone__(self) -> "Recorder":
-        return self
-
-
-class Accounting(Check):
+class Accounting(Check[SelectionSubject]):
     """Recomputes the claim from the statement of a fit and from what its accountant was told.
 
     The account is `dplasso.audit.account`, which shares no code with the product's. Nothing is left
@@ -38,8 +26,9 @@ class Accounting(Check):
     """
 
     name = "accounting"
+    of = SelectionSubject
 
-    def run(self, session: Session) -> Iterator[Verdict]:
+    def run(self, session: Session[SelectionSubject]) -> Iterator[Verdict]:
         subject, facts = session.subject, session.subject.facts
         recorder = Recorder()
         X = session.rng.uniform(-1.0, 1.0, (40, subject.columns))
@@ -48,7 +37,7 @@ class Accounting(Check):
         model = subject.copy(accountant=recorder).fit(X, subject.labels(y))
         statement = model.privacy_
 
-        (event, *terms), *extra = [*recorder.charges, (Composed(()), 0.0, "")]
+        event = recorder.event()
         rho, charged = _rho_of(statement), rho_of_event(event)
         theta = statement["releases"][-1]["theta"]
         claimed = facts.epsilon * _ROUNDING
@@ -62,8 +51,7 @@ class Accounting(Check):
             ),
             "terms of the claim that differ": (
                 _differences(statement, facts)
-                + (terms != [facts.delta, facts.neighboring])
-                + (len(extra) != 1),
+                + recorder.terms_differing(facts.delta, facts.neighboring),
                 0.0,
             ),
         }
@@ -81,7 +69,7 @@ def _rho_of(statement: dict[str, Any]) -> float:
     return rho
 
 
-def _differences(statement: dict[str, Any], facts: Facts) -> int:
+def _differences(statement: dict[str, Any], facts: SelectionFacts) -> int:
     asked = {
         "epsilon": facts.epsilon,
         "delta": facts.delta,

@@ -1,0 +1,87 @@
+"""What a guesser's hits prove: a lower bound on the loss of privacy, with confidence."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.audit.statistics import at_least, at_most
+
+Floats = NDArray[np.float64]
+Measure = Callable[[float, float], float]
+
+_PLACES = np.linspace(0.002, 0.998, 200)  # of scores, that are tried as thresholds
+_CHOICE = (2e-4, 0.3)  # errors of the bounds by which a threshold is chosen, the second if all fail
+_HISTOGRAM = 20
+
+
+class _Guess(NamedTuple):
+    """The canary is there where a score is above the threshold, or is not where it is not."""
+
+    score: int
+    threshold: float
+    there: bool
+
+
+def certify(
+    present: Floats, absent: Floats, measure: Measure, error: float
+) -> tuple[float, dict[str, float]]:
+    """The largest figure that two rates prove with confidence 1 - error.
+
+    ``present`` and ``absent`` are runs x scores, of runs with the canary and without. Which score,
+    which threshold, and which way round, is chosen on the first third; the rest is counted.
+    """
+    third = len(present) // 3
+
+    def proved(part: slice, guess: _Guess, error: float) -> tuple[float, dict[str, float]]:
+        runs = len(present[part])
+        hits, false_hits = _hits(present[part], absent[part], guess)
+        low, high = at_least(hits, runs, error / 2.0), at_most(false_hits, runs, error / 2.0)
+        return measure(low, high), {
+            "hits": hits,
+            "false_hits": false_hits,
+            "runs_counted": runs,
+            "rate_at_least": low,
+            "false_rate_at_most": high,
+            "threshold": guess.threshold,
+        }
+
+    first, rest = slice(0, third), slice(third, None)
+    guesses = _guesses(np.concatenate([present[first], absent[first]]))
+    # By what they prove with some confidence: the best rates alone would be those of lucky few.
+    worth = [[proved(first, guess, choice)[0] for choice in _CHOICE] for guess in guesses]
+    best = guesses[worth.index(max(worth))]
+    alike = [
+        guess
+        for guess, figures in zip(guesses, worth, strict=True)
+        if figures == max(worth) and (guess.score, guess.there) == (best.score, best.there)
+    ]
+    # Of thresholds that are as good, one in the middle: it is farthest from where they are not.
+    return proved(rest, alike[len(alike) // 2], error)
+
+
+def _guesses(scores: Floats) -> list[_Guess]:
+    return [
+        _Guess(k, float(threshold), there)
+        for k, column in enumerate(scores.T)
+        for threshold in np.unique(np.quantile(column, _PLACES))
+        for there in (True, False)
+    ]
+
+
+def _hits(present: Floats, absent: Floats, guess: _Guess) -> tuple[int, int]:
+    """How often the guess is made and right, and how often it is made and wrong."""
+    k, threshold = guess.score, guess.threshold
+    above = int(np.sum(present[:, k] > threshold)), int(np.sum(absent[:, k] > threshold))
+    return above if guess.there else (len(absent) - above[1], len(present) - above[0])
+
+
+def histograms(present: Floats, absent: Floats) -> dict[str, Any]:
+    """Both sets of one score, to be drawn."""
+    edges = np.histogram_bin_edges(np.concatenate([present, absent]), _HISTOGRAM)
+    return {
+        "score_edges": edges.tolist(),
+        "scores_present": np.histogram(present, edges)[0].tolist(),
+        "scores_absent": np.histogram(absent, edges)[0].tolist(),
+    }

@@ -1,0 +1,112 @@
+"""The data that audits of a descent make."""
+
+import numpy as np
+
+from dplasso.audit.descent.facts import Course, DescentFacts
+from dplasso.audit.descent.reference import Rows
+from dplasso.audit.facts import PRESENCE
+from dplasso.audit.held import Floats, column_bounds
+from dplasso.audit.made import labels_apart, random_labels, random_row
+from dplasso.audit.subject import Ints
+
+_BEYOND = 8.0  # times the bound: entries that a fit must clip
+_ROWS = 40
+_CROWD = 1000  # rows, at most, that lower the canary's margin
+_MOST = 2.0**61  # of a forged release
+
+
+def random_rows(
+    columns: int, facts: DescentFacts, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Columns from nearly empty to full, rows from empty to full, entries of all sizes."""
+    density = np.geomspace(2.0 / _ROWS, 1.0, columns)
+    X = rng.normal(size=(_ROWS, columns)) * 10.0 ** rng.uniform(-2.0, 2.0, (_ROWS, 1))
+    X *= rng.random((_ROWS, columns)) < density
+    X[0] = 0.0
+    y = random_labels(_ROWS, facts, rng)
+    y[: facts.classes] = np.arange(facts.classes)
+    return filled(X * column_bounds(columns, facts), y, facts)
+
+
+def filled(X: Floats, y: Floats, facts: DescentFacts) -> tuple[Floats, Floats]:
+    """As many rows as were declared, where rows are replaced: with empty ones, or the first."""
+    if facts.neighboring == "add_remove":
+        return X, y
+    more = max(facts.n_rows - len(X), 0)
+    label = labels_apart(facts)[1][0]
+    X = np.vstack([X, np.zeros((more, X.shape[1]))])
+    return X[: facts.n_rows], np.append(y, np.full(more, label))[: facts.n_rows]
+
+
+def extreme_row(
+    columns: int, facts: DescentFacts, rng: np.random.Generator
+) -> tuple[Floats, float]:
+    """A row of the kinds that do most, or nothing at all, or entries beyond any size."""
+    row, label = random_row(columns, facts, rng)
+    kind = rng.integers(5)
+    if kind == 0:
+        row = np.zeros(columns)
+    elif kind == 1:
+        row = row * 10.0 ** rng.uniform(-12.0, 12.0, columns)
+    return row, label
+
+
+def neighbours(
+    columns: int, facts: DescentFacts, rng: np.random.Generator
+) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats], Floats]:
+    """Rows and labels, those of a neighbour, and the row that only the first has."""
+    X, y = random_rows(columns, facts, rng)
+    row, label = extreme_row(columns, facts, rng)
+    if facts.neighboring == "add_remove":
+        at = int(rng.integers(len(X) + 1))
+        return (np.insert(X, at, row, axis=0), np.insert(y, at, label)), (X, y), row
+    at = int(rng.integers(len(X)))
+    other, others = extreme_row(columns, facts, rng)
+    # The rivals that do most: the same row of another label, or the row turned round.
+    other = (row, -row, other)[rng.integers(3)]
+    both = []
+    for new, new_label in ((row, label), (other, others)):
+        rows, labels = X.copy(), y.copy()
+        rows[at], labels[at] = new, new_label
+        both.append((rows, labels))
+    return both[0], both[1], row
+
+
+def forged_releases(
+    row: Floats, course: Course, facts: DescentFacts, rng: np.random.Generator
+) -> list[Ints]:
+    """Releases that no data would give: weights beyond measure, and centres at the row itself."""
+    columns, total = len(row), course.unit * facts.n_rows
+    unit = Rows.of(row[None, :], np.zeros(1), facts).units[0]
+    kind = rng.integers(3)
+    if kind == 0:
+        mean = unit
+    elif kind == 1:
+        mean = rng.uniform(0.0, 1.0, columns) * (rng.random(columns) < 0.5)
+    else:
+        mean = rng.normal(size=columns) * 10.0 ** rng.uniform(-4.0, 0.0, columns)
+    releases = [mean * total]
+    shown = rng.random((facts.outputs, columns + 1)) < 0.1
+    for _ in range(course.steps):
+        size = 10.0 ** rng.uniform(-2.0, 3.0)
+        noise = rng.normal(size=shown.shape) * np.where(shown, size, 1e-3)
+        releases.append(noise.ravel() * total)
+    return [np.clip(release, -_MOST, _MOST).astype(np.int64) for release in releases]
+
+
+def canary_rows(columns: int, facts: DescentFacts) -> tuple[Floats, Floats, Floats, float, Floats]:
+    """A crowd of rows with their labels, the canary with its label, and the canary's rival.
+
+    The crowd is of empty rows with another label: they lower the intercept, and with it the
+    canary's margin, so that its residual is at its bound from the first step to the last. Where
+    rows are replaced, the rival has the canary's label and points the other way; where only
+    presence counts, it has the columns that the canary has not.
+    """
+    own, others = labels_apart(facts)
+    crowd = facts.n_rows - 1 if facts.neighboring == "replace_one" else min(facts.n_rows, _CROWD)
+    signs = np.where(np.arange(columns) % 2 == 0, 1.0, -1.0)
+    canary = _BEYOND * signs * column_bounds(columns, facts)
+    rival = -canary
+    if facts.rows == PRESENCE:
+        canary, rival = np.where(signs > 0.0, canary, 0.0), np.where(signs > 0.0, 0.0, canary)
+    return np.zeros((crowd, columns)), np.full(crowd, others[0]), canary, own, rival

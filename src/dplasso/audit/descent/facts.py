@@ -1,0 +1,57 @@
+"""The public numbers of a descent, and what follows from them by the textbook."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from dplasso.audit.descent.account import mu_for
+from dplasso.audit.facts import LOGISTIC, SOFTMAX, Facts
+
+CONSTANT = 0.3  # of the intercept's column, beside rows of length 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Course:
+    """How a descent goes on from its releases: public numbers that no guarantee rests on."""
+
+    unit: float  # whole numbers in a length of 1
+    steps: int
+    step: float
+    intercept_step: float
+    least_mass: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescentFacts(Facts):
+    """One configuration of gradient descent; ``n_rows`` is the declared number."""
+
+    n_rows: int
+    n_nonzero: int | None
+
+    @property
+    def clip(self) -> float:
+        """Where a row's residual is cut: the length it may have while all weights are 0."""
+        if self.loss == LOGISTIC:
+            return 0.5
+        if self.loss == SOFTMAX:
+            return math.sqrt(1.0 - 1.0 / self.outputs)
+        return min(self.y_bound, self.residual_bound)
+
+    def sensitivity(self, release: int) -> float:
+        """How far a release can move, in lengths of 1: the first is the mass, others are steps."""
+        return self.rows_changed * (1.0 if release == 0 else math.hypot(1.0, CONSTANT))
+
+    @cached_property
+    def mu(self) -> float:
+        """All that the claim allows, by the Gaussian curve."""
+        return mu_for(self.epsilon, self.delta)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the report has it."""
+        return {
+            **super().to_dict(),
+            "n_rows": self.n_rows,
+            "n_nonzero": self.n_nonzero,
+            "mu": self.mu,
+        }

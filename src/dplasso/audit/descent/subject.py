@@ -1,0 +1,92 @@
+"""Gradient descent under audit, and its releases."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dplasso.audit.descent.facts import Course, DescentFacts
+from dplasso.audit.descent.recording import Forgery, Recorded, Recording
+from dplasso.audit.facts import PRESENCE
+from dplasso.audit.subject import Floats, Ints, Subject
+from dplasso.estimators import gradient_fit
+from dplasso.estimators.gradient_fit import GradientTask
+from dplasso.mechanisms.random_bits import RandomBits
+
+MOST_ROWS = 4000  # of the data that audits make
+WIDE = 1100  # columns, of a descent that re-weights them
+
+
+class DescentSubject(Subject):
+    """A configuration of gradient descent."""
+
+    facts: DescentFacts
+
+    def prepare(self, X: Any, y: Floats) -> "Prepared":
+        """A fit up to its first draw. Bounds by column are those of the first, again and again."""
+        model = self.copy()
+        if np.ndim(model.x_bound) and X.shape[1] != self.columns:
+            model.set_params(x_bound=np.resize(model.x_bound, X.shape[1]).tolist())
+        model._check_parameters()
+        return Prepared(model, model._prepare(X, self.labels(y)), self.facts)
+
+    def _fix_settings(self) -> None:
+        self._model.set_params(solver="gradient")
+        if self._model.rows == "auto":
+            self._model.set_params(rows=PRESENCE)
+            self.notes.append("rows='auto' is presence for sparse rows: the audit takes that")
+        self._fix_bounds()
+        self._fix_n_rows()
+        # Rows that are replaced are as many as declared.
+        if self._model.neighboring == "replace_one" and self._model.n_rows > MOST_ROWS:
+            self.notes.append(f"of {self._model.n_rows} rows, {MOST_ROWS} are audited")
+            self._model.set_params(n_rows=MOST_ROWS)
+
+    def _read_facts(self) -> DescentFacts:
+        return DescentFacts(
+            **self._common_facts(),
+            n_rows=int(self._model.n_rows),
+            n_nonzero=self._model._n_nonzero,
+        )
+
+    def _usual_name(self) -> str:
+        return f"{super()._usual_name()}, gradient"
+
+
+class Prepared:
+    """A descent that stands before its first draw, and can start from there any number of times."""
+
+    def __init__(self, model: Any, task: GradientTask, facts: DescentFacts) -> None:
+        self.model, self.task, self._facts = model, task, facts
+        self._recording = Recording()
+
+    @property
+    def course(self) -> Course:
+        """How the descent goes on from releases."""
+        plan = self.task.plan
+        return Course(
+            unit=plan.unit,
+            steps=plan.steps,
+            step=plan.step,
+            intercept_step=plan.intercept_step,
+            least_mass=plan.least_mass,
+        )
+
+    def stated_sigma(self, place: int) -> float:
+        """The noise that a release is stated to have, on what the textbook says it can move by."""
+        plan = self.task.plan
+        multiplier = plan.step_multiplier if place else plan.mass_multiplier
+        return multiplier * plan.unit * self._facts.sensitivity(place)
+
+    def releases(self, bits: RandomBits | None = None) -> list[Recorded]:
+        """What a fit releases; by bits of its own unless told."""
+        self._recording.found.clear()
+        task = self.task._replace(noise_of=self._recording)
+        gradient_fit.run(self.model, task if bits is None else task._replace(bits=bits))
+        return list(self._recording.found)
+
+    def answers(self, releases: Sequence[Ints]) -> list[Recorded]:
+        """The sums that a fit forms where its releases are the given ones."""
+        forgery = Forgery(releases)
+        gradient_fit.run(self.model, self.task._replace(noise_of=forgery))
+        return forgery.found

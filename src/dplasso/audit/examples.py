@@ -1,0 +1,80 @@
+"""Which configurations are audited: examples of each kind, and variations of any."""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sklearn.base import clone
+
+from dplasso.audit.descent.subject import DescentSubject
+from dplasso.audit.facts import AS_IS, PRESENCE, SQRT
+from dplasso.audit.selection.subject import SelectionSubject
+from dplasso.audit.subject import Subject, refuse
+from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor, Sparsifier
+from dplasso.mechanisms.selection import PRIVATE
+
+
+def example_estimators(solver: str = "frank_wolfe", **common: Any) -> list[Any]:
+    """One of each kind: a binary classifier, a regressor, and a classifier of three classes.
+
+    The first by Frank-Wolfe has a Sparsifier. Those by gradient descent claim more, epsilon 8,
+    unless told: so that the few fits of a quick audit can certify most of the claim.
+    """
+    if solver == "gradient":
+        common = {"epsilon": 8.0, "n_rows": 200, "rows": PRESENCE, **common}
+        keep: dict[str, Any] = {}
+    else:
+        common = {"max_iter": 16, "radius": 5.0, **common}
+        keep = {"sparsify": Sparsifier()}
+    return [
+        PrivateLassoClassifier(classes=[0, 1], solver=solver, **keep, **common),
+        PrivateLassoRegressor(solver=solver, **common),
+        PrivateLassoClassifier(classes=[0, 1, 2], solver=solver, **common),
+    ]
+
+
+def usual_estimators(
+    common: Mapping[str, Any], by_rounds: Mapping[str, Any], *, thorough: bool
+) -> list[Any]:
+    """What is audited where nothing is named: both solvers, by descent a classifier at least.
+
+    Options are ``common`` to both solvers, or for Frank-Wolfe alone.
+    """
+    descents = example_estimators("gradient", **common)
+    return [
+        *example_estimators(**common, **by_rounds),
+        *(descents if thorough else descents[:1]),
+    ]
+
+
+def subject_of(estimator: Any, name: str | None = None, weight: float = 1.0) -> Subject:
+    """The estimator as a subject of the solver that it would be fitted by."""
+    refuse(estimator)
+    estimator._check_parameters()
+    descends = estimator._chosen_solver()[0] == "gradient"
+    return (DescentSubject if descends else SelectionSubject)(estimator, name, weight)
+
+
+def variations(estimator: Any) -> Iterator[Subject]:
+    """The configuration itself, then, for as long in all, others that differ in one respect."""
+    first = subject_of(estimator)
+    yield first
+    others = list(_others(first, estimator))
+    for label, other in others:
+        varied = clone(estimator).set_params(**other)
+        yield subject_of(varied, f"{first.name}, {label}", weight=1.0 / len(others))
+
+
+def _others(first: Subject, estimator: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Other relations, rules, losses and rows."""
+    for relation in sorted({"add_remove", "replace_one"} - {estimator.neighboring}):
+        yield relation, {"neighboring": relation}
+    if isinstance(first, SelectionSubject):
+        for rule in PRIVATE:
+            if rule != estimator.selection:
+                yield rule, {"selection": rule}
+    if getattr(estimator, "residual_bound", None) == "auto":
+        yield "squared loss", {"residual_bound": math.inf}
+    for rows in (AS_IS, PRESENCE, SQRT):
+        if rows != first.facts.rows:
+            yield f"rows {rows}", {"rows": rows}

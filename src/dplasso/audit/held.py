@@ -1,0 +1,32 @@
+"""Rows and labels as a fit should hold them, by plain numpy."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.audit.facts import PRESENCE, SQRT, Facts
+
+Floats = NDArray[np.float64]
+
+
+def column_bounds(columns: int, facts: Facts) -> Floats:
+    """The declared bound on every column; where there are more columns, again from the first."""
+    if facts.bounds is not None:
+        repeated: Floats = np.resize(facts.bounds, columns)
+        return repeated
+    return np.full(columns, facts.x_bound)
+
+
+def held_rows(X: Floats, facts: Facts) -> Floats:
+    """Entries clipped and stretched to one bound, or their roots; or 1 where there is any."""
+    if facts.rows == PRESENCE:
+        return np.where(X != 0.0, 1.0, 0.0)
+    bounds = column_bounds(X.shape[1], facts)
+    rows: Floats = np.clip(X, -bounds, bounds) * (facts.x_bound / bounds)
+    if facts.rows == SQRT:
+        rows = np.sign(rows) * np.sqrt(np.abs(rows))
+    return rows
+
+
+def held_labels(y: Floats, facts: Facts) -> Floats:
+    """Places of classes; or numbers, clipped."""
+    return y if facts.classes else np.clip(y, -facts.y_bound, facts.y_bound)

@@ -1,0 +1,61 @@
+"""Data that audits of either solver make: labels, extreme rows, and the forms people hand in."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from dplasso.audit.facts import Facts
+from dplasso.audit.held import Floats, column_bounds
+
+
+def random_labels(rows: int, facts: Facts, rng: np.random.Generator) -> Floats:
+    """Places of classes; or numbers, some of them beyond their bound."""
+    if facts.classes:
+        return rng.integers(0, facts.classes, rows).astype(np.float64)
+    return rng.uniform(-1.5, 1.5, rows) * facts.y_bound
+
+
+def random_row(columns: int, facts: Facts, rng: np.random.Generator) -> tuple[Floats, float]:
+    """A row of the kinds that do most: at the bound, far beyond it, with one entry, or any."""
+    bounds = column_bounds(columns, facts)
+    signs = np.where(rng.random(columns) < 0.5, 1.0, -1.0)
+    kind = rng.integers(4)
+    if kind == 0:
+        x = signs * bounds
+    elif kind == 1:
+        x = signs * bounds * 10.0 ** rng.uniform(0.0, 3.0, columns)
+    elif kind == 2:
+        x = np.where(np.arange(columns) == rng.integers(columns), signs * bounds, 0.0)
+    else:
+        x = rng.normal(size=columns) * bounds
+    if facts.classes:
+        return x, float(rng.integers(facts.classes))
+    return x, float(rng.choice([-3.0, -1.0, 1.0, 3.0]) * facts.y_bound)
+
+
+def random_form(rng: np.random.Generator) -> Callable[[Floats], Any]:
+    """One of the forms in which people hand rows in."""
+    forms = (np.asarray, sp.csr_array, _in_single_precision, _in_halves)
+    return forms[rng.integers(len(forms))]
+
+
+def _in_single_precision(X: Floats) -> Any:
+    return sp.csc_array(X.astype(np.float32))
+
+
+def _in_halves(X: Floats) -> Any:
+    """Every entry in two parts, which are to be added up before they are clipped."""
+    rows, columns = np.nonzero(X)
+    half = X[rows, columns] / 2.0
+    places = (np.tile(rows, 2), np.tile(columns, 2))
+    return sp.coo_array((np.concatenate([half, half]), places), shape=X.shape)
+
+
+def labels_apart(facts: Facts) -> tuple[float, list[float]]:
+    """A label, and all that pull the other way: other classes, or the other end of numbers."""
+    if not facts.classes:
+        return facts.y_bound, [-facts.y_bound]
+    own = 1.0 if facts.outputs == 1 else 0.0
+    return own, [float(k) for k in range(facts.classes) if k != own]

@@ -1,0 +1,65 @@
+"""The public numbers of a fit by selections, and what follows from them by the textbook."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from dplasso.audit.account import rho_for
+from dplasso.audit.facts import LOGISTIC, SOFTMAX, Facts
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionFacts(Facts):
+    """One configuration of Frank-Wolfe.
+
+    ``stale`` says that row gradients are renewed only by steps along a column that the row has.
+    """
+
+    rounds: int
+    radius: float
+    intercept: bool
+    count_share: float
+    stale: bool
+
+    @property
+    def gradient_bound(self) -> float:
+        """Most that a row's loss can change with one of its margins, anywhere in the ball."""
+        reach = self.radius * self.held_bound
+        if self.loss == LOGISTIC:
+            return 1.0 / (1.0 + math.exp(-reach))
+        if self.loss == SOFTMAX:
+            return 1.0 / (1.0 + math.exp(-reach) / (self.outputs - 1))
+        return min(reach + self.y_bound, self.residual_bound)
+
+    @property
+    def range_of_unit_theta(self) -> float:
+        """How far a row can spread the log-ratio of two laws of a round, at theta = 1."""
+        return 2.0 * self.rows_changed * self.held_bound * self.gradient_bound
+
+    @cached_property
+    def rho(self) -> float:
+        """All that the claim allows, in zCDP."""
+        return rho_for(self.epsilon, self.delta)
+
+    @cached_property
+    def theta(self) -> float:
+        """The sharpest selection that the claim allows."""
+        share = self.rho * (1.0 - self.count_share) / self.rounds
+        return math.sqrt(8.0 * share) / self.range_of_unit_theta
+
+    @property
+    def count_epsilon(self) -> float:
+        """What the Sparsifier's count may cost."""
+        return math.sqrt(2.0 * self.count_share * self.rho)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the report has it."""
+        return {
+            **super().to_dict(),
+            "rounds": self.rounds,
+            "radius": self.radius,
+            "fit_intercept": self.intercept,
+            "count_share": self.count_share,
+            "theta": self.theta,
+        }

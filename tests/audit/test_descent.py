@@ -1,0 +1,120 @@
+"""Descents under audit: a tight canary, and releases that are recorded or forged as they are."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from dplasso import PrivateLassoClassifier, audit
+from dplasso.audit import certify
+from dplasso.audit.check import Session
+from dplasso.audit.descent import canary, data
+from dplasso.audit.descent.subject import MOST_ROWS, WIDE, DescentSubject
+from dplasso.audit.examples import subject_of
+from dplasso.mechanisms.random_bits import random_bits
+
+
+def session_of(estimator, seed=0):
+    return Session(
+        subject=DescentSubject(estimator),
+        rng=np.random.default_rng(seed),
+        bits=random_bits(seed),
+        error=1e-6,
+        seconds=60.0,
+        thorough=False,
+        tell=lambda part: None,
+    )
+
+
+@pytest.mark.parametrize("place", range(3))
+@pytest.mark.parametrize(
+    ("neighboring", "rows", "share"),
+    [
+        ("add_remove", "presence", 0.99),
+        ("add_remove", "sqrt", 0.99),
+        ("replace_one", "as_is", 0.95),  # all but the intercepts' part, which both rows have
+        ("replace_one", "presence", 0.67),  # rows of other columns: not opposite, but square
+    ],
+)
+def test_the_canary_is_all_that_a_row_can_be(place, neighboring, rows, share):
+    """What the likelihood ratio can show is what is claimed, nearly; and never more."""
+    options = {"neighboring": neighboring, "rows": rows}
+    session = session_of(audit.example_estimators("gradient", **options)[place])
+    pair = canary._arms(session)
+    scores = canary._scores(session, pair, pair[0], 10, None)
+    claimed = session.subject.facts.mu
+    assert share * claimed <= scores.mu <= claimed * (1.0 + 1e-6)
+
+
+def test_scores_follow_the_law_of_a_likelihood_ratio():
+    """Of mu-GDP: normal, of mean mu^2 / 2 with the canary, -mu^2 / 2 without, and variance mu^2."""
+    session = session_of(audit.example_estimators("gradient")[0], seed=3)
+    pair, mu = canary._arms(session), session.subject.facts.mu
+    for arm, sign in zip(pair, (1.0, -1.0), strict=True):
+        total = canary._scores(session, pair, arm, 150, None).by_score[:, 0]
+        assert abs(total.mean() - sign * mu**2 / 2.0) < 4.5 * mu / np.sqrt(150)
+        assert total.std() == pytest.approx(mu, rel=0.3)
+
+
+def test_certified_figures_hold_and_come_close():
+    """Scores of a Gaussian of shift 2 beside a score of noise: the first is used."""
+    rng, mu = np.random.default_rng(0), 2.0
+    present, absent = rng.normal(size=(2, 3000, 2))
+    present[:, 1] += mu
+
+    def distance(p, q):
+        return float(norm.ppf(p) - norm.ppf(q))
+
+    found, rates = certify.certify(present, absent, distance, 1e-5)
+    assert 0.8 * mu < found < mu
+    assert rates["runs_counted"] == 2000
+
+
+@pytest.mark.parametrize("columns", [12, WIDE])
+def test_forged_releases_stand_where_noise_would(columns):
+    subject = DescentSubject(audit.example_estimators("gradient", rows="as_is")[0])
+    rng = np.random.default_rng(1)
+    X, y = data.random_rows(columns, subject.facts, rng)
+    prepared = subject.prepare(X, y)
+    first = prepared.releases(random_bits(7))
+    weights = prepared.model._weights.toarray()
+    again = prepared.releases(random_bits(7))
+    assert all(np.array_equal(a.released, b.released) for a, b in zip(first, again, strict=True))
+    answered = prepared.answers([release.released for release in first])
+    assert len(first) == len(answered) == 1 + prepared.course.steps
+    for drawn, forged in zip(first, answered, strict=True):
+        assert drawn.sigma == forged.sigma
+        assert np.array_equal(drawn.sums, forged.sums)
+        assert np.array_equal(drawn.released, forged.released)
+    assert np.array_equal(prepared.model._weights.toarray(), weights)
+
+
+def test_what_was_not_declared_is_said():
+    notes = subject_of(PrivateLassoClassifier(solver="gradient")).notes
+    assert any("rows='auto'" in note for note in notes)
+    assert any("n_rows is not declared" in note for note in notes)
+    many = PrivateLassoClassifier(solver="gradient", neighboring="replace_one", n_rows=10**6)
+    subject = subject_of(many)
+    assert subject.facts.n_rows == MOST_ROWS
+    assert any("of 1000000 rows" in note for note in subject.notes)
+
+
+def test_thorough_audits_vary_a_descent():
+    estimator = audit.example_estimators("gradient")[1]
+    report = audit.run(estimator, mode="thorough", seconds=0.1, seed=0, checks=["accounting"])
+    assert report.passed, str(report)
+    assert [fact["name"] for fact in report.facts["estimators"]] == [
+        "regressor, gradient",
+        "regressor, gradient, replace_one",
+        "regressor, gradient, squared loss",
+        "regressor, gradient, rows as_is",
+        "regressor, gradient, rows sqrt",
+    ]
+
+
+def test_checks_of_one_solver_are_not_asked_of_the_other():
+    descent = audit.example_estimators("gradient")[0]
+    for name in ("range", "law", "count"):
+        with pytest.raises(ValueError, match="checks must fit the estimator"):
+            audit.run(descent, checks=[name])
+    with pytest.raises(ValueError, match="checks must fit the estimator"):
+        audit.run(audit.example_estimators()[0], checks=["noise", "sensitivity"])
