@@ -117,7 +117,10 @@ def test_bounds_per_column_are_a_public_scaling():
 @pytest.mark.parametrize("classes", [2, 4])
 def test_a_public_number_of_nonzeros(classes):
     X, y = words(classes)
-    assert classifier(classes, n_nonzero=7).fit(X, y)._weights.nnz == 7
+    few = classifier(classes, n_nonzero=7, solver="auto", epsilon=0.5).fit(X, y)
+    assert few._weights.nnz == 7 and np.count_nonzero(few.coef_) == 7
+    assert few.privacy_["public"]["n_nonzero"] == {"value": 7, "source": "given"}
+    assert "n_nonzero = 7" in str(few.privacy_)
     assert classifier(classes, sparsify=7).fit(X, y)._weights.nnz == 7
 
 
@@ -127,7 +130,7 @@ def test_auto_goes_by_public_facts():
     assert model.solver_ == "gradient"
     assert model.privacy_["public"]["solver"]["source"].startswith("public rule")
     few = classifier(epsilon=0.1, solver="auto", n_nonzero=5).fit(X, y)
-    assert few.solver_ == "frank_wolfe" and few._weights.nnz <= 5
+    assert few.solver_ == "gradient" and few._weights.nnz == 5
     assert classifier(epsilon=math.inf, solver="auto").fit(X, y).solver_ == "frank_wolfe"
 
 

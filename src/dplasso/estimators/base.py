@@ -248,7 +248,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
     def _chosen_solver(self) -> tuple[str, str]:
         """Which solver, by public facts, and why."""
         if self.solver == "auto":
-            return auto_solver(float(self.epsilon), self._n_nonzero)
+            return auto_solver(float(self.epsilon))
         return self.solver, "given"
 
     def _chosen_rows(self, X: Any) -> str:

@@ -39,6 +39,7 @@ def prepare(model: Any, X: Any, y: Any, loss: Loss, bounds: ColumnBounds) -> Gra
         delta=model.delta,
         n_rows=n_rows,
         n_columns=X.shape[1],
+        n_nonzero=model._n_nonzero,
         neighboring=model.neighboring,
         account="gaussian" if model.accountant is None else "zcdp",
     )
@@ -56,7 +57,6 @@ def run(model: Any, task: GradientTask) -> None:
             task.y,
             loss=task.loss,
             plan=plan,
-            n_nonzero=model._n_nonzero,
             generator=task.bits,
             n_threads=model._thread_count,
             progress=progress,
@@ -84,6 +84,7 @@ def statement(model: Any, task: GradientTask) -> dict[str, Any]:
         "public": {
             "n_rows": fact(plan.n_rows, task.rows_source),
             "steps": fact(plan.steps, "public rule"),
+            **({} if plan.n_nonzero is None else {"n_nonzero": fact(plan.n_nonzero, "given")}),
         },
     }
 

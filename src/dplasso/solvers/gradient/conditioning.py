@@ -46,6 +46,11 @@ class Mass:
         floor = max(self.least, NOISES_DAMPED * self.noise)
         return np.sqrt(floor / np.maximum(self.mean[columns], floor))
 
+    @property
+    def present(self) -> Floats:
+        """How much of the rows' length a column has: no less than what noise can hide."""
+        return np.maximum(self.mean, self.noise / 2.0)
+
     def centre(self) -> Floats:
         """The mean, where it is told from noise; else 0, which keeps columns sparse."""
         return np.where(self.mean > NOISES_CENTRED * self.noise, self.mean, 0.0)

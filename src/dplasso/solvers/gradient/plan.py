@@ -20,6 +20,10 @@ NARROW_COLUMNS = 1000
 MOST_STEPS = 1000
 # With less noise than this a descent goes no farther: it would fit the rows it has too well.
 MOST_MU = 3.0
+# Weights beyond a public number of nonzeros are dropped between these parts of the steps. That takes
+# steps before, between and after; more where few weights are to stay.
+CUT_FROM, CUT_UNTIL = 0.3, 0.7
+FEWEST_STEPS_CUT, FEWEST_STEPS_TO_FEW, FEW_NONZEROS = 20, 40, 100
 # Whole numbers: bits of a row's length, fewer where sums or noise would not fit.
 MOST_BITS, SUM_BITS, NOISE_BITS, LEAST_NOISE_BITS = 36, 61, 48, 12
 
@@ -83,6 +87,7 @@ class GradientPlan:
     intercept_step: float
     least_mass: float  # of columns that are damped
     reweighted: bool
+    n_nonzero: int | None  # weights that stay, all outputs together
     unit_bits: int
     event: Event
 
@@ -117,6 +122,15 @@ class GradientPlan:
         """What a whole number of a step's sums is worth, as a gradient."""
         return self.clip / self.unit
 
+    def weights_left(self, done: int) -> int:
+        """How many weights are not 0 after so many steps: ever fewer, by equal factors."""
+        everything = self.outputs * self.n_columns
+        if self.n_nonzero is None or self.n_nonzero >= everything:
+            return everything
+        way = (done / self.steps - CUT_FROM) / (CUT_UNTIL - CUT_FROM)
+        factor = (everything / self.n_nonzero) ** (1.0 - min(max(way, 0.0), 1.0))
+        return round(self.n_nonzero * factor)
+
 
 def plan_descent(
     loss: Loss,
@@ -125,10 +139,13 @@ def plan_descent(
     delta: float,
     n_rows: int,
     n_columns: int,
+    n_nonzero: int | None = None,
     neighboring: Neighboring = "add_remove",
     account: Literal["gaussian", "zcdp"] = "gaussian",
 ) -> GradientPlan:
     """The default rule: functions of the loss and the declared numbers only.
+
+    ``n_nonzero`` weights stay, all outputs together; it costs nothing.
 
     The exact Gaussian curve allows a little more than zCDP, in which a ledger counts unlike
     releases: ``account="zcdp"`` plans for what that allows.
@@ -152,7 +169,7 @@ def plan_descent(
         mu = gaussian.mu_of(epsilon, delta)
     mass_mu, steps_mu = gaussian.split(mu, (MASS_SHARE, 1.0 - MASS_SHARE))
     narrow = n_columns <= NARROW_COLUMNS
-    pace = (NARROW_PACES if narrow else PACES)[loss.code]
+    pace = _pace(loss, narrow, n_nonzero)
     steps, length = _steps(pace, n_rows * min(steps_mu / changed, MOST_MU) / ROW_LENGTH)
     mass_multiplier, step_multiplier = 1.0 / mass_mu, math.sqrt(steps) / steps_mu
     return GradientPlan(
@@ -171,9 +188,19 @@ def plan_descent(
         intercept_step=pace.intercept_step / n_rows,
         least_mass=pace.least_mass,
         reweighted=not narrow,
+        n_nonzero=n_nonzero,
         unit_bits=_unit_bits(n_rows, changed, mass_multiplier, step_multiplier),
         event=_event(mass_multiplier, step_multiplier, steps),
     )
+
+
+def _pace(loss: Loss, narrow: bool, n_nonzero: int | None) -> Pace:
+    pace = (NARROW_PACES if narrow else PACES)[loss.code]
+    if n_nonzero is None:
+        return pace
+    few = checks.count("n_nonzero", n_nonzero, least=1) <= FEW_NONZEROS
+    fewest = FEWEST_STEPS_TO_FEW if few else FEWEST_STEPS_CUT
+    return pace._replace(fewest_steps=max(pace.fewest_steps, fewest))
 
 
 def _steps(pace: Pace, signal: float) -> tuple[int, float]:
