@@ -5,11 +5,12 @@
 Prints a table and saves it under benchmarks/results. Rows are presence, scaled to length 1; delta
 is 1 / n^2, n the number of training rows, declared. Figures are means over seeds of the share of
 test rows that are right, of the area under the ROC curve where the set says AUC. *k 10* is a fit
-with ``n_nonzero=10``. *goal* is what a prototype of the rule gave, less a little. *seconds* is the shortest of the fits, from the matrix in the engine's form;
-the noise of the last one is secure. *zipf* is generated text whose labels follow 200 mostly rare
-words, *zipf_frequent* one whose 200 words are of ranks 20 to 2,000. The prototype's generated text
-was neither: without privacy .855 of its rows were right, of *zipf* the best of a few logistic
-regressions has .705, of *zipf_frequent* .880.
+with ``n_nonzero=10``. *goal* is what a prototype of the rule gave, less a little. *seconds* is the
+shortest of the fits, from the matrix in the engine's form; the noise of the last one is secure.
+*zipf* is generated text whose labels follow 200 mostly rare words, *zipf_frequent* one whose 200
+words are of ranks 20 to 2,000. The prototype's generated text was neither: without privacy .855 of
+its rows were right, of *zipf* the best of a few logistic regressions has .705, of *zipf_frequent*
+.880.
 """
 
 import argparse

@@ -20,7 +20,7 @@ NARROW_COLUMNS = 1000
 MOST_STEPS = 1000
 # With less noise than this a descent goes no farther: it would fit the rows it has too well.
 MOST_MU = 3.0
-# Weights beyond a public number of nonzeros are dropped between these parts of the steps. That takes
+# Weights beyond a public number of nonzeros are dropped between these parts of the steps. It takes
 # steps before, between and after; more where few weights are to stay.
 CUT_FROM, CUT_UNTIL = 0.3, 0.7
 FEWEST_STEPS_CUT, FEWEST_STEPS_TO_FEW, FEW_NONZEROS = 20, 40, 100
@@ -128,7 +128,7 @@ class GradientPlan:
         if self.n_nonzero is None or self.n_nonzero >= everything:
             return everything
         way = (done / self.steps - CUT_FROM) / (CUT_UNTIL - CUT_FROM)
-        factor = (everything / self.n_nonzero) ** (1.0 - min(max(way, 0.0), 1.0))
+        factor = math.pow(everything / self.n_nonzero, 1.0 - min(max(way, 0.0), 1.0))
         return round(self.n_nonzero * factor)
 
 
