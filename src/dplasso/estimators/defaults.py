@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dplasso.privacy.zcdp import rho_of
+from dplasso.solvers.gradient.plan import NARROW_COLUMNS
 
 FEWEST_ROUNDS, MOST_ROUNDS = 3, 1000
 SMALLEST_REACH, LARGEST_REACH = 0.5, 30.0  # the latter an output
@@ -58,6 +59,19 @@ def auto_solver(epsilon: float) -> tuple[str, str]:
     if math.isinf(epsilon):
         return "frank_wolfe", "public rule: without privacy the LASSO itself is solved"
     return "gradient", "public rule: the more accurate one"
+
+
+def auto_rows(solver: str, sparse: bool, columns: int) -> str:
+    """The map of rows behind ``rows="auto"``.
+
+    Sparse and wide is text: which words there are says more than how often. The columns of narrower
+    data may be numbers, of which presence would leave nothing.
+
+    >>> auto_rows("gradient", True, 50_000), auto_rows("gradient", True, 60)
+    ('presence', 'as_is')
+    """
+    wide = columns > NARROW_COLUMNS
+    return "presence" if solver == "gradient" and sparse and wide else "as_is"
 
 
 def weakest_signal(

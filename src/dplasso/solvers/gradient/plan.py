@@ -41,19 +41,20 @@ class Pace(NamedTuple):
     intercept_step: float
     fewest_steps: int
     least_mass: float  # of columns that are damped
+    centred_from: float  # mass of columns that are centred, in standard deviations of its noise
 
 
 # Residuals of probabilities level off, so that their steps may be long; those of numbers do not.
 PACES = {
-    LOGISTIC: Pace(1.0, 300.0, 10.0, 5, 0.001),
-    SOFTMAX: Pace(0.5, 300.0, 10.0, 5, 0.001),
-    SQUARED: Pace(0.12, 25.0, 2.5, 5, 0.005),
+    LOGISTIC: Pace(1.0, 300.0, 10.0, 5, 0.001, 5.0),
+    SOFTMAX: Pace(0.5, 300.0, 10.0, 5, 0.001, 5.0),
+    SQUARED: Pace(0.12, 25.0, 2.5, 5, 0.005, 5.0),
 }
 # Few columns have little noise in all: a descent may go farther.
 NARROW_PACES = {
-    LOGISTIC: Pace(3.0, 300.0, 20.0, 40, 0.02),
-    SOFTMAX: Pace(1.5, 300.0, 20.0, 40, 0.02),
-    SQUARED: Pace(0.3, 25.0, 2.5, 40, 0.005),
+    LOGISTIC: Pace(3.0, 300.0, 20.0, 40, 0.02, 20.0),
+    SOFTMAX: Pace(1.5, 300.0, 20.0, 40, 0.02, 5.0),
+    SQUARED: Pace(0.3, 25.0, 2.5, 40, 0.005, 5.0),
 }
 
 
@@ -86,6 +87,7 @@ class GradientPlan:
     step: float
     intercept_step: float
     least_mass: float  # of columns that are damped
+    centred_from: float  # mass of columns that are centred, in standard deviations of its noise
     reweighted: bool
     n_nonzero: int | None  # weights that stay, all outputs together
     unit_bits: int
@@ -187,6 +189,7 @@ def plan_descent(
         step=length / (steps * n_rows),
         intercept_step=pace.intercept_step / n_rows,
         least_mass=pace.least_mass,
+        centred_from=pace.centred_from,
         reweighted=not narrow,
         n_nonzero=n_nonzero,
         unit_bits=_unit_bits(n_rows, changed, mass_multiplier, step_multiplier),
