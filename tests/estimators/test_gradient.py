@@ -36,7 +36,7 @@ def test_it_learns_and_is_better_than_selection_where_all_count(classes):
     model = classifier(classes).fit(X, y)
     assert model.coef_.shape == (1 if classes == 2 else classes, 60)
     assert model.score(X, y) > 1.2 * np.bincount(y).max() / ROWS
-    assert model.solver_ == "gradient" and model.rows_ == "presence"
+    assert model.solver_ == "gradient" and model.rows_ == "as_is"
     assert len(model.vertices_) == 0 and np.allclose(model.predict_proba(X).sum(axis=1), 1.0)
 
 
@@ -60,7 +60,7 @@ def test_the_statement_prices_what_is_released():
     assert gaussian.epsilon_of(mu, 1e-6) <= 1.0 + 1e-9
     assert gaussian.epsilon_of(mu * 1.01, 1e-6) > 1.0
     told = str(statement)
-    assert "GDP" in told and "sums of row gradients" in told and "rows = presence" in told
+    assert "GDP" in told and "sums of row gradients" in told and "rows = as_is" in told
 
 
 def test_a_ledger_takes_a_fit_of_the_whole_budget(tmp_path):
@@ -117,8 +117,22 @@ def test_bounds_per_column_are_a_public_scaling():
 @pytest.mark.parametrize("classes", [2, 4])
 def test_a_public_number_of_nonzeros(classes):
     X, y = words(classes)
-    assert classifier(classes, n_nonzero=7).fit(X, y)._weights.nnz == 7
+    few = classifier(classes, n_nonzero=7, solver="auto", epsilon=0.5).fit(X, y)
+    assert few._weights.nnz == 7 and np.count_nonzero(few.coef_) == 7
+    assert few.privacy_["public"]["n_nonzero"] == {"value": 7, "source": "given"}
+    assert "n_nonzero = 7" in str(few.privacy_)
     assert classifier(classes, sparsify=7).fit(X, y)._weights.nnz == 7
+
+
+def test_only_wide_sparse_rows_are_taken_as_presence():
+    X, y = words(columns=1001, rows=200)
+    fits = {
+        "presence": classifier().fit(X, y),
+        "as_is": classifier().fit(X[:, :1000], y),
+    }
+    assert {name: model.rows_ for name, model in fits.items()} == {name: name for name in fits}
+    assert classifier().fit(X.toarray(), y).rows_ == "as_is"
+    assert fits["presence"].privacy_["public"]["rows"]["source"] == "public rule"
 
 
 def test_auto_goes_by_public_facts():
@@ -127,7 +141,7 @@ def test_auto_goes_by_public_facts():
     assert model.solver_ == "gradient"
     assert model.privacy_["public"]["solver"]["source"].startswith("public rule")
     few = classifier(epsilon=0.1, solver="auto", n_nonzero=5).fit(X, y)
-    assert few.solver_ == "frank_wolfe" and few._weights.nnz <= 5
+    assert few.solver_ == "gradient" and few._weights.nnz == 5
     assert classifier(epsilon=math.inf, solver="auto").fit(X, y).solver_ == "frank_wolfe"
 
 

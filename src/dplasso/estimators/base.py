@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.row_maps import ROW_MAPS, clipped, row_view, unit_length
 from dplasso.estimators import frank_wolfe_fit, gradient_fit, private_bound
-from dplasso.estimators.defaults import auto_solver
+from dplasso.estimators.defaults import auto_rows, auto_solver
 from dplasso.estimators.intake import checked_rows
 from dplasso.estimators.sparsifier import Sparsifier
 from dplasso.losses import Loss
@@ -254,15 +254,15 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
     def _chosen_solver(self) -> tuple[str, str]:
         """Which solver, by public facts, and why."""
         if self.solver == "auto":
-            return auto_solver(float(self.epsilon), self._n_nonzero)
+            return auto_solver(float(self.epsilon))
         return self.solver, "given"
 
     def _chosen_rows(self, X: Any) -> str:
-        """Which map of rows; "auto" looks at the kind of X alone."""
+        """Which map of rows; "auto" looks at the kind of X and its number of columns alone."""
         if self.rows != "auto":
             return self.rows
         sparse = sp.issparse(X) or isinstance(X, ColumnMatrix)
-        return "presence" if self.solver_ == "gradient" and sparse else "as_is"
+        return auto_rows(self.solver_, sparse, X.shape[1])
 
     def _statement(self, task: Any) -> PrivacyStatement:
         """What was promised: the facts of every fit, and those of the solver."""

@@ -45,12 +45,13 @@ class PrivateLassoClassifier(ClassifierMixin, PrivateLasso):  # type: ignore[mis
         used and the statement says so; strict mode refuses.
     feature_names : the names of the columns of a frame as a public fact. Left out, they are those
         of ``X`` and the statement says so; strict mode refuses.
-    solver : "frank_wolfe" (sparse: at most one nonzero a round), "gradient" (dense, and more
-        accurate unless privacy is tight and features few), or "auto", a public rule.
+    solver : "frank_wolfe" (sparse: at most one nonzero a round), "gradient" (more accurate; dense,
+        or with ``n_nonzero`` coefficients), or "auto": "gradient" with privacy.
     rows : a public map of the entries, also of rows to predict: "as_is", "presence" (1 where an
-        entry is not 0), "sqrt". "auto" is "presence" for sparse X under "gradient", else "as_is".
-        Under "gradient", rows are then scaled to length 1, and ``coef_`` is for such rows.
-    n_nonzero : keep only so many coefficients, a public number.
+        entry is not 0), "sqrt". "auto" is "presence" for sparse X of more than 1,000 columns under
+        "gradient", else "as_is". Under "gradient", rows are then scaled to length 1, and ``coef_``
+        is for such rows.
+    n_nonzero : keep only so many coefficients, a public number; "gradient" makes the most of them.
     sparsify : the same; or a `Sparsifier`, which spends part of the budget on a private count.
     selection : "lazy", or another rule of the engine.
     neighboring : "add_remove" (one row more or less) or "replace_one".

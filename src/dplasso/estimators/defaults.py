@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from dplasso.privacy.zcdp import rho_of
+from dplasso.solvers.gradient.plan import NARROW_COLUMNS
 
-FEW_NONZEROS, TIGHT = 30, 0.5  # where selecting features beats cutting a dense model
 FEWEST_ROUNDS, MOST_ROUNDS = 3, 1000
 SMALLEST_REACH, LARGEST_REACH = 0.5, 30.0  # the latter an output
 FEW_ROWS = 0.1  # a `weakest_signal` above which little can be found
@@ -47,17 +47,31 @@ def auto_reach(epsilon: float, delta: float, rows: int, columns: int, outputs: i
     return max(SMALLEST_REACH, min(LARGEST_REACH * outputs, rounds / 8.0))
 
 
-def auto_solver(epsilon: float, n_nonzero: int | None) -> tuple[str, str]:
+def auto_solver(epsilon: float) -> tuple[str, str]:
     """The solver behind ``solver="auto"``, and why.
 
-    >>> auto_solver(1.0, None)[0], auto_solver(0.1, 10)[0]
+    Selecting a few columns first, by the exponential mechanism, was the better one for few nonzeros
+    at a small epsilon until descents cut on their way (benchmarks/results/gradient_ideas.txt).
+
+    >>> auto_solver(1.0)[0], auto_solver(math.inf)[0]
     ('gradient', 'frank_wolfe')
     """
     if math.isinf(epsilon):
         return "frank_wolfe", "public rule: without privacy the LASSO itself is solved"
-    if n_nonzero is not None and n_nonzero <= FEW_NONZEROS and epsilon < TIGHT:
-        return "frank_wolfe", "public rule: few nonzeros at a small epsilon are best selected"
     return "gradient", "public rule: the more accurate one"
+
+
+def auto_rows(solver: str, sparse: bool, columns: int) -> str:
+    """The map of rows behind ``rows="auto"``.
+
+    Sparse and wide is text: which words there are says more than how often. The columns of narrower
+    data may be numbers, of which presence would leave nothing.
+
+    >>> auto_rows("gradient", True, 50_000), auto_rows("gradient", True, 60)
+    ('presence', 'as_is')
+    """
+    wide = columns > NARROW_COLUMNS
+    return "presence" if solver == "gradient" and sparse and wide else "as_is"
 
 
 def weakest_signal(

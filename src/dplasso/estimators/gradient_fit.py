@@ -59,6 +59,7 @@ def plan_for(
         delta=model.delta,
         n_rows=rows_used(model, shape[0])[0],
         n_columns=shape[1],
+        n_nonzero=model._n_nonzero,
         neighboring=model.neighboring,
         account="gaussian" if model.accountant is None else "zcdp",
         bound_share=bound_share,
@@ -74,7 +75,6 @@ def run(model: Any, task: GradientTask) -> None:
             task.y,
             loss=task.loss,
             plan=plan,
-            n_nonzero=model._n_nonzero,
             generator=task.bits,
             n_threads=model._thread_count,
             progress=progress,
@@ -104,6 +104,7 @@ def statement(model: Any, task: GradientTask) -> dict[str, Any]:
         "public": {
             "n_rows": fact(plan.n_rows, task.rows_source),
             "steps": fact(plan.steps, "public rule"),
+            **({} if plan.n_nonzero is None else {"n_nonzero": fact(plan.n_nonzero, "given")}),
         },
     }
 

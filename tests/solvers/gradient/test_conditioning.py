@@ -27,7 +27,7 @@ def test_masses_are_read_as_means() -> None:
 
 
 def test_heavy_columns_are_damped_and_certain_ones_centred() -> None:
-    mass = Mass(np.array([0.5, 0.02, 0.0004, -0.01]), 0.0001, 0.005)
+    mass = Mass(np.array([0.5, 0.02, 0.0004, -0.01]), 0.0001, 0.005, 5.0)
     assert mass.damping() == pytest.approx([0.1, 0.5, 1.0, 1.0])
     assert mass.centre() == pytest.approx([0.5, 0.02, 0.0, 0.0])
 
@@ -74,7 +74,7 @@ def test_shares_lie_between_nothing_and_all_and_grow_with_size() -> None:
 
 def test_the_cut_keeps_weights_that_move_margins() -> None:
     weights = np.array([[1.0, 2.0, 3.0, -5.0]])
-    mass = Mass(np.array([1.0, 0.0001, -0.01, 0.04]), 0.0002, 0.005)
+    mass = Mass(np.array([1.0, 0.0001, -0.01, 0.04]), 0.0002, 0.005, 5.0)
     assert largest_only(weights, mass, 2).tolist() == [[1.0, 0.0, 0.0, -5.0]]
     assert largest_only(weights, mass, 4) is weights
     many = np.arange(12.0).reshape(3, 4)

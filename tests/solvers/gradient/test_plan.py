@@ -10,6 +10,7 @@ from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 from dplasso.privacy import gaussian
 from dplasso.privacy.events import Composed, Gaussian, PureDP, Repeated
 from dplasso.solvers.gradient import plan_descent
+from dplasso.solvers.gradient.descent import AVERAGED
 from dplasso.solvers.gradient.plan import ROW_LENGTH
 from neighbours import LOSSES, small_plan
 
@@ -101,3 +102,21 @@ def test_bad_numbers_are_named(name: str, value: object) -> None:
 def test_a_loss_is_asked_for() -> None:
     with pytest.raises(ValueError, match="loss must be a Loss"):
         small_plan("logistic", 10)
+
+
+@given(st.integers(1, 3000), st.integers(1, 3000), st.integers(1, 10**6), st.floats(0.01, 20.0))
+def test_cuts_end_before_iterates_are_averaged(
+    columns: int, n_nonzero: int, rows: int, epsilon: float
+) -> None:
+    facts = {"epsilon": epsilon, "delta": 1e-8, "n_rows": rows, "n_columns": columns}
+    plan = plan_descent(LogisticLoss(), n_nonzero=n_nonzero, **facts)
+    left = [plan.weights_left(done) for done in range(plan.steps + 1)]
+    assert left[0] == columns and left == sorted(left, reverse=True)
+    last = math.ceil(AVERAGED * plan.steps)
+    assert set(left[plan.steps - last :]) == {min(n_nonzero, columns)}
+    assert gaussian.mu(plan.event) == pytest.approx(gaussian.mu_of(epsilon, 1e-8), rel=1e-9)
+
+
+def test_a_number_of_nonzeros_is_at_least_one() -> None:
+    with pytest.raises(ValueError, match="n_nonzero must be"):
+        small_plan(LogisticLoss(), 10, n_nonzero=0)

@@ -28,9 +28,10 @@ def unit(X: sp.csr_array) -> sp.csr_array:
     return sp.csr_array(sp.diags_array(1.0 / np.sqrt(np.maximum(X.sum(axis=1), 1.0))) @ X)
 
 
-def fit(X, y, loss, epsilon=4.0, seed=0, **options) -> GradientSolution:
+def fit(X, y, loss, epsilon=4.0, seed=0, n_nonzero=None, **options) -> GradientSolution:
     rows, columns = X.shape
-    plan = plan_descent(loss, epsilon=epsilon, delta=1e-8, n_rows=rows, n_columns=columns)
+    public = {"n_rows": rows, "n_columns": columns, "n_nonzero": n_nonzero}
+    plan = plan_descent(loss, epsilon=epsilon, delta=1e-8, **public)
     return gradient_descent(X, y, loss=loss, plan=plan, generator=seed, **options)
 
 
@@ -85,9 +86,34 @@ def test_the_solution_is_a_function_of_the_releases(name: str, columns: int) -> 
     assert len(found.releases) == plan.steps
     assert np.array_equal(again.weights, found.weights)
     assert np.array_equal(again.intercepts, found.intercepts)
-    few = replay(plan, found.mass, found.releases, n_nonzero=7)
-    cut = gradient_descent(X, y, loss=loss, plan=plan, generator=1, n_nonzero=7)
-    assert np.array_equal(few.weights.toarray(), cut.weights.toarray())
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("columns", [50, 1500])
+def test_so_is_one_that_was_cut_and_it_has_as_many_weights_as_asked(
+    name: str, columns: int
+) -> None:
+    loss = LOSSES[name]
+    X, margins = text(300, columns)
+    plan = small_plan(loss, columns, rows=300, epsilon=3.0, n_nonzero=7)
+    y = (margins > 0).astype(int)
+    found = gradient_descent(X, y, loss=loss, plan=plan, generator=1, keep_releases=True)
+    again = replay(plan, found.mass, found.releases)
+    assert found.weights.nnz == 7
+    assert np.array_equal(again.weights.toarray(), found.weights.toarray())
+    assert np.array_equal(again.intercepts, found.intercepts)
+
+
+def test_weights_that_stay_take_over_from_those_dropped() -> None:
+    """Thirty columns alike share a weight; one that is left has all of it."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((3000, 200)) < 0.1).astype(np.float64)
+    X[:, :30] = rng.integers(0, 2, (3000, 1))
+    y = np.where(rng.random(3000) < 0.9, X[:, 0], 1.0 - X[:, 0])
+    few = fit(X, y, LogisticLoss(), epsilon=8.0, n_nonzero=1)
+    all_weights = fit(X, y, LogisticLoss(), epsilon=8.0).weights
+    assert few.weights.nnz == 1 and few.weights.indices[0] < 30
+    assert few.weights.data[0] > 3.0 * all_weights.max()
 
 
 def test_the_result_does_not_depend_on_threads_or_format() -> None:
@@ -102,22 +128,22 @@ def test_the_result_does_not_depend_on_threads_or_format() -> None:
 def test_the_result_is_centred_as_the_descent_was() -> None:
     """A row equal to the centre has the margin of the intercept, with all weights and with few."""
     X, margins = text(2000, 1200)
-    y, plan = (margins > 0).astype(int), small_plan(LogisticLoss(), 1200, rows=2000, epsilon=4.0)
+    y, public = (margins > 0).astype(int), {"rows": 2000, "epsilon": 4.0}
+    plan = small_plan(LogisticLoss(), 1200, **public)
+    cut = small_plan(LogisticLoss(), 1200, n_nonzero=20, **public)
     options = {"loss": LogisticLoss(), "plan": plan, "generator": 0}
     found = gradient_descent(X, y, keep_releases=True, **options)
-    few = gradient_descent(X, y, n_nonzero=20, **options)
-    intercept = np.zeros(plan.steps + 1)
-    for step, released in enumerate(found.releases):
-        taken = plan.intercept_step * plan.grid * (released[0, -1] + 0.5)
-        intercept[step + 1] = intercept[step] - taken
-    mass = Mass.of(found.mass, plan)
-    assert np.linalg.norm(mass.centre()) < 1.0  # else it would have been shortened
-    last = intercept[-math.ceil(plan.steps / 4) :].mean()
-    for weights, shifted in (
-        (found.weights[0], found.intercepts[0]),
-        (few.weights.toarray()[0], few.intercepts[0]),
-    ):
-        assert shifted + weights @ mass.centre() == pytest.approx(last)
+    few = gradient_descent(X, y, keep_releases=True, **(options | {"plan": cut}))
+    for planned, solution in ((plan, found), (cut, few)):
+        intercept = np.zeros(planned.steps + 1)
+        for step, released in enumerate(solution.releases):
+            taken = planned.intercept_step * planned.grid * (released[0, -1] + 0.5)
+            intercept[step + 1] = intercept[step] - taken
+        mass = Mass.of(solution.mass, planned)
+        assert np.linalg.norm(mass.centre()) < 1.0  # else it would have been shortened
+        last = intercept[-math.ceil(planned.steps / 4) :].mean()
+        weights = sp.csr_array(solution.weights).toarray()[0]
+        assert solution.intercepts[0] + weights @ mass.centre() == pytest.approx(last)
 
 
 def test_fresh_noise_every_time_and_the_same_for_a_seed() -> None:
@@ -155,7 +181,6 @@ def test_bad_options_are_named() -> None:
     plan = small_plan(LogisticLoss(), 10)
     X, y = np.ones((5, 10)), np.ones(5)
     for options, message in (
-        ({"n_nonzero": 0}, "n_nonzero must be"),
         ({"n_threads": 0}, "n_threads must be"),
         ({"scaling": "max"}, "scaling must be"),
         ({"generator": "x"}, "generator must be"),

@@ -11,8 +11,8 @@ from dplasso.solvers.gradient.plan import GradientPlan
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Mass in standard deviations of its noise: of columns that are damped, and of those centred.
-NOISES_DAMPED, NOISES_CENTRED = 3.0, 5.0
+# Mass of columns that are damped, in standard deviations of its noise.
+NOISES_DAMPED = 3.0
 ALL = slice(None)
 # Whole numbers in a damping of 1: what a conditioned row is made of.
 WHOLE = 2.0**18
@@ -32,6 +32,7 @@ class Mass:
     mean: Floats
     noise: float
     least: float  # mass of columns that are damped
+    centred_from: float  # mass of columns that are centred, in standard deviations of the noise
 
     @classmethod
     def of(cls, released: Ints, plan: GradientPlan) -> "Mass":
@@ -39,16 +40,21 @@ class Mass:
         total = plan.unit * plan.n_rows
         middle = 0.5 if plan.mass_sigma else 0.0
         mean = (released.astype(np.float64) + middle) / total
-        return cls(mean, plan.mass_sigma / total, plan.least_mass)
+        return cls(mean, plan.mass_sigma / total, plan.least_mass, plan.centred_from)
 
     def damping(self, columns: slice = ALL) -> Floats:
         """The more of the rows' length a column has, the less it counts."""
         floor = max(self.least, NOISES_DAMPED * self.noise)
         return np.sqrt(floor / np.maximum(self.mean[columns], floor))
 
+    @property
+    def present(self) -> Floats:
+        """How much of the rows' length a column has: no less than what noise can hide."""
+        return np.maximum(self.mean, self.noise / 2.0)
+
     def centre(self) -> Floats:
         """The mean, where it is told from noise; else 0, which keeps columns sparse."""
-        return np.where(self.mean > NOISES_CENTRED * self.noise, self.mean, 0.0)
+        return np.where(self.mean > self.centred_from * self.noise, self.mean, 0.0)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ Floats = NDArray[np.float64]
 def largest_only(weights: Floats, mass: Mass, n_nonzero: int) -> Floats:
     """The ``n_nonzero`` weights that move margins most, the others 0.
 
-    How much a weight moves them is its size times the root of its column's mass, the latter no less
-    than half its noise.
+    How much a weight moves them is its size times the root of its column's mass.
 
     Formal guarantees
     -----------------
@@ -21,7 +20,7 @@ def largest_only(weights: Floats, mass: Mass, n_nonzero: int) -> Floats:
     flat = weights.ravel()
     if n_nonzero >= flat.size:
         return weights
-    reach = np.abs(weights) * np.sqrt(np.maximum(mass.mean, mass.noise / 2.0))
+    reach = np.abs(weights) * np.sqrt(mass.present)
     kept = np.argpartition(reach.ravel(), flat.size - n_nonzero)[flat.size - n_nonzero :]
     out = np.zeros_like(flat)
     out[kept] = flat[kept]

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from dplasso import threads as pool
 from dplasso.kernels import descent as kernel
 from dplasso.solvers.gradient.conditioning import Conditioning, Mass
+from dplasso.solvers.gradient.cut import largest_only
 from dplasso.solvers.gradient.mixture import SignalShare, size_counts
 from dplasso.solvers.gradient.plan import GradientPlan
 
@@ -31,10 +32,13 @@ class Descent:
 
     def __init__(self, plan: GradientPlan, mass: Mass, threads: int) -> None:
         shape = (plan.outputs, plan.n_columns)
-        self._plan, self.mass = plan, mass
+        self.plan, self.mass = plan, mass
         self.conditioning = Conditioning.of(mass.damping(), mass.centre())
         self.weights, self.intercepts = np.zeros(shape), np.zeros(plan.outputs)
         self.done = 0
+        self._length = self._mean_length(self.conditioning.damping)
+        self._left = plan.outputs * plan.n_columns
+        self._dropped: NDArray[np.bool_] | None = None
         self._gathered = np.zeros(shape)
         self._spread = np.zeros(plan.n_columns)  # of what is gathered, in variances of one step
         self._last, self._kept = math.ceil(AVERAGED * plan.steps), 0
@@ -43,10 +47,11 @@ class Descent:
 
     def receive(self, released: Ints) -> None:
         """Take a step along released sums, outputs x (columns, then the intercept)."""
-        plan, damping = self._plan, self.conditioning.damping
+        plan, damping = self.plan, self.conditioning.damping
         for k, sums in enumerate(released):
             state = (damping, plan.grid, plan.step, self._gathered[k], self.weights[k])
             pool.run(kernel.move, [(sums, *state, *run) for run in self._runs])
+        self._clear_dropped()
         self.intercepts -= plan.intercept_step * plan.grid * (released[:, -1] + 0.5)
         self._spread += damping**2
         self.done += 1
@@ -56,6 +61,8 @@ class Descent:
             self._intercepts_kept += self.intercepts
         if plan.reweighted and self.done in (plan.steps // 3, 2 * plan.steps // 3):
             self._reweight()
+        if plan.weights_left(self.done) < self._left:
+            self._cut()
 
     def averaged(self) -> Floats:
         """Mean weights of the last iterates."""
@@ -68,24 +75,42 @@ class Descent:
         return intercepts
 
     def _reweight(self) -> None:
-        """Let columns count by how much signal they have shown; the rows' mean length stays."""
-        blocks = [slice(at, at + BLOCK) for at in range(0, self._plan.n_columns, BLOCK)]
+        """Let columns count by how much signal they have shown."""
+        blocks = [slice(at, at + BLOCK) for at in range(0, self.plan.n_columns, BLOCK)]
         share = SignalShare(np.sum([self._size_counts(block) for block in blocks], axis=0))
-        damping = np.empty(self._plan.n_columns)
-        before = after = 0.0
+        damping = np.empty(self.plan.n_columns)
         for block in blocks:
-            first = self.mass.damping(block)
-            damping[block] = first * np.sqrt(self._signal(block, share))
-            present = np.maximum(self.mass.mean[block], 0.0)
-            before += float(np.sum(present * first**2))
-            after += float(np.sum(present * damping[block] ** 2))
-        if after > 0.0:
-            damping *= math.sqrt(before / after)
+            damping[block] = self.mass.damping(block) * np.sqrt(self._signal(block, share))
+        self._damp(damping)
+
+    def _cut(self) -> None:
+        """Drop the weights that move margins least; the others go on from where they are."""
+        self._left = self.plan.weights_left(self.done)
+        self._dropped = largest_only(self.weights, self.mass, self._left) == 0.0
+        self._clear_dropped()
+        self._damp(self.conditioning.damping.copy())
+
+    def _clear_dropped(self) -> None:
+        if self._dropped is not None:
+            self._gathered[self._dropped] = 0.0
+            self.weights[self._dropped] = 0.0
+
+    def _damp(self, damping: Floats) -> None:
+        """Set dampings, 0 for columns without weights; the rows' mean length stays."""
+        if self._dropped is not None:
+            damping[self._dropped.all(axis=0)] = 0.0
+        length = self._mean_length(damping)
+        if length > 0.0:
+            damping *= math.sqrt(self._length / length)
         self.conditioning = self.conditioning.with_damping(damping)
+
+    def _mean_length(self, damping: Floats) -> float:
+        """Square of the rows' length under a damping, on average and as far as masses tell."""
+        return float(np.sum(self.mass.present * damping**2))
 
     def _standard(self, block: slice) -> Floats:
         """What is gathered, in standard deviations of its noise."""
-        noise = self._plan.step_noise * np.sqrt(self._spread[block])
+        noise = self.plan.step_noise * np.sqrt(self._spread[block])
         return self._gathered[:, block] / noise
 
     def _size_counts(self, block: slice) -> Ints:

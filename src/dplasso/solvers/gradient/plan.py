@@ -20,6 +20,10 @@ NARROW_COLUMNS = 1000
 MOST_STEPS = 1000
 # With less noise than this a descent goes no farther: it would fit the rows it has too well.
 MOST_MU = 3.0
+# Weights beyond a public number of nonzeros are dropped between these parts of the steps. It takes
+# steps before, between and after; more where few weights are to stay.
+CUT_FROM, CUT_UNTIL = 0.3, 0.7
+FEWEST_STEPS_CUT, FEWEST_STEPS_TO_FEW, FEW_NONZEROS = 20, 40, 100
 # Whole numbers: bits of a row's length, fewer where sums or noise would not fit.
 MOST_BITS, SUM_BITS, NOISE_BITS, LEAST_NOISE_BITS = 36, 61, 48, 12
 
@@ -37,19 +41,20 @@ class Pace(NamedTuple):
     intercept_step: float
     fewest_steps: int
     least_mass: float  # of columns that are damped
+    centred_from: float  # mass of columns that are centred, in standard deviations of its noise
 
 
 # Residuals of probabilities level off, so that their steps may be long; those of numbers do not.
 PACES = {
-    LOGISTIC: Pace(1.0, 300.0, 10.0, 5, 0.001),
-    SOFTMAX: Pace(0.5, 300.0, 10.0, 5, 0.001),
-    SQUARED: Pace(0.12, 25.0, 2.5, 5, 0.005),
+    LOGISTIC: Pace(1.0, 300.0, 10.0, 5, 0.001, 5.0),
+    SOFTMAX: Pace(0.5, 300.0, 10.0, 5, 0.001, 5.0),
+    SQUARED: Pace(0.12, 25.0, 2.5, 5, 0.005, 5.0),
 }
 # Few columns have little noise in all: a descent may go farther.
 NARROW_PACES = {
-    LOGISTIC: Pace(3.0, 300.0, 20.0, 40, 0.02),
-    SOFTMAX: Pace(1.5, 300.0, 20.0, 40, 0.02),
-    SQUARED: Pace(0.3, 25.0, 2.5, 40, 0.005),
+    LOGISTIC: Pace(3.0, 300.0, 20.0, 40, 0.02, 20.0),
+    SOFTMAX: Pace(1.5, 300.0, 20.0, 40, 0.02, 5.0),
+    SQUARED: Pace(0.3, 25.0, 2.5, 40, 0.005, 5.0),
 }
 
 
@@ -83,7 +88,9 @@ class GradientPlan:
     step: float
     intercept_step: float
     least_mass: float  # of columns that are damped
+    centred_from: float  # mass of columns that are centred, in standard deviations of its noise
     reweighted: bool
+    n_nonzero: int | None  # weights that stay, all outputs together
     unit_bits: int
     event: Event
     bound_epsilon: float = 0.0  # of a bound on entries, released before
@@ -119,6 +126,15 @@ class GradientPlan:
         """What a whole number of a step's sums is worth, as a gradient."""
         return self.clip / self.unit
 
+    def weights_left(self, done: int) -> int:
+        """How many weights are not 0 after so many steps: ever fewer, by equal factors."""
+        everything = self.outputs * self.n_columns
+        if self.n_nonzero is None or self.n_nonzero >= everything:
+            return everything
+        way = (done / self.steps - CUT_FROM) / (CUT_UNTIL - CUT_FROM)
+        factor = math.pow(everything / self.n_nonzero, 1.0 - min(max(way, 0.0), 1.0))
+        return round(self.n_nonzero * factor)
+
 
 def plan_descent(
     loss: Loss,
@@ -127,11 +143,14 @@ def plan_descent(
     delta: float,
     n_rows: int,
     n_columns: int,
+    n_nonzero: int | None = None,
     neighboring: Neighboring = "add_remove",
     account: Literal["gaussian", "zcdp"] = "gaussian",
     bound_share: float = 0.0,
 ) -> GradientPlan:
     """The default rule: functions of the loss and the declared numbers only.
+
+    ``n_nonzero`` weights stay, all outputs together; it costs nothing.
 
     The exact Gaussian curve allows a little more than zCDP, in which a ledger counts unlike
     releases: ``account="zcdp"`` plans for what that allows. So does a ``bound_share`` above 0, the
@@ -159,7 +178,7 @@ def plan_descent(
         mu = gaussian.mu_of(epsilon, delta)
     mass_mu, steps_mu = gaussian.split(mu, (MASS_SHARE, 1.0 - MASS_SHARE))
     narrow = n_columns <= NARROW_COLUMNS
-    pace = (NARROW_PACES if narrow else PACES)[loss.code]
+    pace = _pace(loss, narrow, n_nonzero)
     steps, length = _steps(pace, n_rows * min(steps_mu / changed, MOST_MU) / ROW_LENGTH)
     mass_multiplier, step_multiplier = 1.0 / mass_mu, math.sqrt(steps) / steps_mu
     return GradientPlan(
@@ -177,11 +196,22 @@ def plan_descent(
         step=length / (steps * n_rows),
         intercept_step=pace.intercept_step / n_rows,
         least_mass=pace.least_mass,
+        centred_from=pace.centred_from,
         reweighted=not narrow,
+        n_nonzero=n_nonzero,
         unit_bits=_unit_bits(n_rows, changed, mass_multiplier, step_multiplier),
         event=_event(bound_epsilon, mass_multiplier, step_multiplier, steps),
         bound_epsilon=bound_epsilon,
     )
+
+
+def _pace(loss: Loss, narrow: bool, n_nonzero: int | None) -> Pace:
+    pace = (NARROW_PACES if narrow else PACES)[loss.code]
+    if n_nonzero is None:
+        return pace
+    few = checks.count("n_nonzero", n_nonzero, least=1) <= FEW_NONZEROS
+    fewest = FEWEST_STEPS_TO_FEW if few else FEWEST_STEPS_CUT
+    return pace._replace(fewest_steps=max(pace.fewest_steps, fewest))
 
 
 def _steps(pace: Pace, signal: float) -> tuple[int, float]:

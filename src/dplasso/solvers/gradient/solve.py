@@ -15,7 +15,6 @@ from dplasso.mechanisms.grid_gaussian import GridGaussian, NoiseOf
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.privacy import checks
 from dplasso.solvers.gradient.conditioning import Mass
-from dplasso.solvers.gradient.cut import largest_only
 from dplasso.solvers.gradient.descent import Descent
 from dplasso.solvers.gradient.plan import GradientPlan
 from dplasso.solvers.gradient.rows import PrivateRows
@@ -49,7 +48,6 @@ def gradient_descent(
     loss: Loss,
     plan: GradientPlan,
     scaling: Scaling = "presence",
-    n_nonzero: int | None = None,
     generator: int | np.random.Generator | RandomBits | None = None,
     n_threads: int | None = None,
     keep_releases: bool = False,
@@ -64,7 +62,6 @@ def gradient_descent(
     y : one label per row, as ``loss`` expects them.
     plan : from `plan_descent`, with the same loss.
     scaling : how rows get their length of 1, see `UnitRows`. Scale rows to predict in the same way.
-    n_nonzero : keep this many weights, all outputs together; a public number.
     generator : None for fresh ChaCha20 bits keyed by the operating system. A seed is for tests.
     keep_releases : also return every step's release, of the size of the weights each.
     progress : called after every step with the number of steps done.
@@ -87,8 +84,10 @@ def gradient_descent(
     >>> X = sp.random_array((500, 2000), density=0.01, rng=np.random.default_rng(0))
     >>> y = np.arange(500) % 2
     >>> loss = dplasso.LogisticLoss()
-    >>> plan = plan_descent(loss, epsilon=1.0, delta=1e-6, n_rows=500, n_columns=2000)
-    >>> solution = gradient_descent(X, y, loss=loss, plan=plan, n_nonzero=10)
+    >>> plan = plan_descent(
+    ...     loss, epsilon=1.0, delta=1e-6, n_rows=500, n_columns=2000, n_nonzero=10
+    ... )
+    >>> solution = gradient_descent(X, y, loss=loss, plan=plan)
     >>> solution.weights.shape, solution.weights.nnz
     ((1, 2000), 10)
     """
@@ -96,8 +95,6 @@ def gradient_descent(
         raise ValueError(f"loss must be a Loss such as LogisticLoss(), got {type(loss).__name__}")
     bits = random_bits(generator, name="generator")
     threads = pool.available() if n_threads is None else checks.count("n_threads", n_threads, 1)
-    if n_nonzero is not None:
-        n_nonzero = checks.count("n_nonzero", n_nonzero, least=1)
     rows = X if isinstance(X, UnitRows) else UnitRows.of(X, scaling)
     labels = loss.encode(y)
     _check(rows, labels, loss, plan)
@@ -115,17 +112,15 @@ def gradient_descent(
             releases.append(sums)
         if progress is not None:
             progress(walk.done)
-    return _solution(walk, mass, releases if keep_releases else None, n_nonzero)
+    return _solution(walk, mass, releases if keep_releases else None)
 
 
-def replay(
-    plan: GradientPlan, mass: Ints, releases: Sequence[Ints], n_nonzero: int | None = None
-) -> GradientSolution:
+def replay(plan: GradientPlan, mass: Ints, releases: Sequence[Ints]) -> GradientSolution:
     """The solution again, from the releases alone."""
     walk = Descent(plan, Mass.of(mass, plan), pool.available())
     for released in releases:
         walk.receive(released)
-    return _solution(walk, mass, list(releases), n_nonzero)
+    return _solution(walk, mass, list(releases))
 
 
 def _check(rows: UnitRows, labels: Floats, loss: Loss, plan: GradientPlan) -> None:
@@ -142,11 +137,10 @@ def _check(rows: UnitRows, labels: Floats, loss: Loss, plan: GradientPlan) -> No
         raise ValueError("n_rows of the plan must be the number of rows of X under 'replace_one'")
 
 
-def _solution(
-    walk: Descent, mass: Ints, releases: list[Ints] | None, n_nonzero: int | None
-) -> GradientSolution:
+def _solution(walk: Descent, mass: Ints, releases: list[Ints] | None) -> GradientSolution:
     weights = walk.averaged()
-    if n_nonzero is None:
-        return GradientSolution(weights, walk.intercepts_beside(weights), mass, releases)
-    few = largest_only(weights, walk.mass, n_nonzero)
-    return GradientSolution(sp.csr_array(few), walk.intercepts_beside(few), mass, releases)
+    intercepts = walk.intercepts_beside(weights)
+    sparse = walk.plan.n_nonzero is not None
+    return GradientSolution(
+        sp.csr_array(weights) if sparse else weights, intercepts, mass, releases
+    )
