@@ -32,7 +32,7 @@ def residuals_not_cut(monkeypatch):
 def mass_not_charged(monkeypatch):
     """The release that comes before the first step is forgotten in what is charged."""
     monkeypatch.setattr(
-        planning, "_event", lambda mass, step, steps: Repeated(Gaussian(step), steps)
+        planning, "_event", lambda bound, mass, step, steps: Repeated(Gaussian(step), steps)
     )
 
 

@@ -19,8 +19,8 @@ def fewer_runs(monkeypatch):
     """As many as these bugs need, where a quick audit makes several times more."""
     for module, runs in NEEDED_RUNS.items():
         monkeypatch.setattr(module, "RUNS", runs)
-    for module in (range_test, sensitivity):
-        monkeypatch.setattr(module, "NEIGHBOURS", 20)
+    for module, tries in ((range_test, 20), (sensitivity, 40)):
+        monkeypatch.setattr(module, "NEIGHBOURS", tries)
     monkeypatch.setattr(check_module, "_PILOT", 4)
     monkeypatch.setattr(check_module, "_FEWEST", 20)
 

@@ -9,8 +9,9 @@ from dplasso.audit.held import Floats, column_bounds
 from dplasso.audit.made import labels_apart, random_labels, random_row
 from dplasso.audit.subject import Ints
 
+_CERTAIN = 8.0  # times the mass that a centre of length 1 has: no noise leaves it in doubt
 _BEYOND = 8.0  # times the bound: entries that a fit must clip
-_ROWS = 40
+_ROWS = 160
 _CROWD = 1000  # rows, at most, that lower the canary's margin
 _MOST = 2.0**61  # of a forged release
 
@@ -80,7 +81,7 @@ def forged_releases(
     unit = Rows.of(row[None, :], np.zeros(1), facts).units[0]
     kind = rng.integers(3)
     if kind == 0:
-        mean = unit
+        mean = _CERTAIN * unit if rng.random() < 0.5 else unit
     elif kind == 1:
         mean = rng.uniform(0.0, 1.0, columns) * (rng.random(columns) < 0.5)
     else:

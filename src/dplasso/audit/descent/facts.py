@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from dplasso.audit.descent.account import mu_for
-from dplasso.audit.facts import LOGISTIC, SOFTMAX, Facts
+from dplasso.audit.facts import Facts
 
 CONSTANT = 0.3  # of the intercept's column, beside rows of length 1
 
@@ -19,7 +19,9 @@ class Course:
     steps: int
     step: float
     intercept_step: float
-    least_mass: float
+    clip: float  # where residuals are cut; sums are in units of it
+    least_mass: float  # of columns that are damped
+    centred_from: float  # mass of columns that are centred, in standard deviations of its noise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,15 +30,6 @@ class DescentFacts(Facts):
 
     n_rows: int
     n_nonzero: int | None
-
-    @property
-    def clip(self) -> float:
-        """Where a row's residual is cut: the length it may have while all weights are 0."""
-        if self.loss == LOGISTIC:
-            return 0.5
-        if self.loss == SOFTMAX:
-            return math.sqrt(1.0 - 1.0 / self.outputs)
-        return min(self.y_bound, self.residual_bound)
 
     def sensitivity(self, release: int) -> float:
         """How far a release can move, in lengths of 1: the first is the mass, others are steps."""

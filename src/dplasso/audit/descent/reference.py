@@ -1,8 +1,8 @@
 """The sums of a descent and where it goes, by plain numpy: what the product is held against.
 
 Many runs at once, each with releases of its own: arrays are runs x outputs x columns, the intercept
-last where it is one. Of the product's whole numbers and rounding there is nothing here, and of
-re-weighting neither: it is for descents of few columns.
+last where it is one. Of the product's whole numbers and rounding there is nothing here, nor of
+re-weighting and of weights that are dropped: it is for descents of few columns that keep all.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from dplasso.audit.descent.facts import CONSTANT, Course, DescentFacts
 from dplasso.audit.facts import LOGISTIC, SOFTMAX
 from dplasso.audit.held import Floats, held_labels, held_rows
 
-_DAMPED, _CENTRED = 3.0, 5.0  # standard deviations of the mass's noise
+_DAMPED = 3.0  # standard deviations of the mass's noise
 _AVERAGED = 0.25  # of the iterates, the last
 
 
@@ -51,7 +51,7 @@ class Walk:
         mean, sd = (mass + 0.5) / total, noise / total
         floor = max(course.least_mass, _DAMPED * sd)
         self.damping = np.sqrt(floor / np.maximum(mean, floor))
-        centre = np.where(mean > _CENTRED * sd, mean, 0.0)
+        centre = np.where(mean > course.centred_from * sd, mean, 0.0)
         length = np.linalg.norm(centre, axis=1, keepdims=True)
         self.centre = centre / np.maximum(length, 1.0)
         self.weights = np.zeros((len(mass), facts.outputs, mass.shape[1]))
@@ -60,7 +60,7 @@ class Walk:
 
     def receive(self, released: Floats) -> None:
         """A step along released sums."""
-        moved = (released + 0.5) * (self._facts.clip / self._course.unit)
+        moved = (released + 0.5) * (self._course.clip / self._course.unit)
         self.weights = self.weights - self._course.step * self.damping[:, None, :] * moved[..., :-1]
         self.intercepts = self.intercepts - self._course.intercept_step * moved[..., -1]
         kept = int(np.ceil(_AVERAGED * self._course.steps))
@@ -100,5 +100,5 @@ class Walk:
             guesses = expit(margins) if facts.loss == LOGISTIC else margins
             found = guesses - rows.y[:, None]
         lengths = np.linalg.norm(found, axis=2, keepdims=True)
-        cut: Floats = found / np.maximum(lengths, facts.clip)
+        cut: Floats = found / np.maximum(lengths, self._course.clip)
         return cut

@@ -25,9 +25,10 @@ class Release(Check[DescentSubject]):
 
     Where releases are the same, models must be, bit for bit, whatever the rows are. Weights and
     intercepts are also rebuilt from the releases by `dplasso.audit.descent.reference`, and so are
-    the sums that noise was added to, from raw rows and the releases before. Finds a model, a
-    damping, a centre or a row weight that holds more of the data than was released. Also holds
-    ``fit`` against the parts of it that other checks repeat many times.
+    the sums that noise was added to, from raw rows and the releases before, where no number of
+    nonzeros is asked for. Finds a model, a damping, a centre or a row weight that holds more of the
+    data than was released. Also holds ``fit`` against the parts of it that other checks repeat many
+    times.
     """
 
     name = "release"
@@ -59,7 +60,7 @@ def _figures(session: Session[DescentSubject], k: int) -> tuple[float, float, fl
     whole._random_bits = lambda: random_bits(seed)
     whole.fit(X, subject.labels(y))
     beyond = apart = 0.0
-    if columns == subject.columns:
+    if columns == subject.columns and facts.n_nonzero is None:
         beyond, apart = _against_reference(
             model, drawn, Rows.of(X, y, facts), prepared.course, facts
         )
@@ -89,11 +90,9 @@ def _against_reference(
         gaps.append(np.linalg.norm(step.sums.reshape(shape) - walk.sums(rows)))
         walk.receive(step.released.astype(np.float64).reshape(shape))
     weights, intercepts = walk.result()
-    found, few = _coefficients(model), facts.n_nonzero is not None
-    kept = found != 0.0 if few else np.ones_like(found, bool)
-    scale = max(float(np.abs(weights).max()), 1e-300)
-    beyond = np.abs(found - weights[0])[kept].max(initial=0.0) / scale
-    if not few:
-        scale = max(float(np.abs(intercepts).max()), scale)
-        beyond = max(beyond, np.abs(np.asarray(model.intercept_) - intercepts[0]).max() / scale)
-    return float(beyond), float(max(gaps)) / course.unit
+    scale = max(float(np.abs(weights).max()), float(np.abs(intercepts).max()), 1e-300)
+    beyond = max(
+        np.abs(_coefficients(model) - weights[0]).max(),
+        np.abs(np.asarray(model.intercept_) - intercepts[0]).max(),
+    )
+    return float(beyond) / scale, float(max(gaps)) / course.unit

@@ -69,7 +69,9 @@ class Prepared:
             steps=plan.steps,
             step=plan.step,
             intercept_step=plan.intercept_step,
+            clip=plan.clip,
             least_mass=plan.least_mass,
+            centred_from=plan.centred_from,
         )
 
     def stated_sigma(self, place: int) -> float:
