@@ -20,6 +20,9 @@ NARROW_COLUMNS = 1000
 MOST_STEPS = 1000
 # With less noise than this a descent goes no farther: it would fit the rows it has too well.
 MOST_MU = 3.0
+# Standard deviation of the noise in an intercept, in units of a residual while weights are 0: of few
+# rows it would else be all noise, and residuals at their cut whatever the weights.
+MOST_INTERCEPT_NOISE = 0.4
 # Weights beyond a public number of nonzeros are dropped between these parts of the steps. It takes
 # steps before, between and after; more where few weights are to stay.
 CUT_FROM, CUT_UNTIL = 0.3, 0.7
@@ -182,7 +185,9 @@ def plan_descent(
     mass_mu, steps_mu = gaussian.split(mu, (MASS_SHARE, 1.0 - MASS_SHARE))
     narrow = n_columns <= NARROW_COLUMNS
     pace = _pace(loss, narrow, n_nonzero)
-    steps, length = _steps(pace, n_rows * min(steps_mu / changed, MOST_MU) / ROW_LENGTH)
+    signal = n_rows * min(steps_mu / changed, MOST_MU) / ROW_LENGTH
+    steps, length = _steps(pace, signal)
+    intercept_step = min(pace.intercept_step, MOST_INTERCEPT_NOISE * signal / steps)
     mass_multiplier, step_multiplier = 1.0 / mass_mu, math.sqrt(steps) / steps_mu
     return GradientPlan(
         epsilon=epsilon,
@@ -197,7 +202,7 @@ def plan_descent(
         step_multiplier=step_multiplier,
         steps=steps,
         step=length / (steps * n_rows),
-        intercept_step=pace.intercept_step / (pace.cut * n_rows),
+        intercept_step=intercept_step / (pace.cut * n_rows),
         least_mass=pace.least_mass,
         centred_from=pace.centred_from,
         reweighted=not narrow,
