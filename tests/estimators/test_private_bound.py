@@ -169,7 +169,7 @@ def test_columns_with_bounds_of_their_own_keep_them(data, tmp_path):
         ({"bound_share": 0.0}, "bound_share must be"),
         ({"bound_share": 1.0}, "bound_share must be"),
         ({"rows": "presence"}, "has no use where rows='presence'"),
-        ({"solver": "gradient"}, "has no use where rows='presence'"),
+        ({"solver": "gradient", "rows": "presence"}, "has no use where rows='presence'"),
         ({"bound_share": 0.96, "sparsify": Sparsifier(low=1, high=9)}, "must leave something"),
     ],
 )
@@ -219,9 +219,15 @@ def test_a_search_may_choose_it(data):
     assert found.best_params_["x_bound"] in grid["x_bound"]
 
 
+def test_entries_that_are_to_be_bounded_are_not_made_presence():
+    X = sp.random_array((300, 2000), density=0.01, rng=np.random.default_rng(0), format="csr")
+    model = classifier(solver="gradient").fit(X, np.arange(300) % 2)
+    assert model.rows_ == "as_is"
+
+
 def test_an_audit_asks_for_a_number(data):
     with pytest.raises(ValueError, match="such as the one that a fit released"):
-        dplasso.audit.subject.Subject(classifier())
+        dplasso.audit.run(classifier(), checks=["accounting"])
 
 
 @given(st.lists(st.lists(st.floats(-9, 9), min_size=4, max_size=4), min_size=1, max_size=8))

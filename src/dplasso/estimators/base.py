@@ -258,9 +258,12 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         return self.solver, "given"
 
     def _chosen_rows(self, X: Any) -> str:
-        """Which map of rows; "auto" looks at the kind of X and its number of columns alone."""
+        """Which map of rows; "auto" looks at the kind of X and its number of columns alone, and
+        leaves entries that are to be bounded as they are."""
         if self.rows != "auto":
             return self.rows
+        if private_bound.is_asked(self):
+            return "as_is"
         sparse = sp.issparse(X) or isinstance(X, ColumnMatrix)
         return auto_rows(self.solver_, sparse, X.shape[1])
 

@@ -89,7 +89,7 @@ def test_sums_are_those_of_the_gradient(name: str, kind: str) -> None:
     unit = unit / np.maximum(np.linalg.norm(unit, axis=1, keepdims=True), 1e-300)
     margins = (unit - centre) @ weights.T + intercepts
     if loss.outputs == 1 and name == "logistic":
-        residuals = np.clip(1 / (1 + np.exp(-margins)) - y[:, None], -0.5, 0.5)
+        residuals = np.clip(1 / (1 + np.exp(-margins)) - y[:, None], -plan.clip, plan.clip)
     elif loss.outputs == 1:
         residuals = np.clip(margins - loss.encode(y)[:, None], -plan.clip, plan.clip)
     else:
