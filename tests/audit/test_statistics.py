@@ -97,8 +97,8 @@ def test_p_values_of_normal_draws_are_uniform_and_faults_show():
 @given(runs=st.integers(1, 2000), part=st.floats(0.0, 1.0))
 def test_a_fair_coin(runs, part):
     hits = round(part * runs)
-    exact = binomtest(hits, runs).pvalue
-    assert even_chance(hits, runs) == pytest.approx(exact, rel=1e-6, abs=1e-300)
+    exact = binomtest(hits, runs).pvalue  # 0 where it is below about 1e-250
+    assert even_chance(hits, runs) == pytest.approx(exact, rel=1e-6, abs=1e-200)
 
 
 @given(st.lists(st.floats(0.0, 200.0), min_size=1, max_size=40))

@@ -20,8 +20,8 @@ NARROW_COLUMNS = 1000
 MOST_STEPS = 1000
 # With less noise than this a descent goes no farther: it would fit the rows it has too well.
 MOST_MU = 3.0
-# Standard deviation of the noise in an intercept, in units of a residual while weights are 0: of few
-# rows it would else be all noise, and residuals at their cut whatever the weights.
+# Standard deviation of the noise in an intercept, in units of a residual while weights are 0: of
+# few rows it would else be all noise, and residuals at their cut whatever the weights.
 MOST_INTERCEPT_NOISE = 0.4
 # Weights beyond a public number of nonzeros are dropped between these parts of the steps. It takes
 # steps before, between and after; more where few weights are to stay.
