@@ -1,0 +1,86 @@
+"""Public rules of online learners: what "auto" is, and the parts that parameters ask for.
+
+All are functions of parameters and the number of columns. Constants were chosen on
+benchmarks/online.py's sets at epsilon 1; results move little within a factor of 3 of each.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+from dplasso.domains import Box, Domain, L1Ball, L2Ball, Simplex
+from dplasso.online import Leader, OracleLeader, ProjectedLeader
+from dplasso.privacy import checks
+from dplasso.privacy.gaussian import mu_of
+
+DOMAINS = ("l2", "l1", "simplex", "box")
+LEARNERS = ("projection", "oracle")
+REGULARISATION = 5e-4
+# Steps of a stream of unknown length, as far as rules are concerned.
+_LONG = 1 << 20
+
+
+class Plan(NamedTuple):
+    """What the rules came to."""
+
+    domain: Domain
+    radius: float | None
+    regularisation: float
+    start_rows: float
+
+
+def plan_of(model: Any, dimension: int, clip: float, unit: float) -> Plan:
+    """The set of weights, and how fast they move; ``unit`` is the size of a margin."""
+    radius = None if isinstance(model.domain, Domain) else _radius(model, dimension, unit)
+    regularisation = REGULARISATION
+    if model.regularisation != "auto":
+        regularisation = checks.bound("regularisation", model.regularisation)
+    if model.start_rows == "auto":
+        start_rows = max(noise_deviation(model), 1.0) * clip / (unit * regularisation)
+    else:
+        start_rows = checks.budget("start_rows", model.start_rows)
+    return Plan(_domain(model, dimension, radius), radius, regularisation, start_rows)
+
+
+def leader_of(model: Any, plan: Plan) -> Leader:
+    """What turns releases into weights."""
+    if model.learner == "oracle":
+        return OracleLeader(plan.domain, plan.regularisation, start_rows=plan.start_rows)
+    return ProjectedLeader(plan.domain, plan.regularisation, plan.start_rows)  # type: ignore[arg-type]
+
+
+def noise_deviation(model: Any) -> float:
+    """About how large the noise of a released number is, in lengths of a row's gradient."""
+    if math.isinf(model.epsilon):
+        return 0.0
+    rows = model.window or model.n_rows or _LONG
+    steps = max(1, -(-rows // model.batch))
+    reach = 1.0 if model.neighboring == "add_remove" else 2.0
+    return reach * (1.07 + math.log(steps) / math.pi) / mu_of(model.epsilon, model.delta)
+
+
+def _radius(model: Any, dimension: int, unit: float) -> float:
+    if model.radius != "auto":
+        return checks.bound("radius", model.radius)
+    if model.domain == "simplex":
+        return 1.0
+    # Noise is in all columns, and makes the weights longer than what it hides.
+    return unit * max(10.0, 2.0 * math.sqrt(dimension))
+
+
+def _domain(model: Any, dimension: int, radius: float | None) -> Domain:
+    if isinstance(model.domain, Domain):
+        if model.domain.dimension != dimension:
+            raise ValueError(
+                f"domain must have {dimension} dimensions, outputs times columns and the "
+                f"intercept's, got {model.domain.dimension}; make it that wide"
+            )
+        return model.domain
+    assert radius is not None
+    match model.domain:
+        case "l2":
+            return L2Ball(dimension, radius)
+        case "l1":
+            return L1Ball(dimension, radius)
+        case "simplex":
+            return Simplex(dimension, radius)
+    return Box(dimension, -radius, radius)
