@@ -55,10 +55,17 @@ class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn i
     neighboring: Neighboring
     accountant: Accountant | None
     random_state: Any
+    # What a river pipeline asks of its last step: whether it is told labels, of how many kinds.
+    _supervised, _multiclass = True, True
     _losses: tuple[str, ...]
     _run: OnlineRun | None
     _form: RowForm
+    _stated: OnlineStatement
     _weights: Floats  # outputs x columns, the intercept's last
+
+    @abstractmethod
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Learn from rows in order, as they go on."""
 
     @abstractmethod
     def _encoded(self, y: NDArray[Any]) -> Floats:
@@ -118,12 +125,12 @@ class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn i
                 "load_state, goes on learning with its noise; fit starts a new stream"
             )
         assert isinstance(run, OnlineRun)
-        if self.window is None and self.n_rows is not None:
-            if self.rows_seen_ + len(labels) > self.n_rows:
-                raise ValueError(
-                    f"n_rows must not be exceeded, {self.n_rows} are declared; declare more at the "
-                    "start, or None for a stream without end"
-                )
+        most = self.n_rows if self.window is None else None
+        if most is not None and self.rows_seen_ + len(labels) > most:
+            raise ValueError(
+                f"n_rows must not be exceeded, {most} are declared; declare more at the start, or "
+                "None for a stream without end"
+            )
         if len(rows[0]) - 1 != len(labels):
             raise ValueError("X and y differ in their number of rows; give one label per row")
         margins = run.learn(rows, labels)
@@ -147,9 +154,7 @@ class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn i
             )
         else:
             total = RunningSum.from_state(State(state.header["sum"], state.arrays))
-        learner = StreamLearner(
-            leader, loss, total, clip=clip, outputs=outputs, batch=self.batch
-        )
+        learner = StreamLearner(leader, loss, total, clip=clip, outputs=outputs, batch=self.batch)
         self._run, self._form, self._plan = (
             OnlineRun(learner, total, outputs, self.batch),
             form,

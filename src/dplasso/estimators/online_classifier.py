@@ -92,6 +92,7 @@ class PrivateOnlineClassifier(ClassifierMixin, PrivateOnline):  # type: ignore[m
     """
 
     _losses = ("logistic", "smoothed_hinge")
+    classes_: NDArray[Any]
 
     def __init__(
         self,
@@ -157,15 +158,15 @@ class PrivateOnlineClassifier(ClassifierMixin, PrivateOnline):  # type: ignore[m
         margins = self._margins(X)
         return margins[:, 0] if len(self.classes_) == 2 else margins
 
-    @available_if(_tells_probabilities)
+    @available_if(_tells_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, in the order of ``classes_``."""
-        return _probabilities(self._margins(X))
+        return probabilities(self._margins(X))
 
-    @available_if(_tells_probabilities)
+    @available_if(_tells_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
         """Probabilities of the classes of one row of features by name, as in river."""
-        chances = _probabilities(self._margins_one(x))[0]
+        chances = probabilities(self._margins_one(x))[0]
         return dict(zip(self.classes_.tolist(), chances.tolist(), strict=True))
 
     def _meet_dicts(self) -> None:
@@ -229,10 +230,11 @@ class PrivateOnlineClassifier(ClassifierMixin, PrivateOnline):  # type: ignore[m
         return tags
 
 
-def _probabilities(margins: Floats) -> Floats:
+def probabilities(margins: Floats) -> Floats:
     """Of two classes those of logistic loss; of more, one against the rest, made to add up to 1."""
     chances: Floats = expit(margins)
     if margins.shape[1] == 1:
         return np.concatenate([1.0 - chances, chances], axis=1)
     chances = np.maximum(chances, math.ulp(0.0))
-    return chances / chances.sum(axis=1, keepdims=True)
+    together: Floats = chances / chances.sum(axis=1, keepdims=True)
+    return together

@@ -50,6 +50,10 @@ class RowForm:
             matrix.sum_duplicates()
         return self._made(matrix.indptr, matrix.indices, matrix.data)
 
+    def of_parts(self, starts: Any, places: Any, values: Any) -> Compressed:
+        """Rows that are row-compressed already."""
+        return self._made(starts, places, values)
+
     def of_dicts(self, rows: Sequence[Mapping[Any, Any]]) -> Compressed:
         """Rows of features by name: numbers as they are, texts as "name=text" with the value 1."""
         starts = np.zeros(len(rows) + 1, np.int64)

@@ -15,6 +15,8 @@ from dplasso.privacy.gaussian import mu_of
 DOMAINS = ("l2", "l1", "simplex", "box")
 LEARNERS = ("projection", "oracle")
 REGULARISATION = 5e-4
+# A class is still right where a margin is off by half; a number is not.
+STEADINESS = {"logistic": 1.0, "smoothed_hinge": 1.0, "squared": 10.0}
 # Steps of a stream of unknown length, as far as rules are concerned.
 _LONG = 1 << 20
 
@@ -35,7 +37,9 @@ def plan_of(model: Any, dimension: int, clip: float, unit: float) -> Plan:
     if model.regularisation != "auto":
         regularisation = checks.bound("regularisation", model.regularisation)
     if model.start_rows == "auto":
-        start_rows = max(noise_deviation(model), 1.0) * clip / (unit * regularisation)
+        # Noise of the first weights, over the size of a margin, is then one over the steadiness.
+        steady = STEADINESS[model.loss] * noise_deviation(model)
+        start_rows = max(steady, 1.0) * clip / (unit * regularisation)
     else:
         start_rows = checks.budget("start_rows", model.start_rows)
     return Plan(_domain(model, dimension, radius), radius, regularisation, start_rows)

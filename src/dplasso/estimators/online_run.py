@@ -1,7 +1,5 @@
 """A stream under way: the learner, its running sum, and rows that wait for their batch."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,9 +20,7 @@ class OnlineRun:
     See `StreamLearner`. Rows that do not fill a batch have reached nothing yet: they wait.
     """
 
-    def __init__(
-        self, learner: StreamLearner, total: RunningSum, outputs: int, batch: int
-    ) -> None:
+    def __init__(self, learner: StreamLearner, total: RunningSum, outputs: int, batch: int) -> None:
         self._learner, self.total = learner, total
         self._outputs, self._batch = outputs, batch
         self._waiting, self._labels = _NONE, np.empty(0)

@@ -58,9 +58,14 @@ def loaded(header: dict[str, Any], arrays: _Arrays) -> Any:
     _describe(model, header, arrays)
     weights, columns = arrays.get("weights"), header["n_features"]
     width = columns + bool(model.fit_intercept)
-    if weights is None or weights.dtype != np.float64 or weights.shape != (
-        model._outputs(),
-        width,
+    if (
+        weights is None
+        or weights.dtype != np.float64
+        or weights.shape
+        != (
+            model._outputs(),
+            width,
+        )
     ):
         raise ValueError("weights are missing, or do not fit the classes and columns")
     model._form = RowForm(

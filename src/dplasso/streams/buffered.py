@@ -42,7 +42,7 @@ class Echoes(NamedTuple):
 def echoes(window: int) -> Echoes:
     """Buffers for so many steps: every other shift up to that of half the window.
 
-    Their error exceeds that of the band by 1 to 3 %, at all lengths.
+    Their error exceeds that of the band by 1 % from a thousand steps on, and by 5 % at most.
 
     >>> echoes(1024).shifts.tolist()
     [1, 3, 5, 7, 9]

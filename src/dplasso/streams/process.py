@@ -78,7 +78,8 @@ class StepByStep(ABC):
         return {}
 
     def resume(self, state: Arrays) -> None:
-        pass
+        """Nothing to do: noise is computed from the step."""
+        return
 
 
 class NoNoise(StepByStep):

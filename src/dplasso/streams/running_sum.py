@@ -207,7 +207,7 @@ def running_sum(
     noise : "gaussian", or "gamma" for privacy without delta, which takes far more noise.
     construction : "band", the most accurate, keeps ``window`` vectors of noise; "regenerated_band"
         is the same in the memory of a few vectors, and draws ``window`` vectors a step; "buffered"
-        has 1 to 3 % more error than a band, a few vectors and the least work; "tree" has up to 3
+        has 1 to 5 % more error than a band, a few vectors and the least work; "tree" has up to 3
         times the error; "window_tree" is the published one. "auto" takes buffers if they fit into
         ``memory`` bytes, else the tree. Trees round the window up to a power of 2.
     calibration : "tight", or "paper" for the published noise, which is far more than asked for.
