@@ -8,11 +8,11 @@ import time
 
 import numpy as np
 import pytest
-import stream_killing as killing
-from commanding import COLUMNS, COMMAND, SECRET, problem, subprocess_of, write_svmlight
 from typer.testing import CliRunner
 
 import dplasso
+import stream_killing as killing
+from commanding import COLUMNS, COMMAND, SECRET, problem, subprocess_of, write_svmlight
 from dplasso.cli.app import app
 from dplasso.privacy import leaks
 

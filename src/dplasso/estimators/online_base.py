@@ -1,32 +1,31 @@
 """The walk of a stream through an online estimator, which classifier and regressor share."""
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any, Self, get_args
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from dplasso.domains import Domain
 from dplasso.estimators import online_rules as rules
 from dplasso.estimators import online_saving as saving
-from dplasso.estimators.charging import bits_of, charge, check_accountant
+from dplasso.estimators.charging import bits_of, charge
 from dplasso.estimators.intake import checked_rows
-from dplasso.estimators.online_rows import ROWS, RowForm
+from dplasso.estimators.online_checks import check_parameters, checked
+from dplasso.estimators.online_rows import RowForm
 from dplasso.estimators.online_run import OnlineRun, margins_of
 from dplasso.estimators.online_told import statement
 from dplasso.online import StreamLearner
 from dplasso.online.stream_learner import Compressed
-from dplasso.privacy import checks, leaks
+from dplasso.privacy import checks
 from dplasso.privacy.accountant import Accountant, Receipt
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.online_statement import OnlineStatement
-from dplasso.streams import RunningSum, State, running_sum
+from dplasso.streams import RunningSum, State
 from dplasso.streams.settings import Construction
 
 Floats = NDArray[np.float64]
@@ -148,7 +147,7 @@ class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn i
         plan = rules.plan_of(self, dimension, clip, self._margin_unit())
         leader, loss = rules.leader_of(self, plan), self._make_loss()
         if state is None:
-            total = self._new_sum(dimension, clip)
+            total = rules.sum_of(self, dimension, clip, bits_of(self))
             self._receipt: Receipt | None = charge(
                 self, total.event, float(self.delta), self.neighboring
             )
@@ -163,21 +162,6 @@ class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn i
         if state is not None:
             self._run.resume(state)
         self.n_features_in_, self._weights = columns, self._run.weights
-
-    def _new_sum(self, dimension: int, clip: float) -> RunningSum:
-        steps = None if self.n_rows is None else -(-self.n_rows // self.batch)
-        return running_sum(
-            dimension,
-            sensitivity=clip,
-            window=self.window,
-            steps=None if self.window is not None else steps,
-            batch=self.batch,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            construction=self.construction,
-            neighboring=self.neighboring,
-            seed=bits_of(self),
-        )
 
     def _meet_dicts(self) -> None:
         """Rows by name need columns that are declared."""
@@ -194,27 +178,7 @@ class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn i
             self._begin(columns)
 
     def _check_parameters(self) -> None:
-        checks.target("epsilon", self.epsilon)
-        checks.probability("delta", self.delta)
-        for name in ("window", "n_rows", "n_features"):
-            if getattr(self, name) is not None:
-                checks.count(name, getattr(self, name), least=1)
-        checks.count("batch", self.batch, least=1)
-        choices: dict[str, tuple[str, ...]] = {
-            "loss": self._losses,
-            "learner": rules.LEARNERS,
-            "rows": ROWS,
-            "construction": get_args(Construction),
-        }
-        if not isinstance(self.domain, Domain):
-            choices["domain"] = rules.DOMAINS
-        for name, known in choices.items():
-            if getattr(self, name) not in known:
-                raise ValueError(
-                    f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}"
-                )
-        self._clip()
-        check_accountant(self)
+        check_parameters(self)
 
     def _clip(self) -> float:
         """Bound on a row's gradient, over all outputs."""
@@ -223,21 +187,7 @@ class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn i
         return checks.bound("clip", self.clip)
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None"
-            )
-        X = checked_rows(self, X, reset="n_features_in_" not in vars(self))
-        labels = column_or_1d(y, warn=True)
-        if X.shape[0] != len(labels):
-            raise ValueError("X and y differ in their number of rows; give one label per row")
-        declared = self.n_features
-        if declared is not None and declared != X.shape[1]:
-            raise ValueError(f"X must have the {declared} columns declared as n_features")
-        found = vars(self).get("feature_names_in_")
-        if found is not None and self.feature_names is None and not math.isinf(self.epsilon):
-            leaks.report("names of features are those of X; pass feature_names", warn=False)
-        return X, labels
+        return checked(self, X, y)
 
     @property
     def rows_seen_(self) -> int:

@@ -1,16 +1,18 @@
 """Public rules of online learners: what "auto" is, and the parts that parameters ask for.
 
-All are functions of parameters and the number of columns. Constants were chosen on
-benchmarks/online.py's sets at epsilon 1; results move little within a factor of 3 of each.
+All are functions of parameters and the number of columns. Their constants were chosen by sweeps at
+epsilon 1 over three public sets, and tried on three others: benchmarks/online.py says which.
 """
 
 import math
 from typing import Any, NamedTuple
 
 from dplasso.domains import Box, Domain, L1Ball, L2Ball, Simplex
+from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.online import Leader, OracleLeader, ProjectedLeader
 from dplasso.privacy import checks
 from dplasso.privacy.gaussian import mu_of
+from dplasso.streams import RunningSum, running_sum
 
 DOMAINS = ("l2", "l1", "simplex", "box")
 LEARNERS = ("projection", "oracle")
@@ -50,6 +52,25 @@ def leader_of(model: Any, plan: Plan) -> Leader:
     if model.learner == "oracle":
         return OracleLeader(plan.domain, plan.regularisation, start_rows=plan.start_rows)
     return ProjectedLeader(plan.domain, plan.regularisation, plan.start_rows)  # type: ignore[arg-type]
+
+
+def sum_of(model: Any, dimension: int, clip: float, bits: RandomBits) -> RunningSum:
+    """The running sum that pays for everything."""
+    steps = None
+    if model.window is None and model.n_rows is not None:
+        steps = -(-model.n_rows // model.batch)
+    return running_sum(
+        dimension,
+        sensitivity=clip,
+        window=model.window,
+        steps=steps,
+        batch=model.batch,
+        epsilon=model.epsilon,
+        delta=model.delta,
+        construction=model.construction,
+        neighboring=model.neighboring,
+        seed=bits,
+    )
 
 
 def noise_deviation(model: Any) -> float:

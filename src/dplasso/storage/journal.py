@@ -23,7 +23,8 @@ class Journal:
     ...         journal.append(b"one")
     ...     with open(Path(folder) / "rows", "ab") as file:
     ...         _ = file.write(b"half a record")
-    ...     list(Journal(Path(folder) / "rows").records())
+    ...     with Journal(Path(folder) / "rows") as journal:
+    ...         list(journal.records())
     [b'one']
     """
 
