@@ -35,7 +35,7 @@ bench: setup .venv/.postgres
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/utility.py
 	$(BIN)/python benchmarks/gradient.py
-	$(BIN)/python benchmarks/regret.py
+	$(BIN)/python benchmarks/regret.py --streams
 	$(BIN)/python benchmarks/running_sums.py
 	$(BIN)/python benchmarks/online.py
 	$(BIN)/python benchmarks/online_speed.py

@@ -22,7 +22,7 @@ import warnings
 import numpy as np
 from online_sets import hashed, in_random_order
 from online_speed import river
-from rivals_online.descents import DescentSum, descent
+from rivals_online.descents import DescentSum, best_rate
 from run import RESULTS, machine
 
 import dplasso
@@ -61,14 +61,14 @@ def dp_ftrl(X, y, batch, seed) -> tuple[float, float]:
             seed=seed,
         )
 
-    return max((descent(X, y, total, batch, rate), rate) for rate in RATES)
+    return best_rate(X, y, total, batch, RATES)
 
 
 def dp_sgd(X, y, batch, seed) -> tuple[float, float]:
     def total(dimension):
         return DescentSum(dimension, 1.0 / mu_of(EPSILON, DELTA), seed)
 
-    return max((descent(X, y, total, batch, rate), rate) for rate in RATES)
+    return best_rate(X, y, total, batch, RATES)
 
 
 def measured(X, y, batch: int, seeds: int) -> tuple[dict, dict]:

@@ -37,11 +37,36 @@ class DescentSum:
         return Noises((walked / self.unit).astype(np.int64), np.zeros(steps, np.int64))
 
 
-def descent(X, y, make_total, batch: int, rate: float) -> float:
+class Taped:
+    """A running sum whose noise was drawn before: one draw for all rates that are tried."""
+
+    def __init__(self, total, steps: int) -> None:
+        self.bits, self.unit = total.bits, total.unit
+        self._noise, self._at = total.stretch(steps), 0
+        self.total = np.zeros_like(total.total)
+
+    def stretch(self, steps: int) -> Noises:
+        part = slice(self._at, self._at + steps)
+        self._at += steps
+        return Noises(self._noise.values[part], self._noise.floors[part])
+
+    def rewound(self) -> "Taped":
+        """The same from its beginning, with nothing added."""
+        self.total[:], self._at = 0, 0
+        return self
+
+
+def best_rate(X, y, make_total, batch: int, rates) -> tuple[float, float]:
+    """The largest progressive accuracy of several rates, and its rate."""
+    tape = Taped(make_total(X.shape[1] + 1), len(y) // batch)
+    return max((descent(X, y, tape.rewound(), batch, rate), rate) for rate in rates)
+
+
+def descent(X, y, total, batch: int, rate: float) -> float:
     """Progressive accuracy of weights that are -rate times the released sums."""
     form = RowForm(X.shape[1], unit=True, intercept=True)
     leader = ProjectedLeader(L2Ball(form.width, 1e6), _TINY, 1.0 / (rate * _TINY))
-    learner = StreamLearner(leader, LogisticLoss(), make_total(form.width), clip=1.0, batch=batch)
+    learner = StreamLearner(leader, LogisticLoss(), total, clip=1.0, batch=batch)
     whole = len(y) // batch * batch
     starts, *rest = form.of_matrix(X)
     margins = learner.learn((starts[: whole + 1], *rest), y[:whole].astype(np.float64))
