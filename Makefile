@@ -35,9 +35,11 @@ bench: setup .venv/.postgres
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/utility.py
 	$(BIN)/python benchmarks/gradient.py
-	$(BIN)/python benchmarks/regret.py
+	$(BIN)/python benchmarks/regret.py --streams
 	$(BIN)/python benchmarks/running_sums.py
 	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/online.py
+	$(BIN)/python benchmarks/online_speed.py
 	$(BIN)/python benchmarks/sparsifier_tables.py
 	$(BIN)/python benchmarks/newsgroups.py
 	$(BIN)/python benchmarks/reading.py
@@ -45,6 +47,7 @@ bench: setup .venv/.postgres
 	$(BIN)/python benchmarks/fuzz_reader.py
 	$(BIN)/python benchmarks/killed.py
 	$(BIN)/python benchmarks/killed_ledger.py
+	$(BIN)/python benchmarks/killed_stream.py
 	$(BIN)/python benchmarks/fuzz_ledger.py
 	$(BIN)/python benchmarks/fuzz_inputs.py
 	$(BIN)/python benchmarks/sign_leak.py

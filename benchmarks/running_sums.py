@@ -30,6 +30,7 @@ CASES = {
     "window tree": ({"construction": "window_tree"}, "#d08c32", "-"),
     "tree, root kept": ({"construction": "tree"}, "#2f7f5f", "-"),
     "sliding band": ({"construction": "band"}, "#1f5fa8", "-"),
+    "fading buffers": ({"construction": "buffered"}, "#7a4fa3", "-"),
     "endless, trees": ({"construction": "tree", "endless": True}, "#2f7f5f", "--"),
     "endless, bands": ({"construction": "band", "endless": True}, "#1f5fa8", "--"),
     "Gamma, root kept": ({"construction": "tree", "noise": "gamma"}, "#6b6b6b", "-"),
@@ -57,7 +58,7 @@ def steps_looked_at(window: int, settings: dict, rng: np.random.Generator) -> li
         return [last - 2, last - 1] if window > 256 else list(range(window, last))
     if window <= 256 and settings.get("noise") != "gamma":
         return list(range(window + 1, 3 * window + 1))
-    if settings["construction"] == "band":
+    if settings["construction"] in ("band", "buffered"):
         return list(range(2 * window, 2 * window + 24))  # one by one: all have the same law
     return sorted({2 * window - 1, *rng.integers(window + 1, 3 * window + 1, 24).tolist()})
 

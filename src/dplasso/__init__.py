@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dplasso.data import ColumnMatrix
-    from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor, Sparsifier, load
+    from dplasso.estimators import (
+        PrivateLassoClassifier,
+        PrivateLassoRegressor,
+        PrivateOnlineClassifier,
+        PrivateOnlineRegressor,
+        Sparsifier,
+        load,
+    )
     from dplasso.ledger import Budget, BudgetError, LedgerError
     from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
     from dplasso.privacy.calibration import calibrate, spent
@@ -27,6 +34,8 @@ __all__ = [
     "PrivacyStatement",
     "PrivateLassoClassifier",
     "PrivateLassoRegressor",
+    "PrivateOnlineClassifier",
+    "PrivateOnlineRegressor",
     "PrivateSearch",
     "SoftmaxLoss",
     "Solution",
@@ -48,6 +57,8 @@ _HOMES = {
     "dplasso.estimators": (
         "PrivateLassoClassifier",
         "PrivateLassoRegressor",
+        "PrivateOnlineClassifier",
+        "PrivateOnlineRegressor",
         "Sparsifier",
         "load",
     ),

@@ -73,6 +73,9 @@ def warm() -> None:
             gradient_descent(data, y, loss=loss, plan=plan, scaling=scaling)
     warm_online(X)
     running_sum(5, sensitivity=1.0, window=5, rho=1.0, construction="band").add(np.zeros(5))
+    for domain in ("l2", "l1", "simplex", "box"):
+        stream = dplasso.PrivateOnlineClassifier(window=5, classes=[0, 1], domain=domain)
+        stream.partial_fit(X.tocsr(), y).predict(X.tocsr())
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "rows.svm"
         text.write_text("1 1:0.5 3:1e-3\n0 2:0.25\n" * 2)

@@ -48,7 +48,7 @@ def estimated_mu(construction: str, row: int) -> float:
     return float((shown.mean() - hidden.mean()) / np.std(hidden))
 
 
-@pytest.mark.parametrize("construction", ["band", "tree", "window_tree"])
+@pytest.mark.parametrize("construction", ["band", "buffered", "tree", "window_tree"])
 @pytest.mark.parametrize("row", [0, 8, 11])
 def test_a_row_is_told_as_well_as_the_account_says_and_no_better(construction, row) -> None:
     _, noise = releases(construction, row, 0.0, seed=3)

@@ -16,6 +16,9 @@ from dplasso.streams.process import Grid
 CASES = [
     {"window": 8, "construction": "band"},
     {"window": 5, "construction": "regenerated_band"},
+    {"window": 8, "construction": "buffered"},
+    {"steps": 20, "construction": "buffered"},
+    {"construction": "buffered"},
     {"window": 8, "construction": "tree"},
     {"window": 8, "construction": "window_tree"},
     {"steps": 20, "construction": "band"},

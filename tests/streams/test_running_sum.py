@@ -29,6 +29,9 @@ BUDGET = {"sensitivity": 1.0, "epsilon": 1.0, "delta": 1e-6}
 CASES = [
     {"window": 5, "construction": "band"},
     {"window": 5, "construction": "regenerated_band"},
+    {"window": 5, "construction": "buffered"},
+    {"steps": 30, "construction": "buffered"},
+    {"construction": "buffered"},
     {"window": 5, "construction": "tree"},
     {"window": 5, "construction": "window_tree"},
     {"steps": 30, "construction": "band"},
@@ -207,9 +210,10 @@ def test_the_best_construction_that_fits_is_chosen() -> None:
     def chosen(**settings) -> str:
         return running_sum(1000, **BUDGET, **settings).settings.construction
 
-    assert chosen(window=100) == chosen(steps=100) == chosen() == "band"
-    assert chosen(window=100, memory=10**6) == "band"
-    assert chosen(window=1000, memory=10**6) == chosen(steps=1000, memory=10**6) == "tree"
+    assert chosen(window=100) == chosen(steps=100) == chosen() == "buffered"
+    assert chosen(window=1000, memory=10**6) == chosen(steps=1000, memory=10**6) == "buffered"
+    assert chosen(window=1000, memory=10**5) == chosen(memory=10**5) == "tree"
+    assert chosen(steps=2**25) == "tree"
     assert chosen(window=100, calibration="paper") == "window_tree"
     assert running_sum(5, **GAMMA).settings.construction == "tree"
     for settings in ({"window": 10}, {"window": 1000, "construction": "band"}):
@@ -221,8 +225,7 @@ def test_the_best_construction_that_fits_is_chosen() -> None:
 
 def test_an_endless_stream_takes_trees_once_bands_do_not_fit() -> None:
     memory = bytes_needed(Settings(50, **BUDGET), 4)
-    sums = running_sum(50, memory=memory, seed=0, **BUDGET)
-    assert sums.settings.construction == "band"
+    sums = running_sum(50, construction="band", memory=memory, seed=0, **BUDGET)
     matrix = sums.noise.noise_matrix(15)
     assert len(np.unique(matrix[3:7, 3:7])) > 3  # a band of 4 steps
     assert len(np.unique(matrix[7:, 7:])) == 2  # a tree of 8
@@ -237,6 +240,7 @@ def test_an_endless_stream_takes_trees_once_bands_do_not_fit() -> None:
     [
         ({"window": 20, "construction": "band"}, 20),
         ({"window": 20, "construction": "regenerated_band"}, 0),
+        ({"window": 2**20, "construction": "buffered"}, 20),
         ({"window": 2**20, "construction": "tree"}, 0),
         ({"window": 2**20, "construction": "window_tree"}, 0),
     ],

@@ -16,6 +16,7 @@ from dplasso.cli.convert import convert
 from dplasso.cli.demo import demo
 from dplasso.cli.evaluate import evaluate
 from dplasso.cli.inspect import inspect
+from dplasso.cli.online import online
 from dplasso.cli.output import complain, say, warn
 from dplasso.cli.predict import predict
 from dplasso.cli.report import report
@@ -25,6 +26,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     train,
     predict,
     evaluate,
+    online,
     inspect,
     convert,
     report,

@@ -29,6 +29,16 @@ def warn(text: str) -> None:
     _err.print(f"warning: {text}", style="yellow")
 
 
+def note(text: str) -> None:
+    """A line for whoever watches, beside what goes to standard output."""
+    _err.print(text)
+
+
+def watched() -> bool:
+    """Whether standard error is a terminal."""
+    return bool(_err.is_terminal)
+
+
 def complain(text: str) -> None:
     _err.print(f"error: {text}", style="bold red")
 

@@ -1,8 +1,17 @@
 """What scikit-learn users import: fit, predict, and a statement of what was promised."""
 
 from dplasso.estimators.classifier import PrivateLassoClassifier
+from dplasso.estimators.online_classifier import PrivateOnlineClassifier
+from dplasso.estimators.online_regressor import PrivateOnlineRegressor
 from dplasso.estimators.regressor import PrivateLassoRegressor
 from dplasso.estimators.saving import load
 from dplasso.estimators.sparsifier import Sparsifier
 
-__all__ = ["PrivateLassoClassifier", "PrivateLassoRegressor", "Sparsifier", "load"]
+__all__ = [
+    "PrivateLassoClassifier",
+    "PrivateLassoRegressor",
+    "PrivateOnlineClassifier",
+    "PrivateOnlineRegressor",
+    "Sparsifier",
+    "load",
+]

@@ -19,13 +19,14 @@ from sklearn.utils.validation import check_is_fitted
 from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.row_maps import ROW_MAPS, clipped, row_view, unit_length
 from dplasso.estimators import frank_wolfe_fit, gradient_fit, private_bound
+from dplasso.estimators.charging import bits_of, charge, check_accountant
 from dplasso.estimators.defaults import auto_rows, auto_solver
 from dplasso.estimators.intake import checked_rows
 from dplasso.estimators.sparsifier import Sparsifier
 from dplasso.losses import Loss
-from dplasso.mechanisms.random_bits import RandomBits, random_bits
+from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.privacy import checks, leaks
-from dplasso.privacy.accountant import Accountant, Receipt
+from dplasso.privacy.accountant import Accountant
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.statement import READ, PrivacyStatement, fact, jsonable
 from dplasso.solvers import rule_for
@@ -100,7 +101,8 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         refuse(refused, "fit")
         self._check_parameters()
         task = self._prepare(X, y)
-        receipt = self._charge(task.plan)
+        plan = task.plan
+        receipt = charge(self, plan.event, plan.delta, plan.neighboring)
         if isinstance(task, private_bound.Unbounded):
             task = private_bound.release(self, task)
         self._route.run(self, task)
@@ -110,18 +112,6 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         if receipt is not None:
             self.privacy_["ledger"] = receipt._asdict()
         return self
-
-    def _charge(self, plan: Any) -> Receipt | None:
-        """Tell the accountant, if there is one, what is about to be drawn."""
-        if self.accountant is None:
-            return None
-        receipt = self.accountant.charge(
-            plan.event,
-            delta=plan.delta,
-            neighboring=plan.neighboring,
-            label=type(self).__name__,
-        )
-        return receipt if isinstance(receipt, Receipt) else None  # anything else is not for us
 
     def _prepare(self, X: Any, y: Any) -> Any:
         """Check everything, and fix what the fit will cost, before anything is charged."""
@@ -166,16 +156,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
                 "sparsify must be None, a whole number of coefficients to keep, or a Sparsifier, "
                 f"got {keep!r}"
             )
-        if self.accountant is not None and not isinstance(self.accountant, Accountant):
-            raise ValueError(
-                f"accountant must have a charge method, got {type(self.accountant).__name__}; "
-                "leave it out, or pass a budget"
-            )
-        if self.accountant is not None and math.isinf(self.epsilon):
-            raise ValueError(
-                "epsilon is infinite, and a fit without privacy cannot be charged to an "
-                "accountant: choose a finite epsilon, or pass accountant=None"
-            )
+        check_accountant(self)
 
     def _check_solver(self) -> None:
         """Refuse unknown names, and what a solver would not heed."""
@@ -229,16 +210,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
             )
 
     def _random_bits(self) -> RandomBits:
-        seed = self.random_state
-        if isinstance(seed, np.random.RandomState):
-            seed = int(seed.randint(0, np.iinfo(np.int32).max))
-        bits = random_bits(seed, name="random_state")
-        if not bits.secure and not math.isinf(self.epsilon):
-            leaks.report_once(
-                "random_state makes the fit repeatable, and its noise with it: whoever knows the "
-                "seed can undo the protection; leave it None for anything you release"
-            )
-        return bits
+        return bits_of(self)
 
     @property
     def _n_nonzero(self) -> int | None:

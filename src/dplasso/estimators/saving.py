@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplasso.data.columns import positive_bound
 from dplasso.data.row_maps import ROW_MAPS
-from dplasso.estimators import private_bound
+from dplasso.estimators import online_saving, private_bound
 from dplasso.privacy.statement import PrivacyStatement
 from dplasso.reading.plans import FeatureSpace, TablePlan
 from dplasso.storage import ModelFileError, read, write
@@ -70,6 +70,8 @@ def load(path: _Path) -> Any:
     """
     header, arrays = read(path)
     try:
+        if header.get("class") in online_saving.NAMES:
+            return online_saving.loaded(header, arrays)
         return _model(header, arrays)
     # Whoever wrote the file chose every value in it: there is no telling what they trip.
     except Exception as error:

@@ -8,6 +8,7 @@ from dplasso.online.leaders import Leader, OracleLeader, ProjectedLeader
 from dplasso.online.learner import OnlineLearner
 from dplasso.online.running_sum import RunningSum
 from dplasso.online.steadying import steadying_rows
+from dplasso.online.stream_learner import StreamLearner
 
 __all__ = [
     "Leader",
@@ -15,5 +16,6 @@ __all__ = [
     "OracleLeader",
     "ProjectedLeader",
     "RunningSum",
+    "StreamLearner",
     "steadying_rows",
 ]

@@ -69,12 +69,12 @@ class ProjectedLeader:
             raise TypeError(
                 f"domain must have a projection, got {type(domain).__name__}; use OracleLeader"
             )
-        self._project, self.dimension = domain.project, domain.dimension
+        self.domain, self.dimension = domain, domain.dimension
         self.weights = domain.start()
-        self._objective = LeaderObjective(regularisation, self.weights, start_rows)
+        self.objective = LeaderObjective(regularisation, self.weights, start_rows)
 
     def follow(self, total: Floats, rows: int) -> None:
-        self.weights = self._project(self._objective.minimiser(total, rows))
+        self.weights = self.domain.project(self.objective.minimiser(total, rows))
 
     def state(self) -> dict[str, Any]:
         return {"x": self.weights.copy()}

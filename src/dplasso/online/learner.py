@@ -63,7 +63,7 @@ class OnlineLearner:
 
     def __init__(self, leader: Leader, loss: OnlineLoss, total: RunningSum, *, clip: float) -> None:
         self._leader, self._total = leader, total
-        shape = _shape(loss)
+        shape = loss_shape(loss)
         self._clipping = Clipping(loss.code, shape, checks.bound("clip", clip))
         self.rows = 0
 
@@ -134,7 +134,7 @@ class OnlineLearner:
         return margins
 
 
-def _shape(loss: OnlineLoss) -> float:
+def loss_shape(loss: OnlineLoss) -> float:
     """The number that the compiled gradient of the loss takes."""
     code = getattr(loss, "code", None)
     if code not in (LOGISTIC, SQUARED, HINGE):

@@ -23,7 +23,7 @@ class LeaderObjective:
             raise ValueError("start_rows must be finite; the weights would never leave the start")
         self.start_rows = float(start_rows)
         pull = self.regularisation * self.start_rows * start
-        self._pull = pull if np.any(pull) else None
+        self.pull = pull if np.any(pull) else None
 
     def curvature(self, rows: int) -> float:
         """By which J is strongly convex, and no more than which it bends, in any direction."""
@@ -32,11 +32,11 @@ class LeaderObjective:
     def minimiser(self, total: Floats, rows: int) -> Floats:
         """Where J is least among all vectors; the nearest of a convex set is its least there."""
         inverse = 1.0 / self.curvature(rows)
-        if self._pull is None:
+        if self.pull is None:
             return total * -inverse
-        return (self._pull - total) * inverse
+        return (self.pull - total) * inverse
 
     def gradient(self, total: Floats, rows: int, x: Floats) -> Floats:
         """``G + n mu x + m mu (x - start)``."""
         gradient = total + self.curvature(rows) * x
-        return gradient if self._pull is None else gradient - self._pull
+        return gradient if self.pull is None else gradient - self.pull

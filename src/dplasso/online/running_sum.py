@@ -9,6 +9,31 @@ Floats = NDArray[np.float64]
 SparseVector = tuple[NDArray[np.integer[Any]], Floats]
 
 
+class Stretch(Protocol):
+    """Noise of some steps to come."""
+
+    @property
+    def values(self) -> NDArray[np.int64]: ...
+
+    @property
+    def floors(self) -> NDArray[np.int64]: ...
+
+
+class SteppedSum(Protocol):
+    """A running sum of whole numbers that compiled loops add to: `dplasso.streams.RunningSum`."""
+
+    @property
+    def total(self) -> NDArray[np.int64]: ...
+
+    @property
+    def bits(self) -> int: ...
+
+    @property
+    def unit(self) -> float: ...
+
+    def stretch(self, steps: int) -> Stretch: ...
+
+
 class RunningSum(Protocol):
     """Adds vectors up, and says only noisy sums of all so far.
 

@@ -84,6 +84,16 @@ def read_svmlight(
     return matrix_of(rows, columns), rows.labels
 
 
+def svmlight_rows(text: bytes, *, columns: int, zero_based: bool) -> RowChunk:
+    """The rows of a text of whole lines; a line that is refused is named by its number in it."""
+    base = 0 if zero_based else 1
+    block = np.frombuffer(text, np.uint8)
+    chunk, reason, line = _parse(block, base, _last_index(columns, base))
+    if reason:
+        raise ValueError(f"line {line + 1}: {_REASONS[reason]}")
+    return chunk
+
+
 def _chunks(
     path: str | os.PathLike[str],
     base: int,

@@ -57,7 +57,12 @@ def tree_deviation(settings: Settings, span: Span) -> float:
 
 def band_deviation(settings: Settings, window: int) -> float:
     """Standard deviation of a band's noise of one step, in units of what a row moves."""
-    return band_sensitivity(window) / _mu_asked(settings) * _SAFE
+    return deviation(settings, band_sensitivity(window))
+
+
+def deviation(settings: Settings, moved: float) -> float:
+    """Standard deviation of noise of which a row moves ``moved``, in units of what it moves."""
+    return moved / _mu_asked(settings) * _SAFE
 
 
 def gamma_scale(settings: Settings, span: Span) -> float:

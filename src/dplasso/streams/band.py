@@ -14,7 +14,7 @@ from dplasso.kernels.band import add_weighted
 from dplasso.mechanisms.gaussian_fraction import GaussianFraction
 from dplasso.mechanisms.grid_gaussian import GridGaussian
 from dplasso.mechanisms.noise_key import NoiseKey
-from dplasso.streams.process import Floats, Grid, Ints, Noise
+from dplasso.streams.process import Floats, Grid, Ints, Noise, StepByStep
 
 # Coefficients are multiples of 2^-30; X is first drawn as a multiple of 2^-20 grid units. What is
 # left out then is less than 1 grid unit in all: coefficients of the longest band add up to 1,156.
@@ -26,7 +26,7 @@ _FIRST_DIGITS = 64
 
 def coefficients(window: int) -> Ints:
     """c_0, ..., c_(window - 1), rounded to whole multiples of 2^-COEFFICIENT_BITS."""
-    return np.rint(_real_coefficients(window) * 2.0**COEFFICIENT_BITS).astype(np.int64)
+    return np.rint(real_coefficients(window) * 2.0**COEFFICIENT_BITS).astype(np.int64)
 
 
 def band_sensitivity(window: int) -> float:
@@ -39,19 +39,20 @@ def band_sensitivity(window: int) -> float:
     most 2, so that 1 / ((1 - x) b) = c / (1 + r e), whose 2-norm is at most |c| / (1 - 2 |e|), |e|
     the absolute sum of e (Young's inequality). c itself is computed to within a relative 2^-30.
     """
-    real = _real_coefficients(window)
+    real = real_coefficients(window)
     rounding = math.fsum(np.abs(coefficients(window) / 2.0**COEFFICIENT_BITS - real))
     computing = math.fsum(real) * 2.0**-30
     return math.sqrt(math.fsum(real**2)) * (1.0 + 2.0**-30) / (1.0 - 2.0 * (rounding + computing))
 
 
-def _real_coefficients(window: int) -> Floats:
+def real_coefficients(window: int) -> Floats:
+    """c_0, ..., c_(window - 1)."""
     k = np.arange(1, window)
     real: Floats = np.concatenate(([1.0], np.cumprod((2.0 * k - 1.0) / (2.0 * k))))
     return real
 
 
-class BandNoise:
+class BandNoise(StepByStep):
     """The noise of a sliding band, rounded down to the grid; ``sigma`` is that of X, in grid units.
 
     Formal guarantees

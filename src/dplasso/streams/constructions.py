@@ -7,8 +7,9 @@ from dplasso.mechanisms.gaussian_cells import LEAST_SIGMA
 from dplasso.mechanisms.grid_gamma import GridGamma
 from dplasso.mechanisms.grid_gaussian import GridGaussian
 from dplasso.mechanisms.noise_key import NoiseKey
-from dplasso.streams import account, covers
+from dplasso.streams import account, buffered, covers
 from dplasso.streams.band import FINE_BITS, LONGEST, BandNoise
+from dplasso.streams.buffered import BufferedNoise
 from dplasso.streams.doubling import DoublingNoise
 from dplasso.streams.process import Grid, NoiseProcess, NoNoise
 from dplasso.streams.settings import TREES, Settings, Span
@@ -18,6 +19,8 @@ from dplasso.streams.tree import NodeNoise, TreeNoise
 _MOST_BITS, _NOISE_BITS, _GAMMA_BITS = 30, 48, 44
 # Vectors of 8 bytes a number: the sum, the noise, what is drawn and what is on its way out.
 _VECTORS = 8
+# Of the longest stream that has buffers.
+_MOST_BUFFERS = 12
 
 
 def chosen(settings: Settings) -> Settings:
@@ -31,16 +34,17 @@ def chosen(settings: Settings) -> Settings:
     if name == "auto":
         if settings.calibration == "paper":
             name = "window_tree"
-        elif settings.noise == "gamma" or (span and not _band_fits(settings, span.steps)):
+        elif settings.noise == "gamma" or not _buffers_fit(settings, span):
             name = "tree"
         else:
-            name = "band"
-    if span and span.steps > LONGEST and name not in TREES:
+            name = "buffered"
+    longest = buffered.LONGEST if name == "buffered" else LONGEST
+    if span and span.steps > longest and name not in TREES:
         raise ValueError(
-            f"construction must be a tree for more than {LONGEST} steps, got {name!r}; "
+            f"construction must be a tree for more than {longest} steps, got {name!r}; "
             "choose 'tree'"
         )
-    needed = bytes_needed(settings, span.steps if span and name == "band" else 0)
+    needed = bytes_needed(settings, _vectors_kept(name, span))
     if needed > settings.memory:
         raise ValueError(
             f"memory must be at least {needed} bytes for construction={name!r}, "
@@ -49,9 +53,23 @@ def chosen(settings: Settings) -> Settings:
     return dataclasses.replace(settings, construction=name)
 
 
+def _vectors_kept(name: str, span: Span | None) -> int:
+    if name == "buffered":
+        # Buffers as they are, and as they will be after the next steps.
+        return 2 * (len(buffered.echoes(span.steps).shifts) if span else _MOST_BUFFERS)
+    return span.steps if span and name == "band" else 0
+
+
 def bytes_needed(settings: Settings, vectors: int) -> int:
     """Memory of a running sum that keeps so many vectors of noise."""
     return 8 * settings.dimension * (vectors + _VECTORS)
+
+
+def _buffers_fit(settings: Settings, span: Span | None) -> bool:
+    """Epochs of an endless stream that are too long have trees."""
+    if span is not None and span.steps > buffered.LONGEST:
+        return False
+    return bytes_needed(settings, _vectors_kept("buffered", span)) <= settings.memory
 
 
 def _band_fits(settings: Settings, steps: int) -> bool:
@@ -76,7 +94,7 @@ def grid_of(settings: Settings) -> Grid:
     else:
         largest, bits = account.tree_deviation(settings, span), _NOISE_BITS
         if settings.construction not in TREES:
-            bits -= FINE_BITS
+            bits = buffered.NOISE_BITS if settings.construction == "buffered" else bits - FINE_BITS
     bits = min(_MOST_BITS, bits - math.ceil(math.log2(largest * settings.reach)))
     grid = Grid(bits, settings.reach << bits) if bits >= 1 else None
     if grid is None or largest * grid.reach < 64 * LEAST_SIGMA:
@@ -99,6 +117,8 @@ def noise_process(settings: Settings, grid: Grid, key: NoiseKey) -> NoiseProcess
         within = settings
         if settings.construction == "band" and not _band_fits(settings, 1 << epoch):
             within = dataclasses.replace(settings, construction="tree")
+        if settings.construction == "buffered" and 1 << epoch > buffered.LONGEST:
+            within = dataclasses.replace(settings, construction="tree")
         return _span_noise(within, account.epoch_span(epoch), grid, key.derived(epoch))
 
     return DoublingNoise(settings.dimension, epoch_noise)
@@ -107,6 +127,10 @@ def noise_process(settings: Settings, grid: Grid, key: NoiseKey) -> NoiseProcess
 def _span_noise(settings: Settings, span: Span, grid: Grid, key: NoiseKey) -> NoiseProcess:
     if settings.construction in TREES:
         return _tree_noise(settings, span, grid, key)
+    if settings.construction == "buffered":
+        moved = buffered.buffered_sensitivity(span.steps, settings.dimension, grid)
+        sigma = account.deviation(settings, moved) * grid.reach
+        return BufferedNoise(settings.dimension, span.steps, sigma, grid, key)
     sigma = account.band_deviation(settings, span.steps) * grid.reach
     kept = settings.construction == "band"
     return BandNoise(settings.dimension, span.steps, sigma, grid, key, kept)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dplasso.streams.process import Floats, Noise, NoiseProcess
+from dplasso.streams.process import Arrays, Floats, Ints, Noise, NoiseProcess, Stretch
 
 
 class DoublingNoise:
@@ -30,6 +30,24 @@ class DoublingNoise:
 
     def at(self, step: int) -> Noise:
         epoch, inside = _place(step)
+        _, noise, before = self._entered(epoch)
+        now = noise.at(inside)
+        return Noise(before.values + now.values, before.floors + now.floors)
+
+    def ahead(self, first: int, count: int) -> Stretch:
+        parts = []
+        while count > 0:
+            epoch, inside = _place(first)
+            _, noise, before = self._entered(epoch)
+            within = min(count, (1 << epoch) - inside + 1)
+            now = noise.ahead(inside, within)
+            parts.append(Stretch(now.values + before.values, now.floors + before.floors))
+            first, count = first + within, count - within
+        values, floors = zip(*parts, strict=True)
+        return Stretch(np.concatenate(values), np.concatenate(floors))
+
+    def _entered(self, epoch: int) -> "_Epoch":
+        """The epoch of that number, those before it being over."""
         if epoch < self._now.number:
             self._now = self._first()
         while self._now.number < epoch:
@@ -41,9 +59,18 @@ class DoublingNoise:
                 self._epoch_noise(number + 1),
                 Noise(before.values + last.values, before.floors + last.floors),
             )
-        _, noise, before = self._now
-        now = noise.at(inside)
-        return Noise(before.values + now.values, before.floors + now.floors)
+        return self._now
+
+    def state(self) -> Arrays:
+        number, noise, before = self._now
+        known: dict[str, Ints] = {"epoch": np.array([number, before.floors])}
+        return {**known, "before": before.values, **noise.state()}
+
+    def resume(self, state: Arrays) -> None:
+        number, floors = state["epoch"].tolist()
+        noise = self._epoch_noise(number)
+        noise.resume(state)
+        self._now = _Epoch(number, noise, Noise(state["before"], floors))
 
     def noise_matrix(self, steps: int) -> Floats:
         parts = []

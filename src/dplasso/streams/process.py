@@ -1,5 +1,6 @@
 """What all constructions have in common: noise, step by step, that knows nothing of the data."""
 
+from abc import ABC, abstractmethod
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -7,6 +8,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Arrays = dict[str, Ints]
 
 
 class NoiseProcess(Protocol):
@@ -23,6 +25,15 @@ class NoiseProcess(Protocol):
 
     def at(self, step: int) -> "Noise":
         """The noise of a step, counted from 1; quick for the step after the last one asked for."""
+
+    def ahead(self, first: int, count: int) -> "Stretch":
+        """The noises of ``count`` steps from ``first`` on, in memory of their own."""
+
+    def state(self) -> Arrays:
+        """What it takes to go on quickly, beside the key; as secret as that."""
+
+    def resume(self, state: Arrays) -> None:
+        """Go on from `state`, which noises do not depend on."""
 
     def noise_matrix(self, steps: int) -> Floats:
         """Steps x sources of noise, in units of the sensitivity."""
@@ -41,7 +52,37 @@ class Noise(NamedTuple):
     floors: int  # how many numbers, rounded down, it is a sum of: its mean is less by half of that
 
 
-class NoNoise:
+class Stretch(NamedTuple):
+    """Noises of several steps in a row."""
+
+    values: Ints  # steps x numbers
+    floors: Ints  # one a step
+
+
+class StepByStep(ABC):
+    """What a process does whose noise is a function of the key and the step, and of no other."""
+
+    @abstractmethod
+    def at(self, step: int) -> Noise: ...
+
+    def ahead(self, first: int, count: int) -> Stretch:
+        # A noise is good until the next is asked for: copies.
+        noises = [
+            (noise.values.copy(), noise.floors)
+            for noise in map(self.at, range(first, first + count))
+        ]
+        values, floors = zip(*noises, strict=True)
+        return Stretch(np.stack(values), np.array(floors, np.int64))
+
+    def state(self) -> Arrays:
+        return {}
+
+    def resume(self, state: Arrays) -> None:
+        """Nothing to do: noise is computed from the step."""
+        return
+
+
+class NoNoise(StepByStep):
     """No noise, and no privacy."""
 
     def __init__(self, dimension: int) -> None:

@@ -8,7 +8,7 @@ from dplasso.privacy import checks
 from dplasso.privacy.calibration import Neighboring
 
 NoiseLaw = Literal["gaussian", "gamma"]
-Construction = Literal["auto", "band", "regenerated_band", "tree", "window_tree"]
+Construction = Literal["auto", "buffered", "band", "regenerated_band", "tree", "window_tree"]
 Calibration = Literal["tight", "paper"]
 TooLong = Literal["clip", "refuse"]
 

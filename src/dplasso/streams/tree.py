@@ -7,7 +7,7 @@ import numpy as np
 
 from dplasso.mechanisms.noise_key import NoiseKey
 from dplasso.streams.covers import Cover, Node
-from dplasso.streams.process import Floats, Ints, Noise
+from dplasso.streams.process import Floats, Ints, Noise, StepByStep
 
 
 class NodeNoise(Protocol):
@@ -18,7 +18,7 @@ class NodeNoise(Protocol):
     ) -> None: ...
 
 
-class TreeNoise:
+class TreeNoise(StepByStep):
     """The noise of a release is the sum of its cover's noises, one draw a node, ever.
 
     Formal guarantees

@@ -1,0 +1,158 @@
+"""Rows a second of the online classifier, noise included, beside river's logistic regression.
+
+    python benchmarks/online_speed.py [--rows 100000]
+
+Every row is predicted, then learned from. kddcup99_10pct has 118 columns and a release a row; text
+(reuters21578_usa, hashed to 2^16 columns) a release a row and one every 64. river runs in an
+environment of its own, made on the first run in the folder RIVER_VENV names, or a temporary one;
+its rows are dicts made beforehand. Medians of three runs that take turns, on one core. Memory
+is the growth of the peak from 100,000 rows of a made-up stream to 1,000,000.
+"""
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import tempfile
+import time
+import venv
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from online_sets import hashed, in_random_order
+from run import RESULTS, machine
+
+import dplasso
+
+RIVER = """
+import json, sys, time
+import numpy as np
+from river import linear_model
+parts = np.load(sys.argv[1])
+starts, columns, values, labels = (parts[name] for name in ("p", "i", "v", "y"))
+rows = [
+    dict(zip(columns[a:b].tolist(), values[a:b].tolist()))
+    for a, b in zip(starts[:-1], starts[1:])
+]
+labels, model, right = labels.astype(bool).tolist(), linear_model.LogisticRegression(), 0
+start = time.perf_counter()
+for row, label in zip(rows, labels):
+    right += model.predict_one(row) == label
+    model.learn_one(row, label)
+print(json.dumps([len(rows) / (time.perf_counter() - start), right / len(rows)]))
+"""
+
+
+def river_python() -> Path:
+    """An interpreter that has river; made where there is none yet."""
+    folder = Path(os.environ.get("RIVER_VENV") or Path(tempfile.gettempdir()) / "dplasso-river")
+    python = folder / "bin" / "python"
+    if not python.exists():
+        venv.create(folder, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "river>=0.21"], check=True)
+    return python
+
+
+def river(X: sp.csr_array, y: np.ndarray) -> tuple[float, float]:
+    with tempfile.NamedTemporaryFile(suffix=".npz") as file:
+        np.savez(file.name, p=X.indptr, i=X.indices, v=X.data, y=y)
+        done = subprocess.run(
+            [river_python(), "-c", RIVER, file.name], check=True, capture_output=True, text=True
+        )
+    return tuple(json.loads(done.stdout))
+
+
+def ours(X: sp.csr_array, y: np.ndarray, **options) -> tuple[float, float]:
+    model = dplasso.PrivateOnlineClassifier(1.0, classes=[0, 1], **options)
+    start, right = time.perf_counter(), 0
+    for first in range(0, len(y), 1000):
+        part = slice(first, first + 1000)
+        right += int(np.sum(model.predict_then_learn(X[part], y[part]) == y[part]))
+    return len(y) / (time.perf_counter() - start), right / len(y)
+
+
+def by_name(X: sp.csr_array, y: np.ndarray) -> tuple[float, float]:
+    """`predict_one` and `learn_one`, as in a river pipeline."""
+    names = [f"x{j}" for j in range(X.shape[1])]
+    rows = [
+        {names[j]: v for j, v in zip(X.indices[a:b].tolist(), X.data[a:b].tolist(), strict=True)}
+        for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)
+    ]
+    model = dplasso.PrivateOnlineClassifier(1.0, window=1000, feature_names=names)
+    start, right = time.perf_counter(), 0
+    for row, label in zip(rows, (y > 0).tolist(), strict=True):
+        right += model.predict_one(row) == label
+        model.learn_one(row, label)
+    return len(y) / (time.perf_counter() - start), right / len(y)
+
+
+def memory_growth() -> float:
+    """Megabytes by which the peak grows while a stream goes on for 900,000 rows more."""
+    rng = np.random.default_rng(0)
+    model = dplasso.PrivateOnlineClassifier(1.0, window=10_000, classes=[0, 1])
+    X, y = rng.normal(size=(1000, 118)), np.arange(1000) % 2
+    for part in range(1000):
+        model.partial_fit(X, y)
+        if part == 99:
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+
+
+def measured(X: sp.csr_array, y: np.ndarray, runs: dict) -> dict:
+    """Median rows a second, and accuracy, of runs that take turns."""
+    found: dict[str, list] = {name: [] for name in runs}
+    for _ in range(3):
+        for name, run in runs.items():
+            found[name].append(run(X, y))
+    return {
+        name: {"rows_per_second": statistics.median(r for r, _ in each), "accuracy": each[0][1]}
+        for name, each in found.items()
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=100_000)
+    rows = parser.parse_args().rows
+    if hasattr(os, "sched_setaffinity"):  # one core for all, also those started from here
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    grown = memory_growth()
+    ours(sp.csr_array(np.eye(8)), np.arange(8) % 2, window=5)  # compiled
+    results = {"machine": machine(), "peak_growth_mb_100k_to_1m_rows": grown}
+    lines = [f"peak of memory, 100,000 to 1,000,000 rows of 118 columns: + {grown:.1f} MB"]
+    for name, count in (("kddcup99_10pct", rows), ("reuters21578_usa", rows)):
+        if (data := in_random_order(name, count)) is None:
+            print(f"{name} is not at hand")
+            continue
+        X, y = data
+        X = hashed(X, 1 << 16) if X.shape[1] > 1000 else X
+        runs = {"river, not private": river}
+        if X.shape[1] < 1000:
+            for window in (1000, 10_000):
+                runs[f"window {window}, a release a row"] = _bind(window=window)
+            runs["every row for good, a release a row"] = _bind(n_rows=count)
+            runs["window 1000, predict_one and learn_one"] = by_name
+        else:
+            runs["window 10000, a release every 64 rows"] = _bind(window=10_000, batch=64)
+            few = lambda X, y: ours(X[:2000], y[:2000], window=10_000)  # noqa: E731
+            runs["window 10000, a release a row (2,000 rows)"] = few
+        results[name] = measured(X, y, runs)
+        theirs = results[name]["river, not private"]["rows_per_second"]
+        lines.append(f"\n{name}, {X.shape[0]:,} rows, {X.shape[1]:,} columns")
+        for run, told in results[name].items():
+            speed = told["rows_per_second"]
+            lines.append(f"  {run:<44}{speed:>10,.0f} rows/s {speed / theirs:>7.2f} of river's")
+    print("\n".join(lines))
+    (RESULTS / "online_speed.json").write_text(json.dumps(results, indent=1) + "\n")
+    (RESULTS / "online_speed.txt").write_text("\n".join(lines) + "\n")
+
+
+def _bind(**options):
+    return lambda X, y: ours(X, y, **options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,215 @@
+"""``dplasso online``: learn from a stream, row by row, and survive being killed."""
+
+import json
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dplasso.cli import options as o
+from dplasso.cli.online_rows import FORMATS, LineForm
+from dplasso.cli.online_session import Places, Session
+from dplasso.cli.online_state import StateFolder
+from dplasso.cli.output import note, say, shown, warn, watched
+from dplasso.estimators import PrivateOnlineClassifier, PrivateOnlineRegressor
+from dplasso.ledger import Budget
+from dplasso.privacy import leaks
+from dplasso.reading.line_source import LineSource
+
+_BEGINS = ("start", "here")
+
+
+def online(
+    data: Annotated[
+        Path | None,
+        typer.Argument(help="A file of lines; standard input by default.", show_default=False),
+    ] = None,
+    state: Annotated[
+        Path,
+        typer.Option(help="Folder to go on from after a stop or crash. AS SECRET AS THE ROWS."),
+    ] = Path("dplasso-state"),
+    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="inf: no privacy.")] = 1.0,
+    delta: Annotated[float, typer.Option(help="Chance that epsilon fails.")] = 1e-6,
+    window: Annotated[
+        int | None,
+        typer.Option(help="Rows that are protected, the last so many; all for good by default."),
+    ] = None,
+    rows: Annotated[
+        int | None, typer.Option("--rows", help="Without a window: the most rows there will be.")
+    ] = None,
+    batch: Annotated[int, typer.Option(help="Rows a release.")] = 1,
+    features: o.Features = None,
+    classes: o.Classes = None,
+    regression: Annotated[
+        bool, typer.Option("--regression", help="Predict a number, not a class.")
+    ] = False,
+    y_bound: Annotated[
+        float | None, typer.Option(help="Public bound on labels (regression).")
+    ] = None,
+    form: Annotated[str, typer.Option("--format", help="svmlight or jsonl.")] = "svmlight",
+    target: Annotated[str, typer.Option(help="Name of the label in a JSON object.")] = "y",
+    zero_based: o.ZeroBased = None,
+    loss: Annotated[str | None, typer.Option(help="logistic or smoothed_hinge.")] = None,
+    domain: Annotated[str, typer.Option(help="l2, l1, simplex or box.")] = "l2",
+    radius: Annotated[str, typer.Option(help="Size of the set of weights, or auto.")] = "auto",
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Predictions, a line each; else standard output."),
+    ] = None,
+    proba: Annotated[bool, typer.Option(help="Probabilities of all classes.")] = False,
+    model: Annotated[
+        Path | None, typer.Option(help="Where snapshots go, to predict with: public.")
+    ] = None,
+    every: Annotated[int, typer.Option(help="Rows between states and snapshots.")] = 10_000,
+    follow: Annotated[bool, typer.Option("--follow", help="Wait for the file to grow.")] = False,
+    stdin_from: Annotated[
+        str | None,
+        typer.Option(
+            help="To go on: standard input has all rows again (start), or the next ones (here)."
+        ),
+    ] = None,
+    received: Annotated[
+        int | None,
+        typer.Option(help="To go on: predictions that came through on standard output."),
+    ] = None,
+    position: Annotated[
+        bool, typer.Option("--position", help="Show how much of the input was taken, and stop.")
+    ] = False,
+    budget: o.Ledger = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", "--random-state", help="For tests only: makes noise known."),
+    ] = None,
+    strict: o.Strict = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Learn from a stream of rows, each predicted before it is learned from.
+
+    Predictions are for whom the rows belong to; weights (--model) are what is private. Stops
+    cleanly on SIGTERM and SIGINT, and goes on after any stop by the same command.
+    """
+    if position:
+        with StateFolder(state) as folder:
+            say(json.dumps(folder.taken()))
+        return
+    if strict:
+        leaks.set_strict(True)
+    lines = _line_form(form, features, zero_based, target, regression)
+    for path in (output, model):
+        if path is not None:
+            o.check_output(path, data)
+    declared = _classes(classes, form, regression)
+    common: dict[str, Any] = {
+        "delta": delta,
+        "window": window,
+        "n_rows": rows,
+        "batch": batch,
+        "domain": domain,
+        "radius": o.auto_or_number("--radius", radius),
+        "n_features": features,
+        "random_state": seed,
+    }
+    learner = _learner(epsilon, declared, y_bound, regression, loss, common)
+    if math.isinf(epsilon):
+        warn("epsilon = inf: the model is not private")
+    config = {
+        **{"epsilon": str(epsilon), "delta": delta, "window": window, "rows": rows, "batch": batch},
+        **{"features": features, "classes": declared, "regression": regression},
+        **{"y_bound": y_bound, "format": form, "target": target, "zero_based": bool(zero_based)},
+        **{"loss": learner.loss, "domain": domain, "radius": radius, "proba": proba, "seed": seed},
+        "output": None if output is None else str(output.absolute()),
+    }
+    every = math.ceil(every / batch) * batch
+    places = Places(output, model, every, received, proba, watched() and not quiet)
+    with StateFolder(state) as folder:
+        _check_ways_on(folder.exists, data, stdin_from, output, received)
+        folder.check(config)
+        journaled: list[bytes] = []
+        if folder.exists:
+            journaled = folder.resume(learner)
+        else:
+            if budget is not None:
+                learner.accountant = Budget.open(budget).labelled(state.absolute().name[:100])
+            learner._meet_dicts()  # charged here, before the first draw
+            learner.accountant = None
+            folder.begin(learner)
+        with (
+            Session(learner, folder, lines, places) as session,
+            LineSource(data, follow=follow) as source,
+        ):
+            session.replay(journaled)
+            if data is not None or stdin_from == "start":
+                source.skip(session.more["input_bytes"])
+            session.run(source)
+        if not quiet:
+            note(", ".join(f"{name} {shown(value)}" for name, value in session.told().items()))
+
+
+def _line_form(
+    form: str, features: int | None, zero_based: bool | None, target: str, regression: bool
+) -> LineForm:
+    if form not in FORMATS:
+        raise ValueError(f"--format must be one of {', '.join(FORMATS)}, got {form!r}")
+    if features is None:
+        raise ValueError(
+            "--features must be declared: the number of columns of svmlight rows, or that names "
+            "of JSON rows are hashed to"
+        )
+    return LineForm(form, features, bool(zero_based), target, regression)
+
+
+def _classes(classes: str | None, form: str, regression: bool) -> list[Any] | None:
+    if regression:
+        return None
+    if classes is None:
+        raise ValueError("--classes must be declared: a stream is not read ahead for its labels")
+    declared = o.classes_of(classes) or []
+    return list(declared) if form == "jsonl" else o.numbers_of(declared)
+
+
+def _learner(
+    epsilon: float,
+    classes: list[Any] | None,
+    y_bound: float | None,
+    regression: bool,
+    loss: str | None,
+    common: dict[str, Any],
+) -> Any:
+    learner: Any
+    if not regression:
+        learner = PrivateOnlineClassifier(
+            epsilon, classes=classes, loss=loss or "logistic", **common
+        )
+    elif y_bound is None:
+        raise ValueError("labels need a public bound to be clipped to; give --y-bound")
+    else:
+        learner = PrivateOnlineRegressor(epsilon, y_bound=y_bound, loss=loss or "squared", **common)
+    if classes is not None:
+        learner._declare(classes, "declared")
+    learner._check_parameters()
+    return learner
+
+
+def _check_ways_on(
+    exists: bool,
+    data: Path | None,
+    stdin_from: str | None,
+    output: Path | None,
+    received: int | None,
+) -> None:
+    """What only the caller knows of pipes, and must say where a stream goes on."""
+    if stdin_from not in (None, *_BEGINS):
+        raise ValueError(f"--stdin-from must be start or here, got {stdin_from!r}")
+    if not exists:
+        return
+    if data is None and stdin_from is None:
+        raise ValueError(
+            "the stream goes on, and standard input may have all rows again or only the next ones; "
+            "say --stdin-from start, or --stdin-from here (--position says from where)"
+        )
+    if output is None and received is None:
+        raise ValueError(
+            "the stream goes on, and predictions may have been lost on their way; say how many "
+            "came through with --received, or write them to a file with --output"
+        )

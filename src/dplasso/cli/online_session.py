@@ -1,0 +1,151 @@
+"""One run of a stream: lines in, predictions out, states saved on the way."""
+
+import os
+import signal
+import sys
+from collections import deque
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from dplasso.cli.online_rows import LineForm, parsed
+from dplasso.cli.online_state import StateFolder
+from dplasso.cli.output import note, shown
+from dplasso.reading.line_source import LineSource
+
+_MOST_LINES = 4096  # that share a write to the disk
+_RECENT = 1000  # rows of the rolling score
+
+
+class Places(NamedTuple):
+    """Where things go."""
+
+    output: Path | None  # predictions; None is standard output
+    model: Path | None  # snapshots
+    every: int  # rows between states
+    received: int | None  # predictions that standard output need not repeat
+    proba: bool
+    watched: bool
+
+
+class Session:
+    """Lines are journaled, then learned from, then their predictions leave; in that order."""
+
+    def __init__(self, model: Any, state: StateFolder, form: LineForm, places: Places) -> None:
+        self._model, self._state, self._form, self._places = model, state, form, places
+        self.more = dict(state.more)
+        self._recent: deque[float] = deque(maxlen=_RECENT)
+        self._stopping = False
+        self._out = self._opened()
+
+    def _opened(self) -> Any:
+        """Predictions go on where the state says; what follows comes again, the same."""
+        if self._places.output is None:
+            return sys.stdout.buffer
+        path, known = self._places.output, self.more["output_bytes"]
+        if (path.stat().st_size if path.exists() else 0) < known:
+            raise ValueError(f"{path} is shorter than when the state was saved; bring it back")
+        out = open(path, "r+b" if path.exists() else "w+b")  # noqa: SIM115 (open until the end)
+        out.truncate(known)
+        out.seek(known)
+        return out
+
+    def replay(self, journaled: list[bytes]) -> None:
+        """Learn again, beside the same noise, from lines that came in after the last state."""
+        for lines in journaled:
+            self._learn(lines)
+
+    def run(self, source: LineSource) -> None:
+        """Until the input ends, or a signal asks to stop."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._stop)
+        while not self._stopping:
+            lines = source.lines(min(_MOST_LINES, self._until_state()))
+            if lines is None:
+                break
+            if lines:
+                # Refused before it is journaled: a line that is wrong can be corrected.
+                parsed(self._model, lines, self._form, self.more["lines"])
+                self._state.append(lines)
+                self._learn(lines)
+            if self._until_state() == self._places.every and self.more != self._state.more:
+                self.save()
+        self.save()
+
+    def _until_state(self) -> int:
+        """Rows until the next state is due; states fall on whole batches."""
+        return int(self._places.every - self.more["rows"] % self._places.every)
+
+    def _learn(self, lines: bytes) -> None:
+        rows, labels = parsed(self._model, lines, self._form, self.more["lines"])
+        margins = self._model._learn(rows, self._model._encoded(labels))
+        decided = self._model._decided(margins)
+        self._write(self._lines(margins, decided), self.more["rows"])
+        self.more["rows"] += len(labels)
+        self.more["lines"] += lines.count(b"\n")
+        self.more["input_bytes"] += len(lines)
+        self._score(decided, labels)
+
+    def _lines(self, margins: Any, decided: Any) -> list[str]:
+        if self._places.proba:
+            from dplasso.estimators.online_classifier import probabilities
+
+            chances = probabilities(margins).tolist()
+            return ["\t".join(f"{p:.9g}" for p in row) for row in chances]
+        return [
+            str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+            for value in decided.tolist()
+        ]
+
+    def _write(self, lines: list[str], before: int) -> None:
+        if self._places.output is None and self._places.received is not None:
+            lines = lines[max(0, self._places.received - before) :]
+        text = "".join(f"{line}\n" for line in lines).encode()
+        self._out.write(text)
+        self._out.flush()
+        self.more["output_bytes"] += len(text)
+
+    def _score(self, decided: Any, labels: Any) -> None:
+        """For whoever runs this: right answers, or squared errors, which no noise covers."""
+        right = np.square(decided - labels) if self._form.regression else decided == labels
+        scores = np.asarray(right, np.float64)
+        self.more["right"] += float(scores.sum())
+        self._recent.extend(scores[-_RECENT:].tolist())
+
+    def save(self) -> None:
+        """A state, a snapshot of the model and what is known of its quality, where rows allow."""
+        if self._model._run.rows_waiting or self.more["rows"] == self._state.more["rows"]:
+            return
+        if self._places.output is not None:
+            os.fsync(self._out.fileno())
+        self._state.save(self._model, self.more)
+        self.more = dict(self._state.more)
+        if self._places.model is not None:
+            self._model.save(self._places.model)
+        told = self.told()
+        self._state.write("metrics.json", told)
+        if self._places.watched:
+            note(", ".join(f"{name} {shown(value)}" for name, value in told.items()))
+
+    def told(self) -> dict[str, float]:
+        """Rows so far, and how well they were predicted, each before it was learned from."""
+        name = "squared error" if self._form.regression else "accuracy"
+        rows, recent = self.more["rows"], self._recent
+        found: dict[str, float] = {"rows": rows, "input bytes": self.more["input_bytes"]}
+        if rows:
+            found[name] = self.more["right"] / rows
+        if recent:
+            found[f"{name} of the last {len(recent)}"] = sum(recent) / len(recent)
+        return found
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._places.output is not None:
+            self._out.close()
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        self._stopping = True

@@ -1,0 +1,141 @@
+"""The state directory of a stream: its lock, its journal, and what it takes to go on.
+
+What is in it, and why nothing is learned twice or lost, is told in docs/online.md.
+"""
+
+import fcntl
+import json
+import os
+from pathlib import Path
+from typing import Any, Self
+
+from dplasso.estimators.online_saving import load_state, owner_only, save_state
+from dplasso.storage import read
+from dplasso.storage.atomic import replace_file
+from dplasso.storage.journal import Journal
+
+_README = """\
+This folder is the state of a stream that dplasso learns from. It is AS SECRET AS THE ROWS: it holds
+rows, their exact sums, and the key of all noise. Whoever reads it can undo the protection of every
+weight that was ever released. Keep it on an encrypted disk, do not copy it, and do not go on from a
+copy: two streams with the same noise reveal their difference. Delete it when the stream is over.
+"""
+_CONFIG, _STATE, _LOCK = "stream.json", "state", "lock"
+START = {"rows": 0, "lines": 0, "input_bytes": 0, "output_bytes": 0, "right": 0.0, "saves": 0}
+
+
+class StateFolder:
+    """A folder that one process at a time goes on from.
+
+    Formal guarantees
+    -----------------
+    Lines are in the journal, on the disk, before anything is drawn beside them or leaves: a resumed
+    stream adds the same rows to the same noise, and repeats releases bit by bit. A state and its
+    journal change in one step. Lines cut short by a crash were never learned from.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        with owner_only():
+            folder.mkdir(mode=0o700, exist_ok=True)
+        strange = [name for name in os.listdir(folder) if not _ours(name)]
+        if strange:
+            raise ValueError(f"{folder} holds other files; give --state a folder of its own")
+        os.chmod(folder, 0o700)
+        self.folder = folder
+        self._lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._lock)
+            raise ValueError(
+                f"{folder} is in use by another process; stop that one first"
+            ) from None
+        self.more: dict[str, Any] = dict(START)
+        self._journal: Journal | None = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a stream to go on with."""
+        return (self.folder / _STATE).exists()
+
+    def check(self, config: dict[str, Any]) -> None:
+        """Note what the stream is, or refuse where it is another."""
+        path, found = self.folder / _CONFIG, json.loads(json.dumps(config))
+        if not self.exists:
+            with owner_only():
+                replace_file(self.folder / "README.txt", _README.encode())
+                replace_file(path, json.dumps(found, indent=1).encode())
+            return
+        known = json.loads(path.read_text())
+        for name in {**known, **found}:
+            if known.get(name) != found.get(name):
+                raise ValueError(
+                    f"--{name.replace('_', '-')} is not what it was when {self.folder} was begun; "
+                    "a stream goes on as it began"
+                )
+
+    def begin(self, model: Any) -> None:
+        """A new stream: the model is charged for and its first state written."""
+        self.save(model, dict(START))
+
+    def resume(self, model: Any) -> list[bytes]:
+        """Stand where the state was saved; lines that came in after that, to learn from again."""
+        self.more = load_state(model, self.folder / _STATE)
+        self._open_journal()
+        assert self._journal is not None
+        return list(self._journal.records())
+
+    def append(self, lines: bytes) -> None:
+        """Lines that will be learned from; on the disk when this returns."""
+        assert self._journal is not None
+        self._journal.append(lines)
+
+    def save(self, model: Any, more: dict[str, Any]) -> None:
+        """Save the state, and begin a journal of what follows."""
+        self.more = {**more, "saves": self.more["saves"] + 1}
+        with owner_only():
+            save_state(model, self.folder / _STATE, self.more)
+        self._open_journal()
+
+    def _open_journal(self) -> None:
+        if self._journal is not None:
+            self._journal.close()
+        with owner_only():
+            self._journal = Journal(path := _journal_of(self.folder, self.more))
+        for name in os.listdir(self.folder):
+            # Journals of earlier states, and what a crash left half written.
+            if name.startswith(("journal-", ".dplasso-")) and name != path.name:
+                os.unlink(self.folder / name)
+
+    def write(self, name: str, document: dict[str, Any]) -> None:
+        """A small file beside the state, replaced in one step."""
+        with owner_only():
+            replace_file(self.folder / name, json.dumps(document, allow_nan=False).encode())
+
+    def taken(self) -> dict[str, Any]:
+        """How far the stream is, by state and journal, without going on from it."""
+        more = dict(START)
+        if self.exists:
+            more = read(self.folder / _STATE)[0]["more"]
+            with Journal(_journal_of(self.folder, more)) as journal:
+                lines = list(journal.records())
+            more["input_bytes"] += sum(map(len, lines))
+            more["lines"] += sum(part.count(b"\n") for part in lines)
+        return {"lines": more["lines"], "input_bytes": more["input_bytes"]}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._journal is not None:
+            self._journal.close()
+        os.close(self._lock)
+
+
+def _journal_of(folder: Path, more: dict[str, Any]) -> Path:
+    return folder / f"journal-{more['saves']}"
+
+
+def _ours(name: str) -> bool:
+    known = (_CONFIG, _STATE, _LOCK, "README.txt", "metrics.json")
+    return name in known or name.startswith(("journal-", ".dplasso-"))

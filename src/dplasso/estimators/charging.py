@@ -1,0 +1,49 @@
+"""What all private estimators do before the first draw: random bits, and who pays for them."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dplasso.mechanisms.random_bits import RandomBits, random_bits
+from dplasso.privacy import leaks
+from dplasso.privacy.accountant import Accountant, Receipt
+from dplasso.privacy.events import Event
+
+
+def check_accountant(model: Any) -> None:
+    """Refuse what cannot be charged, or cannot be charged to."""
+    if model.accountant is not None and not isinstance(model.accountant, Accountant):
+        raise ValueError(
+            f"accountant must have a charge method, got {type(model.accountant).__name__}; "
+            "leave it out, or pass a budget"
+        )
+    if model.accountant is not None and math.isinf(model.epsilon):
+        raise ValueError(
+            "epsilon is infinite, and a fit without privacy cannot be charged to an "
+            "accountant: choose a finite epsilon, or pass accountant=None"
+        )
+
+
+def charge(model: Any, event: Event, delta: float, neighboring: str) -> Receipt | None:
+    """Tell the accountant, if there is one, what is about to be drawn."""
+    if model.accountant is None:
+        return None
+    receipt = model.accountant.charge(
+        event, delta=delta, neighboring=neighboring, label=type(model).__name__
+    )
+    return receipt if isinstance(receipt, Receipt) else None  # anything else is not for us
+
+
+def bits_of(model: Any) -> RandomBits:
+    """Random bits as ``random_state`` asks for; a seed is reported."""
+    seed = model.random_state
+    if isinstance(seed, np.random.RandomState):
+        seed = int(seed.randint(0, np.iinfo(np.int32).max))
+    bits = random_bits(seed, name="random_state")
+    if not bits.secure and not math.isinf(model.epsilon):
+        leaks.report_once(
+            "random_state makes the fit repeatable, and its noise with it: whoever knows the "
+            "seed can undo the protection; leave it None for anything you release"
+        )
+    return bits

@@ -1,0 +1,275 @@
+"""The walk of a stream through an online estimator, which classifier and regressor share."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from dplasso.domains import Domain
+from dplasso.estimators import online_rules as rules
+from dplasso.estimators import online_saving as saving
+from dplasso.estimators.charging import bits_of, charge
+from dplasso.estimators.intake import checked_rows
+from dplasso.estimators.online_checks import check_parameters, checked
+from dplasso.estimators.online_rows import RowForm
+from dplasso.estimators.online_run import OnlineRun, margins_of
+from dplasso.estimators.online_told import statement
+from dplasso.online import StreamLearner
+from dplasso.online.stream_learner import Compressed
+from dplasso.privacy import checks
+from dplasso.privacy.accountant import Accountant, Receipt
+from dplasso.privacy.calibration import Neighboring
+from dplasso.privacy.online_statement import OnlineStatement
+from dplasso.streams import RunningSum, State
+from dplasso.streams.settings import Construction
+
+Floats = NDArray[np.float64]
+
+
+class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped
+    """What the online estimators have in common. See the classifier and the regressor."""
+
+    epsilon: float
+    delta: float
+    window: int | None
+    n_rows: int | None
+    batch: int
+    loss: str
+    domain: str | Domain
+    radius: float | str
+    regularisation: float | str
+    start_rows: float | str
+    clip: float | str
+    learner: str
+    construction: Construction
+    rows: str
+    fit_intercept: bool
+    n_features: int | None
+    feature_names: Sequence[str] | None
+    neighboring: Neighboring
+    accountant: Accountant | None
+    random_state: Any
+    # What a river pipeline asks of its last step: whether it is told labels, of how many kinds.
+    _supervised, _multiclass = True, True
+    _losses: tuple[str, ...]
+    _run: OnlineRun | None
+    _form: RowForm
+    _stated: OnlineStatement
+    _weights: Floats  # outputs x columns, the intercept's last
+
+    @abstractmethod
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Learn from rows in order, as they go on."""
+
+    @abstractmethod
+    def _encoded(self, y: NDArray[Any]) -> Floats:
+        """Labels as numbers."""
+
+    @abstractmethod
+    def _make_loss(self) -> Any:
+        """The loss."""
+
+    @abstractmethod
+    def _outputs(self) -> int:
+        """How many margins a row has."""
+
+    @abstractmethod
+    def _own_facts(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Bounds and public facts of the statement besides the common ones."""
+
+    def _margin_unit(self) -> float:
+        """What a margin of 1 for logistic loss is for this estimator's."""
+        return 1.0
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Forget everything, and learn from the rows in order, as a new stream.
+
+        Formal guarantees
+        -----------------
+        See `partial_fit`. Another stream is another charge.
+        """
+        for name in [name for name in vars(self) if name.endswith("_") or name in _FITTED]:
+            delattr(self, name)
+        return self.partial_fit(X, y)
+
+    def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:
+        """Learn from one row of features by name, as in river."""
+        self._meet_dicts()
+        self._learn(self._form.of_dicts([x]), self._encoded(np.array([y])))
+
+    def predict_then_learn(self, X: Any, y: Any) -> NDArray[Any]:
+        """What `predict` says of every row just before the row is learned from.
+
+        They are products with rows and for whom those belong to: a row's prediction is no release.
+        """
+        return self._decided(self._learn_rows(X, y))
+
+    def _learn_rows(self, X: Any, y: Any) -> Floats:
+        X, labels = self._checked(X, y)
+        if vars(self).get("_run") is None:
+            self._check_parameters()
+            self._begin(X.shape[1])
+        return self._learn(self._form.of_matrix(X), self._encoded(labels))
+
+    def _learn(self, rows: Compressed, labels: Floats) -> Floats:
+        run = vars(self).get("_run")
+        if run is None:
+            raise ValueError(
+                "this model is a copy or was loaded: it predicts, and only the original, or "
+                "load_state, goes on learning with its noise; fit starts a new stream"
+            )
+        assert isinstance(run, OnlineRun)
+        most = self.n_rows if self.window is None else None
+        if most is not None and self.rows_seen_ + len(labels) > most:
+            raise ValueError(
+                f"n_rows must not be exceeded, {most} are declared; declare more at the start, or "
+                "None for a stream without end"
+            )
+        if len(rows[0]) - 1 != len(labels):
+            raise ValueError("X and y differ in their number of rows; give one label per row")
+        margins = run.learn(rows, labels)
+        self._weights = run.weights
+        return margins
+
+    def _begin(self, columns: int, state: State | None = None) -> None:
+        """A new stream, charged; or the one whose state is given, which is paid for."""
+        if "_weights" in vars(self) and state is None:
+            self._learn(self._form.of_dicts([]), np.empty(0))  # says what it is
+        unit, names = self.rows == "unit", self.feature_names
+        form = RowForm(columns, unit=unit, intercept=bool(self.fit_intercept), names=names)
+        outputs, clip = self._outputs(), self._clip()
+        dimension = outputs * form.width
+        plan = rules.plan_of(self, dimension, clip, self._margin_unit())
+        leader, loss = rules.leader_of(self, plan), self._make_loss()
+        if state is None:
+            total = rules.sum_of(self, dimension, clip, bits_of(self))
+            self._receipt: Receipt | None = charge(
+                self, total.event, float(self.delta), self.neighboring
+            )
+        else:
+            total = RunningSum.from_state(State(state.header["sum"], state.arrays))
+        learner = StreamLearner(leader, loss, total, clip=clip, outputs=outputs, batch=self.batch)
+        self._run, self._form, self._plan = (
+            OnlineRun(learner, total, outputs, self.batch),
+            form,
+            plan,
+        )
+        if state is not None:
+            self._run.resume(state)
+        self.n_features_in_, self._weights = columns, self._run.weights
+
+    def _meet_dicts(self) -> None:
+        """Rows by name need columns that are declared."""
+        if vars(self).get("_run") is None and "_weights" not in vars(self):
+            columns = self.n_features
+            if self.feature_names is not None:
+                columns = len(self.feature_names)
+            if columns is None:
+                raise ValueError(
+                    "n_features or feature_names must be declared for rows by name: a number of "
+                    "buckets that names are hashed to, or the names"
+                )
+            self._check_parameters()
+            self._begin(columns)
+
+    def _check_parameters(self) -> None:
+        check_parameters(self)
+
+    def _clip(self) -> float:
+        """Bound on a row's gradient, over all outputs."""
+        if self.clip == "auto":
+            return self._margin_unit()
+        return checks.bound("clip", self.clip)
+
+    def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        return checked(self, X, y)
+
+    @property
+    def rows_seen_(self) -> int:
+        """Rows that were learned from or wait for their batch: a public number."""
+        if vars(self).get("_run") is None:
+            return int(vars(self).get("_rows_seen", 0))
+        assert self._run is not None
+        return self._run.rows_learned + self._run.rows_waiting
+
+    @property
+    def privacy_(self) -> OnlineStatement:
+        """What is promised: `OnlineStatement`."""
+        check_is_fitted(self, "_weights")
+        if vars(self).get("_run") is None:
+            return self._stated
+        return statement(self)
+
+    @property
+    def coef_(self) -> Floats:
+        """Coefficients of rows, scaled as ``rows`` says: outputs x columns."""
+        check_is_fitted(self, "_weights")
+        return self._weights[:, : self._form.columns] * self._form.shares()
+
+    @property
+    def intercept_(self) -> Floats:
+        """One an output; 0 without ``fit_intercept``."""
+        check_is_fitted(self, "_weights")
+        if not self.fit_intercept:
+            return np.zeros(len(self._weights))
+        return self._weights[:, -1] * self._form.shares()
+
+    def _margins(self, X: Any) -> Floats:
+        check_is_fitted(self, "_weights")
+        X = checked_rows(self, X, reset=False)
+        return margins_of(self._form.of_matrix(X), self._weights)
+
+    def _margins_one(self, x: Mapping[Any, Any]) -> Floats:
+        self._meet_dicts()
+        return margins_of(self._form.of_dicts([x]), self._weights)
+
+    @abstractmethod
+    def _decided(self, margins: Floats) -> NDArray[Any]:
+        """Predictions of margins."""
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The prediction of every row, by the latest weights."""
+        return self._decided(self._margins(X))
+
+    def predict_one(self, x: Mapping[Any, Any]) -> Any:
+        """The prediction of one row of features by name, as in river."""
+        return self._decided(self._margins_one(x)).tolist()[0]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a snapshot, public like the weights; `dplasso.load` reads it, to predict."""
+        saving.save(self, path)
+
+    def save_state(self, path: str | PathLike[str]) -> None:
+        """Write all it takes to go on learning: AS SECRET AS THE ROWS, for its owner's eyes.
+
+        A state is gone on from once: see `dplasso.streams.RunningSum`.
+        """
+        saving.save_state(self, path)
+
+    def load_state(self, path: str | PathLike[str]) -> Self:
+        """Go on from what `save_state` wrote for a model of the same parameters."""
+        saving.load_state(self, path)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies and pickles are snapshots: two that go on with one noise would undo it."""
+        found: dict[str, Any] = dict(super().__getstate__())
+        if found.get("_run") is not None:
+            found |= {"_run": None, "_rows_seen": self.rows_seen_, "_stated": self.privacy_}
+        return found
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_weights" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+_FITTED = ("_run", "_weights", "_form", "_plan", "_receipt", "_rows_seen", "_stated")

@@ -1,0 +1,63 @@
+"""What an online estimator refuses: parameters before rows are looked at, then rows and labels."""
+
+import math
+from typing import Any, get_args
+
+from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+
+from dplasso.domains import Domain
+from dplasso.estimators import online_rules as rules
+from dplasso.estimators.charging import check_accountant
+from dplasso.estimators.intake import checked_rows
+from dplasso.estimators.online_rows import ROWS
+from dplasso.privacy import checks, leaks
+from dplasso.streams.settings import Construction
+
+
+def check_parameters(model: Any) -> None:
+    """Refuse what can be refused before the data are looked at."""
+    checks.target("epsilon", model.epsilon)
+    checks.probability("delta", model.delta)
+    for name in ("window", "n_rows", "n_features"):
+        if getattr(model, name) is not None:
+            checks.count(name, getattr(model, name), least=1)
+    checks.count("batch", model.batch, least=1)
+    choices: dict[str, tuple[str, ...]] = {
+        "loss": model._losses,
+        "learner": rules.LEARNERS,
+        "rows": ROWS,
+        "construction": get_args(Construction),
+    }
+    if not isinstance(model.domain, Domain):
+        choices["domain"] = rules.DOMAINS
+    for name, known in choices.items():
+        if getattr(model, name) not in known:
+            raise ValueError(
+                f"{name} must be one of {', '.join(known)}, got {getattr(model, name)!r}"
+            )
+    model._clip()
+    check_accountant(model)
+
+
+def checked(model: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+    """Rows and labels as arrays; names of columns are those declared, or said to be read."""
+    if y is None:
+        raise ValueError(
+            f"{type(model).__name__} requires y to be passed, but the target y is None"
+        )
+    X = checked_rows(model, X, reset="n_features_in_" not in vars(model))
+    labels = column_or_1d(y, warn=True)
+    if X.shape[0] != len(labels):
+        raise ValueError("X and y differ in their number of rows; give one label per row")
+    if model.n_features is not None and model.n_features != X.shape[1]:
+        raise ValueError(f"X must have the {model.n_features} columns declared as n_features")
+    found = vars(model).get("feature_names_in_")
+    if model.feature_names is None:
+        if found is not None and not math.isinf(model.epsilon):
+            leaks.report("names of features are those of X; pass feature_names", warn=False)
+    elif found is not None and list(found) != list(model.feature_names):
+        raise ValueError("feature_names must be the names of the columns of X, in order")
+    elif len(model.feature_names) != X.shape[1]:
+        raise ValueError("feature_names must be as many as X has columns")
+    return X, labels

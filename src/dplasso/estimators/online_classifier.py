@@ -1,0 +1,240 @@
+"""The private online classifier."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import ClassifierMixin
+from sklearn.utils import assert_all_finite
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+
+from dplasso.domains import Domain
+from dplasso.estimators.online_base import PrivateOnline
+from dplasso.losses import LogisticLoss, SmoothedHingeLoss
+from dplasso.losses.base import positions
+from dplasso.privacy import leaks
+from dplasso.privacy.accountant import Accountant
+from dplasso.privacy.calibration import Neighboring
+from dplasso.privacy.statement import READ, fact
+from dplasso.streams.settings import Construction
+
+Floats = NDArray[np.float64]
+
+
+def _tells_probabilities(model: "PrivateOnlineClassifier") -> bool:
+    if model.loss != "logistic":
+        raise AttributeError("probabilities are those of logistic loss; choose loss='logistic'")
+    return True
+
+
+class PrivateOnlineClassifier(ClassifierMixin, PrivateOnline):  # type: ignore[misc]
+    """Linear classification of a stream: new weights leave after every row, with privacy.
+
+    Follows the approximate leader over a private running sum of clipped gradients (docs/online.md).
+    More than two classes are learned one against the rest, in one sum: a row's gradients for all of
+    them are clipped together.
+
+    Parameters
+    ----------
+    epsilon, delta : the budget of a row. ``epsilon=math.inf`` is the same without privacy.
+    window : rows that are protected, the last so many; older ones have EXPIRED, and weights may
+        show them. None protects every row for good.
+    n_rows : without a window, the most rows there will be: less noise than for an endless stream.
+    batch : rows a release. More are faster, and have less noise in a window of the same rows. Rows
+        that do not fill a batch wait for the next call.
+    loss : "logistic" or "smoothed_hinge".
+    domain : the set of weights: "l2", "l1", "simplex", "box", or a `dplasso.domains.Domain` of as
+        many dimensions as outputs x columns, each output's intercept after its columns.
+    radius : its size, or "auto".
+    regularisation : L2 term of every row's loss, or "auto".
+    start_rows : how many rows the start weighs like while noise is large, or "auto".
+    clip : bound on the length of a row's gradient, or "auto": 1, which rows of length 1 keep.
+    learner : "projection", or "oracle" for local linear steps, which need no projection.
+    construction : of the noise; see `dplasso.streams.running_sum`.
+    rows : "unit" scales every row to length 1, also rows to predict, together with its intercept;
+        "as_is" does not.
+    fit_intercept : whether to learn one.
+    classes : the labels there can be; or pass them to `partial_fit`. Left out, they are read from
+        ``y``, which is not private and warns; of `learn_one`, they are then False and True.
+    n_features : number of columns. For rows by name it must be declared: names are hashed to them.
+    feature_names : names of the columns: those of a frame as a public fact, or of rows by name,
+        other names being left out.
+    neighboring : "add_remove" (a row, or nothing in its place) or "replace_one".
+    accountant : who is charged once, before the first draw, such as a `dplasso.Budget`.
+    random_state : None for secure randomness. A seed is for tests, and warns once.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, n_features_in_, feature_names_in_ : as in scikit-learn; of rows
+        scaled as ``rows`` says.
+    rows_seen_ : rows so far.
+    privacy_ : what is promised now, a dict; ``print(model.privacy_)`` for a paragraph.
+
+    Formal guarantees
+    -----------------
+    All weights so far, together, are (``epsilon``, ``delta``)-DP for each of the last ``window``
+    rows, or for every row without one: see ``privacy_`` and `dplasso.streams.RunningSum`. What
+    is predicted of a row by weights released before it is a function of those and the row.
+
+    Examples
+    --------
+    >>> from dplasso import PrivateOnlineClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(20_000, 5))
+    >>> model = PrivateOnlineClassifier(epsilon=1.0, window=1000, classes=[False, True])
+    >>> right = model.predict_then_learn(X, X[:, 2] > 0) == (X[:, 2] > 0)
+    >>> bool(right[-1000:].mean() > 0.9), model.privacy_["rows_expired"]
+    (True, 19000)
+    """
+
+    _losses = ("logistic", "smoothed_hinge")
+    classes_: NDArray[Any]
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        *,
+        window: int | None = None,
+        n_rows: int | None = None,
+        batch: int = 1,
+        loss: str = "logistic",
+        domain: str | Domain = "l2",
+        radius: float | str = "auto",
+        regularisation: float | str = "auto",
+        start_rows: float | str = "auto",
+        clip: float | str = "auto",
+        learner: str = "projection",
+        construction: Construction = "auto",
+        rows: str = "unit",
+        fit_intercept: bool = True,
+        classes: Sequence[Any] | None = None,
+        n_features: int | None = None,
+        feature_names: Sequence[str] | None = None,
+        neighboring: Neighboring = "add_remove",
+        accountant: Accountant | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.window = window
+        self.n_rows = n_rows
+        self.batch = batch
+        self.loss = loss
+        self.domain = domain
+        self.radius = radius
+        self.regularisation = regularisation
+        self.start_rows = start_rows
+        self.clip = clip
+        self.learner = learner
+        self.construction = construction
+        self.rows = rows
+        self.fit_intercept = fit_intercept
+        self.classes = classes
+        self.n_features = n_features
+        self.feature_names = feature_names
+        self.neighboring = neighboring
+        self.accountant = accountant
+        self.random_state = random_state
+
+    def partial_fit(self, X: Any, y: Any, classes: Sequence[Any] | None = None) -> Self:
+        """Learn from rows in order, as they go on; ``classes`` as in scikit-learn, at first.
+
+        Formal guarantees
+        -----------------
+        That of the class, over all calls. The accountant is charged by the first call.
+        """
+        if classes is not None:
+            self._declare(classes, "declared")
+        self._learn_rows(X, y)
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """Margins of rows: one per row for two classes, else one per row and class."""
+        margins = self._margins(X)
+        return margins[:, 0] if len(self.classes_) == 2 else margins
+
+    @available_if(_tells_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Floats:
+        """Probabilities of the classes, in the order of ``classes_``."""
+        return probabilities(self._margins(X))
+
+    @available_if(_tells_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
+        """Probabilities of the classes of one row of features by name, as in river."""
+        chances = probabilities(self._margins_one(x))[0]
+        return dict(zip(self.classes_.tolist(), chances.tolist(), strict=True))
+
+    def _meet_dicts(self) -> None:
+        if "classes_" not in vars(self):
+            known = [False, True] if self.classes is None else self.classes
+            self._declare(known, "False and True by default")
+        super()._meet_dicts()
+
+    def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        X, labels = super()._checked(X, y)
+        assert_all_finite(labels, input_name="y")
+        if "classes_" not in vars(self):
+            if self.classes is None:
+                check_classification_targets(labels)
+                leaks.report(
+                    "classes were read from y, which reveals which labels occur; declare them with "
+                    "classes="
+                )
+            self._declare(
+                labels if self.classes is None else self.classes,
+                READ if self.classes is None else "declared",
+            )
+        return X, labels
+
+    def _declare(self, classes: Any, source: str) -> None:
+        if self.classes is not None:
+            source = "declared"
+        found = np.unique(np.asarray(classes))
+        if "classes_" in vars(self) and not np.array_equal(found, self.classes_):
+            raise ValueError("classes must be those of the first call; leave them out, or fit anew")
+        if len(found) < 2:
+            raise ValueError(
+                "y holds one class only; a classifier needs two, declare them with classes="
+                if source == READ
+                else "classes must list at least two distinct labels, got 1 class"
+            )
+        self.classes_, self._classes_source = found, source
+
+    def _encoded(self, y: NDArray[Any]) -> Floats:
+        return positions(y, self.classes_.tolist())
+
+    def _make_loss(self) -> Any:
+        return LogisticLoss() if self.loss == "logistic" else SmoothedHingeLoss()
+
+    def _outputs(self) -> int:
+        return 1 if len(self.classes_) == 2 else len(self.classes_)
+
+    def _decided(self, margins: Floats) -> NDArray[Any]:
+        one = margins.shape[1] == 1
+        places = (margins[:, 0] > 0).astype(np.intp) if one else margins.argmax(axis=1)
+        chosen: NDArray[Any] = self.classes_[places]
+        return chosen
+
+    def _own_facts(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {}, {"classes": fact(self.classes_.tolist(), self._classes_source)}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # With a few dozen rows there is more noise than signal, and one look at each.
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+def probabilities(margins: Floats) -> Floats:
+    """Of two classes those of logistic loss; of more, one against the rest, made to add up to 1."""
+    chances: Floats = expit(margins)
+    if margins.shape[1] == 1:
+        return np.concatenate([1.0 - chances, chances], axis=1)
+    chances = np.maximum(chances, math.ulp(0.0))
+    together: Floats = chances / chances.sum(axis=1, keepdims=True)
+    return together

@@ -1,0 +1,150 @@
+"""The private online regressor."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils import assert_all_finite
+
+from dplasso.domains import Domain
+from dplasso.estimators.base import bound_or_one, source_of
+from dplasso.estimators.online_base import PrivateOnline
+from dplasso.losses import SquaredLoss
+from dplasso.privacy.accountant import Accountant
+from dplasso.privacy.calibration import Neighboring
+from dplasso.privacy.statement import fact
+from dplasso.streams.settings import Construction
+
+Floats = NDArray[np.float64]
+
+
+class PrivateOnlineRegressor(RegressorMixin, PrivateOnline):  # type: ignore[misc]
+    """Linear regression of a stream: new weights leave after every row, with privacy.
+
+    Squared loss while a prediction is off by ``y_bound`` at most, linear beyond (Huber's loss).
+
+    Parameters
+    ----------
+    y_bound : public bound on the size of labels; larger ones are clipped. 1 where it is left out.
+    clip : bound on the length of a row's gradient, or "auto": ``y_bound``.
+
+    The others are those of `PrivateOnlineClassifier`.
+
+    Attributes
+    ----------
+    coef_, intercept_, n_features_in_, rows_seen_, privacy_ : as for `PrivateOnlineClassifier`;
+        the first two have one row.
+
+    Formal guarantees
+    -----------------
+    As for `PrivateOnlineClassifier`.
+
+    Examples
+    --------
+    >>> from dplasso import PrivateOnlineRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(20_000, 3))
+    >>> X /= np.linalg.norm(X, axis=1, keepdims=True)
+    >>> model = PrivateOnlineRegressor(epsilon=1.0, window=1000, y_bound=2.0).fit(X, 2.0 * X[:, 1])
+    >>> int(abs(model.coef_).argmax())
+    1
+    """
+
+    _losses = ("squared",)
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        *,
+        window: int | None = None,
+        n_rows: int | None = None,
+        batch: int = 1,
+        loss: str = "squared",
+        y_bound: float | None = None,
+        domain: str | Domain = "l2",
+        radius: float | str = "auto",
+        regularisation: float | str = "auto",
+        start_rows: float | str = "auto",
+        clip: float | str = "auto",
+        learner: str = "projection",
+        construction: Construction = "auto",
+        rows: str = "unit",
+        fit_intercept: bool = True,
+        n_features: int | None = None,
+        feature_names: Sequence[str] | None = None,
+        neighboring: Neighboring = "add_remove",
+        accountant: Accountant | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.window = window
+        self.n_rows = n_rows
+        self.batch = batch
+        self.loss = loss
+        self.y_bound = y_bound
+        self.domain = domain
+        self.radius = radius
+        self.regularisation = regularisation
+        self.start_rows = start_rows
+        self.clip = clip
+        self.learner = learner
+        self.construction = construction
+        self.rows = rows
+        self.fit_intercept = fit_intercept
+        self.n_features = n_features
+        self.feature_names = feature_names
+        self.neighboring = neighboring
+        self.accountant = accountant
+        self.random_state = random_state
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Learn from rows in order, as they go on.
+
+        Formal guarantees
+        -----------------
+        That of the class, over all calls. The accountant is charged by the first call.
+        """
+        self._learn_rows(X, y)
+        return self
+
+    def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        X, labels = super()._checked(X, y)
+        try:
+            numbers = labels.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError("Unknown label type: y must hold real numbers") from None
+        assert_all_finite(numbers, input_name="y")
+        return X, numbers
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._make_loss()
+
+    def _encoded(self, y: NDArray[Any]) -> Floats:
+        return self._make_loss().encode(y)
+
+    def _make_loss(self) -> SquaredLoss:
+        return SquaredLoss(self._margin_unit(), self._margin_unit())
+
+    def _margin_unit(self) -> float:
+        bound: float = bound_or_one(self, "y_bound")
+        return bound
+
+    def _outputs(self) -> int:
+        return 1
+
+    def _decided(self, margins: Floats) -> NDArray[Any]:
+        return margins[:, 0]
+
+    def _own_facts(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {"y_bound": fact(self._margin_unit(), source_of(self.y_bound))}, {}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Labels beyond y_bound are clipped, and every row is looked at once.
+        tags.regressor_tags.poor_score = True
+        return tags

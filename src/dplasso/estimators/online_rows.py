@@ -1,0 +1,110 @@
+"""Rows of a stream, from matrices and from dicts of features, in the form that learners take."""
+
+import math
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from dplasso.kernels.stream_rows import prepared
+from dplasso.online.rows import SparseRows
+from dplasso.online.stream_learner import Compressed
+
+ROWS = ("unit", "as_is")
+
+
+class RowForm:
+    """How rows are read: a public map, the same for learning and predicting.
+
+    Parameters
+    ----------
+    columns : of a matrix; buckets, where dicts are hashed.
+    unit : whether rows are scaled to length 1.
+    intercept : whether there is one; it is the last column of what is made.
+    names : of the columns, for dicts; without them names of features are hashed.
+
+    Formal guarantees
+    -----------------
+    Each row that is made is a function of the one row given. Names that are not declared are left
+    out, which is part of that function.
+    """
+
+    def __init__(
+        self, columns: int, *, unit: bool, intercept: bool, names: Sequence[str] | None = None
+    ) -> None:
+        self.columns, self._unit, self._intercept = columns, unit, intercept
+        self._places = None if names is None else {name: k for k, name in enumerate(names)}
+
+    @property
+    def width(self) -> int:
+        """Columns with the intercept's."""
+        return self.columns + self._intercept
+
+    def of_matrix(self, X: Any) -> Compressed:
+        """Rows of a matrix, sparse or dense, that was checked for its kind and width."""
+        matrix = sp.csr_array(X, dtype=np.float64)
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        return self._made(matrix.indptr, matrix.indices, matrix.data)
+
+    def of_parts(self, starts: Any, places: Any, values: Any) -> Compressed:
+        """Rows that are row-compressed already."""
+        return self._made(starts, places, values)
+
+    def of_dicts(self, rows: Sequence[Mapping[Any, Any]]) -> Compressed:
+        """Rows of features by name: numbers as they are, texts as "name=text" with the value 1."""
+        starts = np.zeros(len(rows) + 1, np.int64)
+        places: list[int] = []
+        values: list[float] = []
+        for k, row in enumerate(rows):
+            found: dict[int, float] = {}
+            for name, value in row.items():
+                if isinstance(value, str):
+                    name, value = f"{name}={value}", 1.0
+                place = self._place(name)
+                if place is not None:
+                    found[place] = found.get(place, 0.0) + _number(value)
+            places += sorted(found)
+            values += [found[place] for place in sorted(found)]
+            starts[k + 1] = len(places)
+        return self._made(starts, np.array(places, np.int32), np.array(values, np.float64))
+
+    def _place(self, name: Any) -> int | None:
+        if self._places is not None:
+            return self._places.get(name)
+        digest = blake2b(str(name).encode(), digest_size=8).digest()
+        return int.from_bytes(digest, "little") % self.columns
+
+    def _made(self, starts: Any, places: Any, values: Any) -> Compressed:
+        SparseRows(starts, places, values, self.columns)  # refuses what is not sound
+        made: Compressed = prepared(
+            starts, places, values, self.columns, self._unit, self._intercept
+        )
+        return made
+
+    def shares(self) -> float:
+        """By which weights are multiplied to be coefficients of rows, scaled to length 1 or not."""
+        return math.sqrt(0.5) if self._unit and self._intercept else 1.0
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        kind = type(value).__name__
+        raise ValueError(f"features must be numbers or texts, got {kind}; convert them") from None
+
+
+def joined(first: Compressed, second: Compressed) -> Compressed:
+    """The rows of both."""
+    starts = np.concatenate([first[0], second[0][1:] + first[0][-1]])
+    return starts, np.concatenate([first[1], second[1]]), np.concatenate([first[2], second[2]])
+
+
+def tail(rows: Compressed, first: int) -> Compressed:
+    """Rows from number ``first`` on, in memory of their own."""
+    start = rows[0][first]
+    return rows[0][first:] - start, rows[1][start:].copy(), rows[2][start:].copy()

@@ -1,0 +1,111 @@
+"""Public rules of online learners: what "auto" is, and the parts that parameters ask for.
+
+All are functions of parameters and the number of columns. Their constants were chosen by sweeps at
+epsilon 1 over three public sets, and tried on three others: benchmarks/online.py says which.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+from dplasso.domains import Box, Domain, L1Ball, L2Ball, Simplex
+from dplasso.mechanisms.random_bits import RandomBits
+from dplasso.online import Leader, OracleLeader, ProjectedLeader
+from dplasso.privacy import checks
+from dplasso.privacy.gaussian import mu_of
+from dplasso.streams import RunningSum, running_sum
+
+DOMAINS = ("l2", "l1", "simplex", "box")
+LEARNERS = ("projection", "oracle")
+REGULARISATION = 5e-4
+# A class is still right where a margin is off by half; a number is not.
+STEADINESS = {"logistic": 1.0, "smoothed_hinge": 1.0, "squared": 10.0}
+# Steps of a stream of unknown length, as far as rules are concerned.
+_LONG = 1 << 20
+
+
+class Plan(NamedTuple):
+    """What the rules came to."""
+
+    domain: Domain
+    radius: float | None
+    regularisation: float
+    start_rows: float
+
+
+def plan_of(model: Any, dimension: int, clip: float, unit: float) -> Plan:
+    """The set of weights, and how fast they move; ``unit`` is the size of a margin."""
+    radius = None if isinstance(model.domain, Domain) else _radius(model, dimension, unit)
+    regularisation = REGULARISATION
+    if model.regularisation != "auto":
+        regularisation = checks.bound("regularisation", model.regularisation)
+    if model.start_rows == "auto":
+        # Noise of the first weights, over the size of a margin, is then one over the steadiness.
+        steady = STEADINESS[model.loss] * noise_deviation(model)
+        start_rows = max(steady, 1.0) * clip / (unit * regularisation)
+    else:
+        start_rows = checks.budget("start_rows", model.start_rows)
+    return Plan(_domain(model, dimension, radius), radius, regularisation, start_rows)
+
+
+def leader_of(model: Any, plan: Plan) -> Leader:
+    """What turns releases into weights."""
+    if model.learner == "oracle":
+        return OracleLeader(plan.domain, plan.regularisation, start_rows=plan.start_rows)
+    return ProjectedLeader(plan.domain, plan.regularisation, plan.start_rows)  # type: ignore[arg-type]
+
+
+def sum_of(model: Any, dimension: int, clip: float, bits: RandomBits) -> RunningSum:
+    """The running sum that pays for everything."""
+    steps = None
+    if model.window is None and model.n_rows is not None:
+        steps = -(-model.n_rows // model.batch)
+    return running_sum(
+        dimension,
+        sensitivity=clip,
+        window=model.window,
+        steps=steps,
+        batch=model.batch,
+        epsilon=model.epsilon,
+        delta=model.delta,
+        construction=model.construction,
+        neighboring=model.neighboring,
+        seed=bits,
+    )
+
+
+def noise_deviation(model: Any) -> float:
+    """About how large the noise of a released number is, in lengths of a row's gradient."""
+    if math.isinf(model.epsilon):
+        return 0.0
+    rows = model.window or model.n_rows or _LONG
+    steps = max(1, -(-rows // model.batch))
+    reach = 1.0 if model.neighboring == "add_remove" else 2.0
+    return reach * (1.07 + math.log(steps) / math.pi) / mu_of(model.epsilon, model.delta)
+
+
+def _radius(model: Any, dimension: int, unit: float) -> float:
+    if model.radius != "auto":
+        return checks.bound("radius", model.radius)
+    if model.domain == "simplex":
+        return 1.0
+    # Noise is in all columns, and makes the weights longer than what it hides.
+    return unit * max(10.0, 2.0 * math.sqrt(dimension))
+
+
+def _domain(model: Any, dimension: int, radius: float | None) -> Domain:
+    if isinstance(model.domain, Domain):
+        if model.domain.dimension != dimension:
+            raise ValueError(
+                f"domain must have {dimension} dimensions, outputs times columns and the "
+                f"intercept's, got {model.domain.dimension}; make it that wide"
+            )
+        return model.domain
+    assert radius is not None
+    match model.domain:
+        case "l2":
+            return L2Ball(dimension, radius)
+        case "l1":
+            return L1Ball(dimension, radius)
+        case "simplex":
+            return Simplex(dimension, radius)
+    return Box(dimension, -radius, radius)

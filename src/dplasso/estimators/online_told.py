@@ -1,0 +1,61 @@
+"""The privacy statement of an online estimator."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from dplasso.privacy.online_statement import OnlineStatement
+from dplasso.privacy.statement import READ, fact, jsonable
+
+
+def statement(model: Any) -> OnlineStatement:
+    """What the releases so far are, together, and what that rests on."""
+    from dplasso import __version__
+
+    told = model._run.total.privacy
+    seen, window = model.rows_seen_, told["window_rows"]
+    bounds, public = model._own_facts()
+    source = "public rule" if model.clip == "auto" else "declared"
+    stated = OnlineStatement(
+        model=type(model).__name__,
+        epsilon=jsonable(model.epsilon),
+        delta=model.delta,
+        neighboring=model.neighboring,
+        mu=told["mu"],
+        rho=told["rho"],
+        mechanism=told["mechanism"],
+        window_rows=window,
+        rows_seen=seen,
+        rows_expired=0 if window == "all" else max(0, seen - window),
+        expired=told["expired"],
+        whole_stream=told["whole_stream"],
+        batch=model.batch,
+        releases=[{"what": "running sums of gradients", "mechanism": told["mechanism"]}],
+        bounds={"clip": fact(told["sensitivity"], source), **bounds},
+        public={**_public(model), **public},
+        secure_rng=told["secure_rng"],
+        version=__version__,
+        date=datetime.now(UTC).date().isoformat(),  # a day: no clock tells of the rows
+    )
+    if model._receipt is not None:
+        stated["ledger"] = model._receipt._asdict()
+    return stated
+
+
+def _public(model: Any) -> dict[str, Any]:
+    plan = model._plan
+    found = {
+        "n_features": fact(model.n_features_in_, "declared, or by the shape of X"),
+        "rows": fact(model.rows, "given"),
+        "regularisation": fact(plan.regularisation, _source(model.regularisation)),
+        "start_rows": fact(plan.start_rows, _source(model.start_rows)),
+    }
+    if plan.radius is not None:
+        found["radius"] = fact(plan.radius, _source(model.radius))
+    if "feature_names_in_" in vars(model):
+        source = f"{READ} and treated as public" if model.feature_names is None else "declared"
+        found["feature_names"] = fact("those of X", source)
+    return found
+
+
+def _source(parameter: Any) -> str:
+    return "public rule" if parameter == "auto" else "given"

@@ -1,0 +1,41 @@
+"""Rows of a stream as learners take them: scaled by a rule of their own, an intercept beside."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def prepared(indptr, indices, values, columns, unit, intercept):  # type: ignore[no-untyped-def]
+    """Row-compressed rows, with ``unit`` of length 1, with ``intercept`` a last column of ones.
+
+    With both, the whole row has length 1: the intercept is as long as the rest. Each row is a
+    function of itself.
+    """
+    rows, more = indptr.size - 1, 1 if intercept else 0
+    starts = np.empty(rows + 1, np.int64)
+    size = indptr[rows] - indptr[0] + more * rows
+    places, entries = np.empty(size, np.int32), np.empty(size)
+    starts[0], at = 0, 0
+    share = math.sqrt(0.5) if unit and intercept else 1.0
+    for i in range(rows):
+        largest = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            largest = max(largest, abs(values[p]))
+        factor = share
+        if unit and largest > 0.0:
+            square = 0.0
+            for p in range(indptr[i], indptr[i + 1]):
+                square += (values[p] / largest) ** 2
+            factor = share / math.sqrt(square) / largest
+            if not math.isfinite(factor):  # too short to be scaled
+                factor = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            places[at], entries[at] = indices[p], values[p] * factor
+            at += 1
+        if intercept:
+            places[at], entries[at] = columns, share
+            at += 1
+        starts[i + 1] = at
+    return starts, places, entries

@@ -1,0 +1,116 @@
+"""Learning from a stream, step by step: gradients in, an exact sum, noise, and the next weights.
+
+A step is one release: ``batch`` rows are scored at the weights before it, their clipped gradients
+are added to a sum of whole numbers, noise that is drawn already is added to the sum, and the
+weights are the leader's for that. Several outputs (one a class) share a row, its clip and one
+vector of weights, output by output.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from dplasso.kernels.projections import onto_l1_ball, onto_l2_ball, onto_simplex
+from dplasso.kernels.row_steps import LONGEST, SHORTEST, STEEPEST, _residual
+
+# Sets that weights are projected onto.
+L2, L1, SIMPLEX, BOX = 0, 1, 2, 3
+_SAFE = 1.0 - 2.0**-40
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_rows(rows, labels, first, last, weights, loss, bits, total, margins):  # type: ignore[no-untyped-def]
+    """Write the margins of some rows, and add their gradients, in whole numbers, to ``total``.
+
+    ``rows`` are row-compressed; ``loss`` is its code, its own number and the clip. Of more than one
+    output, output k is told whether the label is k. What counts for the guarantee is decided in
+    whole numbers: a row whose vector there is longer than 2^bits adds nothing.
+    """
+    indptr, indices, values = rows
+    code, shape, clip = loss
+    outputs = margins.shape[1]
+    columns = weights.size // outputs
+    scale = math.ldexp(1.0, bits) / clip * _SAFE
+    most = np.int64(1) << np.int64(2 * bits)
+    slopes = np.empty(outputs)
+    for i in range(first, last):
+        square = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            square += values[p] * values[p]
+        steep = 0.0
+        for k in range(outputs):
+            margin, start = 0.0, k * columns
+            for p in range(indptr[i], indptr[i + 1]):
+                margin += weights[start + indices[p]] * values[p]
+            margins[i, k] = margin
+            label = labels[i]
+            if outputs > 1:
+                label = 1.0 if labels[i] == k else 0.0
+            slopes[k] = _residual(code, shape, margin, label)
+            steep = max(steep, abs(slopes[k]))
+        if not (SHORTEST <= square <= LONGEST and 0.0 < steep <= STEEPEST):
+            continue
+        relative = 0.0
+        for k in range(outputs):
+            relative += (slopes[k] / steep) ** 2
+        length = steep * math.sqrt(relative) * math.sqrt(square)
+        factor = scale if length <= clip else scale * (clip / length)
+        exact = np.int64(0)
+        for k in range(outputs):
+            for p in range(indptr[i], indptr[i + 1]):
+                whole = np.int64(factor * slopes[k] * values[p])
+                exact += whole * whole
+        if 0 <= exact <= most:
+            for k in range(outputs):
+                for p in range(indptr[i], indptr[i + 1]):
+                    total[k * columns + indices[p]] += np.int64(factor * slopes[k] * values[p])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def released(total, noise, floors, unit):  # type: ignore[no-untyped-def]
+    """The sum with noise, as numbers: rounding down has taken half a unit from each noise."""
+    out = np.empty(total.size)
+    for j in range(total.size):
+        out[j] = (np.float64(total[j] + noise[j]) + 0.5 * floors) * unit
+    return out
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def projected(x, kind, lower, upper):  # type: ignore[no-untyped-def]
+    """The nearest point of a set; ``upper[0]`` is the radius of those that have one."""
+    if kind == L2:
+        return onto_l2_ball(x, upper[0])
+    if kind == L1:
+        return onto_l1_ball(x, upper[0])
+    if kind == SIMPLEX:
+        return onto_simplex(x, upper[0])
+    for j in range(x.size):
+        x[j] = min(max(x[j], lower[j]), upper[j])
+    return x
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def learn_steps(  # type: ignore[no-untyped-def]
+    rows, labels, batch, weights, loss, bits, unit, total, noise, floors, seen, leader, margins
+):
+    """As many steps as there is noise for; returns the weights after the last.
+
+    ``leader`` is a set's kind and its two bounds, mu, the rows that the start weighs like, and mu
+    times those times the start, where the set does not start at 0.
+    """
+    kind, lower, upper, mu, start_rows, pull = leader
+    for step in range(noise.shape[0]):
+        first = step * batch
+        add_rows(rows, labels, first, first + batch, weights, loss, bits, total, margins)
+        seen += batch
+        x = released(total, noise[step], floors[step], unit)
+        inverse = 1.0 / (mu * (seen + start_rows))
+        if pull.size:
+            for j in range(x.size):
+                x[j] = (pull[j] - x[j]) * inverse
+        else:
+            for j in range(x.size):
+                x[j] *= -inverse
+        weights = projected(x, kind, lower, upper)
+    return weights

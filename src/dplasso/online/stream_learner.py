@@ -1,0 +1,125 @@
+"""A linear model that learns from a stream in compiled loops, thousands of steps a call."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.domains import Box, L1Ball, L2Ball, Simplex
+from dplasso.kernels import stream_steps
+from dplasso.online.leaders import Leader, ProjectedLeader
+from dplasso.online.learner import OnlineLoss, loss_shape
+from dplasso.online.running_sum import SteppedSum
+from dplasso.privacy import checks
+
+Floats = NDArray[np.float64]
+# Row-compressed: starts of rows, columns in rising order, values.
+Compressed = tuple[NDArray[Any], NDArray[Any], Floats]
+
+# Numbers of noise drawn ahead, and steps.
+_MOST_NUMBERS, _MOST_STEPS = 1 << 20, 4096
+
+
+class StreamLearner:
+    """`OnlineLearner` for many rows a call, and for several outputs, one a class.
+
+    Parameters
+    ----------
+    leader : `ProjectedLeader` or `OracleLeader`, new; of as many weights as outputs x columns,
+        output by output.
+    loss : LogisticLoss, SquaredLoss or SmoothedHingeLoss; of more than one output, each is told
+        whether the label is its own number.
+    total : the private running sum, of `dplasso.streams`; its sensitivity is the clip of a row's
+        gradients, all outputs together.
+    batch : rows a step, that is, a release.
+
+    Formal guarantees
+    -----------------
+    As `OnlineLearner`: rows reach the weights only through ``total``, each as a vector of whole
+    numbers whose exact 2-norm, over all outputs, is at most the sensitivity; a row is a function
+    of itself, its label and earlier releases. What is returned are margins at earlier releases:
+    for the rows' owner.
+    """
+
+    def __init__(
+        self,
+        leader: Leader,
+        loss: OnlineLoss,
+        total: SteppedSum,
+        *,
+        clip: float,
+        outputs: int = 1,
+        batch: int = 1,
+    ) -> None:
+        self._leader, self._total, self._outputs, self._batch = leader, total, outputs, batch
+        self._loss = (loss.code, loss_shape(loss), checks.bound("clip", clip))
+        self._compiled = _compiled(leader)
+        self.rows = 0
+
+    @property
+    def weights(self) -> Floats:
+        """The latest release, outputs x columns in a row."""
+        return self._leader.weights
+
+    def learn(self, rows: Compressed, labels: Floats) -> Floats:
+        """Learn from rows in order, whole batches; margins, rows x outputs, each before its own.
+
+        Rows must be sound: finite, columns in rising order and within the weights.
+        """
+        margins = np.empty((len(labels), self._outputs))
+        steps, done = len(labels) // self._batch, 0
+        most = min(_MOST_STEPS, max(1, _MOST_NUMBERS // self._leader.dimension))
+        while done < steps:
+            count = min(most, steps - done)
+            mine = slice(done * self._batch, (done + count) * self._batch)
+            starts = rows[0][mine.start : mine.stop + 1]
+            self._learn((starts, *rows[1:]), labels[mine], margins[mine], count)
+            done += count
+        return margins
+
+    def _learn(self, rows: Compressed, labels: Floats, margins: Floats, steps: int) -> None:
+        noise = self._total.stretch(steps)
+        total, bits, unit = self._total.total, self._total.bits, self._total.unit
+        if self._compiled is not None:
+            assert isinstance(self._leader, ProjectedLeader)
+            self._leader.weights = stream_steps.learn_steps(
+                *(rows, labels, self._batch, self._leader.weights, self._loss, bits, unit),
+                *(total, noise.values, noise.floors, self.rows, self._compiled, margins),
+            )
+            self.rows += steps * self._batch
+            return
+        for step in range(steps):
+            first = step * self._batch
+            mine = (first, first + self._batch, self._leader.weights, self._loss, bits)
+            stream_steps.add_rows(rows, labels, *mine, total, margins)
+            self.rows += self._batch
+            sums = stream_steps.released(total, noise.values[step], noise.floors[step], unit)
+            self._leader.follow(sums, self.rows)
+
+    def state(self) -> dict[str, Any]:
+        """Arrays and numbers from which `resume` continues: as public as the weights."""
+        return {"rows": self.rows, **self._leader.state()}
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Continue where `state` was taken; the running sum must stand as it stood then."""
+        self.rows = checks.count("rows", state["rows"], 0)
+        self._leader.resume({key: value for key, value in state.items() if key != "rows"})
+
+
+def _compiled(leader: Leader) -> tuple[Any, ...] | None:
+    """A leader as compiled loops know it; None for one they do not know."""
+    if type(leader) is not ProjectedLeader:
+        return None
+    domain, objective = leader.domain, leader.objective
+    known: dict[type, tuple[int, Any, Any]] = {
+        L2Ball: (stream_steps.L2, 0.0, getattr(domain, "radius", None)),
+        L1Ball: (stream_steps.L1, 0.0, getattr(domain, "radius", None)),
+        Simplex: (stream_steps.SIMPLEX, 0.0, getattr(domain, "total", None)),
+        Box: (stream_steps.BOX, getattr(domain, "lower", None), getattr(domain, "upper", None)),
+    }
+    if type(domain) not in known:
+        return None
+    kind, lower, upper = known[type(domain)]
+    bounds = (np.array(bound, np.float64, ndmin=1) for bound in (lower, upper))
+    pull = np.empty(0) if objective.pull is None else objective.pull
+    return (kind, *bounds, objective.regularisation, objective.start_rows, pull)

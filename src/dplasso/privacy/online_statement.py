@@ -1,0 +1,53 @@
+"""What an online learner promises, in a form that machines read and auditors file."""
+
+from typing import Any
+
+from dplasso.privacy.statement import PrivacyStatement
+
+
+class OnlineStatement(PrivacyStatement):
+    """A plain dict, ready for JSON, whose ``str`` is a paragraph.
+
+    Beside what all statements have: ``window_rows``, the rows that are protected ("all" where
+    none expires), ``rows_seen`` and ``rows_expired``, and ``whole_stream``, what all releases cost
+    any row, "inf" where rows expire.
+    """
+
+    def _promise(self) -> str:
+        held = "every row, for good"
+        if self["window_rows"] != "all":
+            held = f"each of the last {self['window_rows']} rows"
+        return (
+            f"All weights that this {self['model']} has released so far are together "
+            f"({self['epsilon']:g}, {self['delta']:g})-differentially private for {held}: they are "
+            f"almost as likely whether {_OTHERWISE[self['neighboring']]}. {self._expired()}"
+        )
+
+    def _expired(self) -> str:
+        if self["window_rows"] == "all":
+            return f"{self['rows_seen']} rows were learned from."
+        return (
+            f"Older rows have expired, {self['rows_expired']} of {self['rows_seen']} so far, and "
+            "are NOT PROTECTED: weights may show them, and over the whole stream no row is."
+        )
+
+    def _releases(self) -> str:
+        return (
+            f"Released: running sums of clipped gradients, one every {self['batch']} rows "
+            f"({self['mechanism']}), {self['mu']:.6g}-GDP (Gaussian differential privacy) for a "
+            "row while it is protected. All else is computed from these."
+        )
+
+    def _bounds(self) -> str:
+        bounds = ", ".join(_told(name, bound) for name, bound in self["bounds"].items())
+        return f"Bounds: {bounds}; gradients and labels beyond theirs were clipped."
+
+
+_OTHERWISE = {
+    "add_remove": "the row was there or was nothing in its place",
+    "replace_one": "the row was this one or any other",
+}
+
+
+def _told(name: str, known: dict[str, Any]) -> str:
+    return f"{name} = {known['value']:g} ({known['source']})"

@@ -1,0 +1,87 @@
+"""Lines of a file that may still grow, or of a pipe, as they come."""
+
+import os
+import select
+import time
+from pathlib import Path
+from typing import Self
+
+_PIECE = 1 << 18
+_PATIENCE = 0.2  # seconds to wait for more before saying that there is nothing yet
+
+
+class LineSource:
+    """Whole lines, some at a time, and how many bytes they were from the start.
+
+    ``path`` None is standard input. ``follow`` waits at the end of a file for it to grow.
+    """
+
+    def __init__(self, path: Path | None, *, follow: bool = False) -> None:
+        self._descriptor = 0 if path is None else os.open(path, os.O_RDONLY)
+        self._piped, self._follow = path is None, follow
+        self._held, self._ended = b"", False
+        self.position = 0
+
+    def skip(self, count: int) -> None:
+        """Pass over the first bytes, which were taken before."""
+        self.position += count
+        if not self._piped:
+            # The last line may have lacked its end, and counts as if it had one.
+            if os.fstat(self._descriptor).st_size < count - 1:
+                raise ValueError(
+                    f"the input is shorter than the {count} bytes taken of it before; "
+                    "give the same file"
+                )
+            os.lseek(self._descriptor, count, os.SEEK_SET)
+        while self._piped and count:
+            piece = os.read(0, min(count, _PIECE))
+            if not piece and count == 1:
+                return
+            if not piece:
+                raise ValueError(
+                    "standard input ended before the row to go on from; send all of it"
+                )
+            count -= len(piece)
+
+    def lines(self, most: int) -> bytes | None:
+        """At most so many lines, each ended; none where there are none yet; None at the end."""
+        while True:
+            if found := self._cut(most):
+                return found
+            if self._ended:
+                return None
+            if not self._fill():
+                return b""
+
+    def _cut(self, most: int) -> bytes:
+        end = -1
+        for _ in range(most):
+            after = self._held.find(b"\n", end + 1)
+            if after < 0:
+                break
+            end = after
+        found, self._held = self._held[: end + 1], self._held[end + 1 :]
+        self.position += len(found)
+        if not found and self._ended and self._held:  # the last line may lack its end
+            found, self._held = self._held + b"\n", b""
+            self.position += len(found)
+        return found
+
+    def _fill(self) -> bool:
+        """Whether there is more, or the end; False where there is nothing yet."""
+        if self._piped and not select.select([self._descriptor], [], [], _PATIENCE)[0]:
+            return False
+        piece = os.read(self._descriptor, _PIECE)
+        if not piece and self._follow and not self._piped:
+            time.sleep(_PATIENCE)
+            return False
+        self._held += piece
+        self._ended = not piece
+        return True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self._piped:
+            os.close(self._descriptor)

@@ -1,0 +1,74 @@
+"""A file of records that only grows: what was added is there after a crash, or not at all."""
+
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from dplasso.storage.atomic import sync_directory
+
+_HEAD = struct.Struct("<QI")  # length and checksum of a record
+
+
+class Journal:
+    """Records of bytes, on the disk when `append` returns.
+
+    A record that a crash has cut short, and whatever follows it, is taken off when the file is
+    opened: `append` had not returned, so nobody has acted on it.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with Journal(Path(folder) / "rows") as journal:
+    ...         journal.append(b"one")
+    ...     with open(Path(folder) / "rows", "ab") as file:
+    ...         _ = file.write(b"half a record")
+    ...     with Journal(Path(folder) / "rows") as journal:
+    ...         list(journal.records())
+    [b'one']
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 (open until `close`)
+        sound = self._sound()
+        if sound < os.fstat(self._file.fileno()).st_size:
+            self._file.truncate(sound)
+        os.fsync(self._file.fileno())
+        sync_directory(str(path.parent))
+
+    def append(self, record: bytes) -> None:
+        """Add a record; it is durable when this returns."""
+        whole = _HEAD.pack(len(record), zlib.crc32(record)) + record
+        if self._file.write(whole) != len(whole):
+            raise OSError(f"{self._file.name} could not be written in full; make room on the disk")
+        os.fsync(self._file.fileno())
+
+    def records(self) -> Iterator[bytes]:
+        """All records, from the first."""
+        place = 0
+        while (found := self._record(place)) is not None:
+            place += _HEAD.size + len(found)
+            yield found
+
+    def _sound(self) -> int:
+        return sum(_HEAD.size + len(record) for record in self.records())
+
+    def _record(self, place: int) -> bytes | None:
+        self._file.seek(place)
+        head = self._file.read(_HEAD.size)
+        if len(head) < _HEAD.size:
+            return None
+        length, checksum = _HEAD.unpack(head)
+        if length > os.fstat(self._file.fileno()).st_size:
+            return None
+        record = self._file.read(length)
+        return record if len(record) == length and zlib.crc32(record) == checksum else None
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> "Journal":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

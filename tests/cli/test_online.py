@@ -1,0 +1,205 @@
+"""``dplasso online``: predictions before learning, and a stream that survives whatever ends it."""
+
+import json
+import signal
+import stat
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import dplasso
+import stream_killing as killing
+from commanding import COLUMNS, COMMAND, SECRET, problem, subprocess_of, write_svmlight
+from dplasso.cli.app import app
+from dplasso.privacy import leaks
+
+KNOWN = ("--features", COLUMNS, "--classes", "-1,1", "--window", 50, "--seed", 7)
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = problem()
+    write_svmlight(tmp_path / "rows.svm", X, y)
+    yield tmp_path
+    leaks.set_strict(None)
+
+
+def run(*arguments, given=None):
+    """The command in this process; what it raises is raised."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(signal, "signal", lambda *_: None)
+        done = CliRunner().invoke(app, ["online", *map(str, arguments)], input=given)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
+
+
+@pytest.mark.filterwarnings("ignore::dplasso.PrivacyLeakWarning")
+@pytest.mark.parametrize("batch", [1, 7])
+def test_predictions_are_those_of_the_estimator(place, batch):
+    run("rows.svm", *KNOWN, "--state", "s", "-o", "out", "--model", "m", "--batch", batch, "-q")
+    X, y = problem()
+    model = dplasso.PrivateOnlineClassifier(
+        window=50, batch=batch, classes=[-1.0, 1.0], n_features=COLUMNS, random_state=7
+    )
+    wanted = model.predict_then_learn(X, y)
+    assert np.array_equal(np.loadtxt(place / "out"), wanted)
+    if batch == 1:  # a snapshot is taken where no row waits for its batch
+        assert np.array_equal(dplasso.load(place / "m").coef_, model.coef_)
+    told = json.loads((place / "s" / "metrics.json").read_text()) if batch == 1 else None
+    assert told is None or told["accuracy"] == np.mean(wanted == y)
+
+
+def test_the_state_is_for_its_owner_and_says_so(place):
+    run("rows.svm", *KNOWN, "--state", "s", "-o", "out", "-q")
+    assert stat.S_IMODE((place / "s").stat().st_mode) == 0o700
+    for file in (place / "s").iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
+    assert "AS SECRET AS THE ROWS" in (place / "s" / "README.txt").read_text()
+    assert stat.S_IMODE((place / "out").stat().st_mode) & 0o044
+
+
+def test_a_stream_goes_on_where_it_was(place):
+    """In two runs, the second over a longer file, and again over the same: as in one."""
+    lines = (place / "rows.svm").read_text().splitlines(keepends=True)
+    (place / "growing").write_text("".join(lines[:117]))
+    run("growing", *KNOWN, "--state", "s", "-o", "out", "-q")
+    (place / "growing").write_text("".join(lines))
+    for _ in range(2):
+        run("growing", *KNOWN, "--state", "s", "-o", "out", "-q")
+    run("rows.svm", *KNOWN, "--state", "t", "-o", "wanted", "-q")
+    assert (place / "out").read_text() == (place / "wanted").read_text()
+    told = json.loads(run("--position", "--state", "s").stdout)
+    assert told == {"lines": len(lines), "input_bytes": (place / "rows.svm").stat().st_size}
+
+
+def test_pipes_must_be_told_where_they_stand(place):
+    lines = (place / "rows.svm").read_bytes().splitlines(keepends=True)
+    piped = [*map(str, KNOWN), "--state", "s", "-q"]
+
+    def pipe(given, *more):
+        command = [COMMAND, "online", *piped, *map(str, more)]
+        return subprocess.run(command, input=given, capture_output=True, timeout=120)
+
+    first = pipe(b"".join(lines[:100]))
+    for more, message in (((), "--stdin-from"), (("--stdin-from", "start"), "--received")):
+        with pytest.raises(ValueError, match=message):
+            run(*piped, *more)
+    second = pipe(b"".join(lines[:200]), "--stdin-from", "start", "--received", 100)
+    third = pipe(b"".join(lines[200:]), "--stdin-from", "here", "--received", 200)
+    run("rows.svm", *KNOWN, "--state", "t", "-o", "wanted", "-q")
+    assert first.stdout + second.stdout + third.stdout == (place / "wanted").read_bytes()
+
+
+def test_json_lines(place):
+    rows = [{"town": "Ulm" if k % 2 else "Graz", "age": 0.1, "y": bool(k % 2)} for k in range(3000)]
+    (place / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    known = ("--format", "jsonl", "--features", 64, "--classes", "false,true", "--window", 50)
+    run("rows.jsonl", *known, "-e", 100, "--state", "s", "-o", "out", "-q")
+    told = (place / "out").read_text().split()
+    assert told[-100:] == ["false", "true"] * 50
+    for line, message in (
+        ('{"town": "Ulm"}', "there is no 'y'"),
+        ("[1]", "a row is an object"),
+        (f"{{{SECRET}", "this is no JSON"),
+        (json.dumps({"y": True, "age": [SECRET]}), "features must be numbers or texts"),
+    ):
+        (place / "bad.jsonl").write_text(line + "\n")
+        with pytest.raises(ValueError, match=message) as refused:
+            run("bad.jsonl", *known, "--state", f"bad-{message[:5]}", "-o", "no")
+        assert SECRET not in str(refused.value)
+
+
+def test_a_line_that_is_wrong_is_named_and_can_be_corrected(place):
+    lines = (place / "rows.svm").read_text().splitlines(keepends=True)
+    (place / "broken").write_text("".join([*lines[:60], f"1 3:{SECRET}x\n", *lines[60:]]))
+    known = (*KNOWN, "--state", "s", "-o", "out", "-q", "--every", 25)
+    with pytest.raises(ValueError, match="line 61: ") as refused:
+        run("broken", *known)
+    assert SECRET not in str(refused.value)
+    (place / "broken").write_text("".join(lines))
+    run("broken", *known)
+    run("rows.svm", *KNOWN, "--state", "t", "-o", "wanted", "-q")
+    assert (place / "out").read_text() == (place / "wanted").read_text()
+
+
+def test_regression(place):
+    X, y = problem("regression")
+    write_svmlight(place / "numbers", X, y)
+    run("numbers", "--regression", "--y-bound", 1, "--features", COLUMNS, "--state", "s", "-o", "o")
+    assert len(np.loadtxt(place / "o")) == len(y)
+    with pytest.raises(ValueError, match="--y-bound"):
+        run("numbers", "--regression", "--features", COLUMNS, "--state", "t")
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--window", 60), "--window is not what it was"),
+        (("-e", 2), "--epsilon is not what it was"),
+        (("--classes", "-1,0,1"), "--classes is not what it was"),
+        (("-o", "another"), "--output is not what it was"),
+        (("--seed", 8), "--seed is not what it was"),
+    ],
+)
+def test_another_stream_is_refused(place, more, message):
+    run("rows.svm", *KNOWN, "--state", "s", "-o", "out", "-q")
+    with pytest.raises(ValueError, match=message):
+        run("rows.svm", *KNOWN, "--state", "s", "-o", "out", *more)
+
+
+def test_refused(place):
+    (place / "full").mkdir()
+    (place / "full" / "letter").touch()
+    for arguments, message in (
+        (("rows.svm", "--classes", "-1,1"), "--features must be declared"),
+        (("rows.svm", "--features", 9), "--classes must be declared"),
+        (("rows.svm", *KNOWN, "--format", "xml"), "--format must be"),
+        (("rows.svm", *KNOWN, "--state", "full"), "holds other files"),
+        (("rows.svm", *KNOWN, "--state", "s", "--loss", "square"), "loss must be one of"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            run(*arguments)
+    run("rows.svm", *KNOWN, "--state", "s", "-o", "out", "-q")
+    (place / "out").write_text("")
+    with pytest.raises(ValueError, match="shorter than when the state was saved"):
+        run("rows.svm", *KNOWN, "--state", "s", "-o", "out", "-q")
+
+
+def test_a_ledger_is_charged_for_a_stream_not_for_its_lives(place):
+    budget = dplasso.Budget(1.2, 1e-6, store=place / "ledger.sqlite")
+    lines = (place / "rows.svm").read_text().splitlines(keepends=True)
+    known = (*KNOWN[:-2], "-o", "out", "-q", "--budget", "ledger.sqlite")
+    for count in (100, 200, 300):
+        (place / "growing").write_text("".join(lines[:count]))
+        run("growing", *known, "--state", "s")
+    assert [charge.label for charge in budget.entries()] == ["s: PrivateOnlineClassifier"]
+    with pytest.raises(dplasso.BudgetError):
+        run("rows.svm", *known, "--state", "t")
+    assert not (place / "t" / "state").exists()
+
+
+def test_it_stops_cleanly_and_one_process_at_a_time(place):
+    known = [str(part) for part in ("rows.svm", *KNOWN, "--state", "s", "-o", "out", "--follow")]
+    process = subprocess.Popen([COMMAND, "online", *known], stderr=subprocess.PIPE, text=True)
+    patience = time.monotonic() + 60
+    while not ((place / "out").exists() and (place / "out").stat().st_size):
+        assert time.monotonic() < patience and process.poll() is None
+        time.sleep(0.01)
+    with pytest.raises(ValueError, match="in use by another process"):
+        run("rows.svm", *KNOWN, "--state", "s", "-o", "out")
+    process.terminate()
+    told = process.communicate(timeout=60)[1]
+    assert process.returncode == 0 and "rows 300" in told
+    assert subprocess_of("online", "--position", "--state", "s").code == 0
+
+
+def test_killed_streams_go_on_as_if_nothing_had_happened(tmp_path):
+    lines = killing.made_lines(1500)
+    wanted = killing.undisturbed(killing.Command, lines, tmp_path / "whole")
+    found, left = killing.killed_often(killing.Command, lines, tmp_path / "killed", 3, seed=1)
+    assert found == wanted and left < len(lines)

@@ -1,0 +1,117 @@
+"""Compiled streams: the same weights as step by step, and rows that are never longer than told."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from dplasso.domains import Box, L1Ball, L2Ball, Simplex
+from dplasso.kernels import stream_steps
+from dplasso.kernels.problem import HINGE, LOGISTIC, SQUARED
+from dplasso.losses import LogisticLoss, SmoothedHingeLoss, SquaredLoss
+from dplasso.online import OnlineLearner, OracleLeader, ProjectedLeader, StreamLearner
+from dplasso.streams import running_sum
+
+COLUMNS = 6
+DOMAINS = [
+    L2Ball(COLUMNS, 2.0),
+    L1Ball(COLUMNS, 2.0),
+    Simplex(COLUMNS, 3.0),
+    Box(COLUMNS, -0.5, np.linspace(0.1, 1.0, COLUMNS)),
+]
+
+
+def sums(dimension=COLUMNS, batch=1, **more):
+    budget = {"window": 16, "epsilon": 5.0, "delta": 1e-5, "seed": 3, **more}
+    return running_sum(dimension, sensitivity=1.0, batch=batch, **budget)
+
+
+def stream(rows=60, seed=0):
+    rng = np.random.default_rng(seed)
+    X = sp.random_array((rows, COLUMNS), density=0.6, rng=rng, format="csr")
+    X.data = rng.normal(size=X.nnz)
+    return X, rng.integers(0, 2, rows).astype(float)
+
+
+def parts(X):
+    return X.indptr, X.indices, X.data
+
+
+@pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: type(domain).__name__)
+@pytest.mark.parametrize("loss", [LogisticLoss(), SmoothedHingeLoss(), SquaredLoss(1.0, 1.0)])
+def test_compiled_steps_are_those_of_the_plain_learner(domain, loss):
+    X, y = stream()
+    compiled = StreamLearner(ProjectedLeader(domain, 0.1, 4.0), loss, sums(), clip=1.0)
+    plain = OnlineLearner(ProjectedLeader(domain, 0.1, 4.0), loss, sums(), clip=1.0)
+    margins = compiled.learn(parts(X), y)[:, 0]
+    assert np.allclose(margins, plain.learn_each(X, y), atol=1e-7)
+    assert np.allclose(compiled.weights, plain.weights, atol=1e-7)
+    assert compiled.rows == plain.rows == len(y)
+
+
+@pytest.mark.parametrize("made", [ProjectedLeader, OracleLeader])
+@pytest.mark.parametrize("batch", [1, 5])
+def test_how_rows_are_cut_into_calls_does_not_matter(made, batch):
+    X, y = stream()
+    whole, pieces = (
+        StreamLearner(
+            made(DOMAINS[1], 0.1), LogisticLoss(), sums(batch=batch), clip=1.0, batch=batch
+        )
+        for _ in range(2)
+    )
+    once = whole.learn(parts(X), y)
+    cuts = [0, 5, 10, 40, 60]
+    each = [pieces.learn(parts(X[a:b]), y[a:b]) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    assert np.array_equal(once, np.concatenate(each))
+    assert np.array_equal(whole.weights, pieces.weights)
+
+
+def test_several_outputs_are_one_against_the_rest():
+    X, _ = stream()
+    y = np.arange(60) % 3
+    leader = ProjectedLeader(L2Ball(3 * COLUMNS, 50.0), 0.1)
+    total = sums(3 * COLUMNS, epsilon=np.inf)
+    learner = StreamLearner(leader, LogisticLoss(), total, clip=10.0, outputs=3)
+    margins = learner.learn(parts(X), y.astype(float))
+    for k in range(3):
+        one = StreamLearner(
+            ProjectedLeader(L2Ball(COLUMNS, 50.0), 0.1),
+            LogisticLoss(),
+            sums(epsilon=np.inf),
+            clip=10.0,
+        )
+        assert np.allclose(margins[:, [k]], one.learn(parts(X), (y == k).astype(float)), atol=1e-7)
+
+
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    row=arrays(np.float64, 4, elements=numbers),
+    weights=arrays(np.float64, 12, elements=st.floats(-100, 100)),
+    label=st.sampled_from([0.0, 1.0, 2.0]),
+    loss=st.sampled_from([LOGISTIC, SQUARED, HINGE]),
+    clip=st.floats(1e-3, 1e3),
+    bits=st.sampled_from([1, 12, 30]),
+)
+def test_no_row_is_longer_than_the_sensitivity(row, weights, label, loss, clip, bits):
+    """In whole numbers, over all outputs together, whatever the row, the weights and the loss."""
+    total, margins = np.zeros(12, np.int64), np.empty((1, 3))
+    rows = (np.array([0, 4]), np.arange(4, dtype=np.int32), row)
+    told = (loss, 1.0 if loss == HINGE else 1e9, clip)
+    with np.errstate(all="ignore"):
+        stream_steps.add_rows(rows, np.array([label]), 0, 1, weights, told, bits, total, margins)
+    assert sum(entry**2 for entry in total.tolist()) <= 4**bits
+
+
+def test_a_state_goes_on_to_the_last_bit():
+    X, y = stream()
+    whole = StreamLearner(OracleLeader(DOMAINS[0], 0.1), LogisticLoss(), sums(), clip=1.0)
+    whole.learn(parts(X[:30]), y[:30])
+    total = type(sums()).from_state(whole._total.state())
+    resumed = StreamLearner(OracleLeader(DOMAINS[0], 0.1), LogisticLoss(), total, clip=1.0)
+    resumed.resume(whole.state())
+    assert np.array_equal(resumed.learn(parts(X[30:]), y[30:]), whole.learn(parts(X[30:]), y[30:]))
