@@ -65,6 +65,7 @@ def test_residuals_are_cut() -> None:
     """At a tenth for two classes; else where they start, or at a share of that."""
     softmax = SoftmaxLoss(classes=range(4))
     assert small_plan(LogisticLoss(), 10).clip == small_plan(LogisticLoss(), 5000).clip == 0.1
+    assert small_plan(LogisticLoss(), 10, epsilon=8.0).clip == 0.5
     assert small_plan(softmax, 5000).clip == pytest.approx(math.sqrt(0.75))
     assert small_plan(softmax, 10).clip == pytest.approx(0.15 * math.sqrt(0.75))
     assert small_plan(SquaredLoss(y_bound=3.0), 10).clip == 3.0

@@ -62,6 +62,9 @@ NARROW_PACES = {
     SOFTMAX: Pace(0.15, 3.0, 600.0, 20.0, 40, 0.02, 5.0),
     SQUARED: Pace(1.0, 0.3, 25.0, 2.5, 40, 0.005, 5.0),
 }
+# With little noise to save, a cut only takes away.
+CLEAR_MU = 0.7
+CLEAR_NARROW_PACES = NARROW_PACES | {LOGISTIC: Pace(1.0, 3.0, 300.0, 20.0, 40, 0.02, 20.0)}
 
 
 @dataclass(frozen=True)
@@ -184,7 +187,7 @@ def plan_descent(
         mu = gaussian.mu_of(epsilon, delta)
     mass_mu, steps_mu = gaussian.split(mu, (MASS_SHARE, 1.0 - MASS_SHARE))
     narrow = n_columns <= NARROW_COLUMNS
-    pace = _pace(loss, narrow, n_nonzero)
+    pace = _pace(loss, narrow, mu, n_nonzero)
     signal = n_rows * min(steps_mu / changed, MOST_MU) / ROW_LENGTH
     steps, length = _steps(pace, signal)
     intercept_step = min(pace.intercept_step, MOST_INTERCEPT_NOISE * signal / steps)
@@ -213,8 +216,9 @@ def plan_descent(
     )
 
 
-def _pace(loss: Loss, narrow: bool, n_nonzero: int | None) -> Pace:
-    pace = (NARROW_PACES if narrow else PACES)[loss.code]
+def _pace(loss: Loss, narrow: bool, mu: float, n_nonzero: int | None) -> Pace:
+    narrow_paces = CLEAR_NARROW_PACES if mu > CLEAR_MU else NARROW_PACES
+    pace = (narrow_paces if narrow else PACES)[loss.code]
     if n_nonzero is None:
         return pace
     few = checks.count("n_nonzero", n_nonzero, least=1) <= FEW_NONZEROS
