@@ -80,7 +80,6 @@ def test_fit_starts_over_and_partial_fit_goes_on():
         {"window": None},
         {"batch": 10, "learner": "oracle"},
     ],
-    ids=str,
 )
 def test_it_learns(options):
     X, y = problem(20_000)
