@@ -54,6 +54,22 @@ def test_predictions_are_those_of_the_estimator(place, batch):
     assert told is None or told["accuracy"] == np.mean(wanted == y)
 
 
+@pytest.mark.filterwarnings("ignore::dplasso.PrivacyLeakWarning")
+@pytest.mark.parametrize("kind", ["classification", "regression"])
+def test_other_commands_take_a_snapshot(place, good, kind):
+    known, score = KNOWN, "accuracy"
+    if kind == "regression":
+        write_svmlight(place / "rows.svm", *problem(kind))
+        known, score = ("--regression", "--y-bound", 1, "--features", COLUMNS, "--seed", 7), "r2"
+    run("rows.svm", *known, "--state", "s", "-o", "out", "--model", "m.dpl", "-q")
+    told = json.loads(good("inspect", "m.dpl", "--json"))
+    rows = len((place / "rows.svm").read_text().splitlines())
+    assert told["rows_seen"] == rows and told["columns"] == COLUMNS
+    assert "have expired" in good("inspect", "m.dpl") or kind == "regression"
+    assert len(good("predict", "m.dpl", "rows.svm", "-q").splitlines()) == rows
+    assert score in json.loads(good("evaluate", "m.dpl", "rows.svm", "--public", "--json"))
+
+
 def test_the_state_is_for_its_owner_and_says_so(place):
     run("rows.svm", *KNOWN, "--state", "s", "-o", "out", "-q")
     assert stat.S_IMODE((place / "s").stat().st_mode) == 0o700

@@ -1,15 +1,17 @@
 """``dplasso inspect``: what a model or a column store is."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import scipy.sparse as sp
 import typer
 
 from dplasso.cli import options as o
 from dplasso.cli.buckets import buckets_asked, show_buckets
 from dplasso.cli.output import emit, say, show, show_rows, shown
-from dplasso.estimators import load
+from dplasso.estimators import PrivateOnlineClassifier, PrivateOnlineRegressor, load
 from dplasso.report.cautions import few_rows, loose_delta, noise
 from dplasso.report.features import roles_of, target_of
 from dplasso.report.scale import bounds_of
@@ -65,8 +67,8 @@ def _model(file: Path, top: int, bucket: list[str], json: bool) -> None:
         "class": type(model).__name__,
         **predicts,
         "columns": int(model.n_features_in_),
-        "nonzeros": int(model._weights.nnz),
-        "rounds": int(model.n_iter_),
+        "nonzeros": int(_weights(model).nnz),
+        **_how_long(model),
         "intercept": [float(value) for value in model.intercept_],
     }
     if json:
@@ -77,9 +79,28 @@ def _model(file: Path, top: int, bucket: list[str], json: bool) -> None:
     _show_roles(model)
     show_buckets(model, buckets)
     _show_largest(model, rows)
-    for caution in filter(None, (noise(model), few_rows(model), loose_delta(model))):
+    for caution in filter(None, _cautions(model)):
         say(f"\n{caution}")
     say(f"\n{model.privacy_}")
+
+
+def _is_online(model: Any) -> bool:
+    return isinstance(model, PrivateOnlineClassifier | PrivateOnlineRegressor)
+
+
+def _weights(model: Any) -> sp.coo_array:
+    return sp.coo_array(model.coef_ if _is_online(model) else model._weights)
+
+
+def _how_long(model: Any) -> dict[str, int]:
+    if _is_online(model):
+        return {"rows_seen": int(model.rows_seen_)}
+    return {"rounds": int(model.n_iter_)}
+
+
+def _cautions(model: Any) -> Sequence[str | None]:
+    """Of models whose number of rows is declared beforehand."""
+    return () if _is_online(model) else (noise(model), few_rows(model), loose_delta(model))
 
 
 def _intercepts(model: Any) -> str:
@@ -107,7 +128,7 @@ def _show_largest(model: Any, rows: list[list[Any]]) -> None:
 
 def _largest(model: Any, top: int) -> list[list[Any]]:
     """By what they can add to a margin: the coefficient, times the bound where columns differ."""
-    weights, bounds = model._weights.tocoo(), bounds_of(model)
+    weights, bounds = _weights(model), bounds_of(model)
     reach = weights.data if bounds is None else weights.data * bounds[weights.col]
     order = np.argsort(-np.abs(reach), kind="stable")[:top]
     names = getattr(model, "feature_names_in_", None)

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 
-from dplasso.estimators import PrivateLassoClassifier
 from dplasso.report.curve import Curve
 
 Floats = NDArray[np.float64]
@@ -112,7 +112,7 @@ def evaluate(
         )
     if len(truth) < 2:
         raise ValueError("y has fewer than two labels; give more rows to score the model on")
-    if not isinstance(model, PrivateLassoClassifier):
+    if not is_classifier(model):
         score = float(model.score(X, _numbers(truth)))
         return Evaluation(len(truth), "R²", score, curve=curve, data_name=data_name)
     places = _places(truth, model.classes_)

@@ -12,8 +12,8 @@ from dplasso.data import ColumnBounds
 def bounds_of(model: Any) -> NDArray[np.float64] | None:
     """One bound a column; None where all are equal, so that a weight tells by itself."""
     names = getattr(model, "feature_names_in_", None)
-    if model.solver_ == "gradient" or model.rows_ != "as_is":
-        return None  # weights are for rows that were stretched
+    if getattr(model, "solver_", None) != "frank_wolfe" or model.rows_ != "as_is":
+        return None  # weights are for rows that were stretched, or scaled to length 1
     if not isinstance(model.privacy_["bounds"]["x_bound"]["value"], str):
         return None
     found = ColumnBounds.of(model.x_bound, model.n_features_in_, names)
