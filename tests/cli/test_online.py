@@ -16,6 +16,8 @@ from commanding import COLUMNS, COMMAND, SECRET, problem, subprocess_of, write_s
 from dplasso.cli.app import app
 from dplasso.privacy import leaks
 
+# A seed is told once a process: whichever test comes first.
+pytestmark = pytest.mark.filterwarnings("ignore:random_state:dplasso.PrivacyLeakWarning")
 KNOWN = ("--features", COLUMNS, "--classes", "-1,1", "--window", 50, "--seed", 7)
 
 
