@@ -145,6 +145,24 @@ def test_a_line_that_is_wrong_is_named_and_can_be_corrected(place):
     assert (place / "out").read_text() == (place / "wanted").read_text()
 
 
+def test_what_cannot_be_learned_from_is_not_journaled(place):
+    """A label that is not declared, or a row too many: corrected, the stream goes on."""
+    lines = (place / "rows.svm").read_text().splitlines(keepends=True)
+    known = (*KNOWN, "--state", "s", "-o", "out", "-q", "--every", 25)
+    (place / "broken").write_text("".join([*lines[:60], "7 3:1\n", *lines[60:]]))
+    with pytest.raises(ValueError, match="after line 50: y holds labels outside the declared"):
+        run("broken", *known)
+    (place / "broken").write_text("".join(lines))
+    run("broken", *known)
+    run("rows.svm", *KNOWN, "--state", "t", "-o", "wanted", "-q")
+    assert (place / "out").read_text() == (place / "wanted").read_text()
+    few = ("--features", COLUMNS, "--classes", "-1,1", "--seed", 7, "--rows", 40)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="n_rows must not be exceeded, 40 are declared"):
+            run("rows.svm", *few, "--state", "u", "-o", "few", "-q")
+        assert len((place / "few").read_text().splitlines()) == 40
+
+
 def test_regression(place):
     X, y = problem("regression")
     write_svmlight(place / "numbers", X, y)

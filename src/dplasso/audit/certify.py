@@ -1,12 +1,14 @@
 """What a guesser's hits prove: a lower bound on the loss of privacy, with confidence."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.audit.check import Session
 from dplasso.audit.statistics import at_least, at_most
+from dplasso.audit.verdict import Verdict
 
 Floats = NDArray[np.float64]
 Measure = Callable[[float, float], float]
@@ -59,6 +61,36 @@ def certify(
     ]
     # Of thresholds that are as good, one in the middle: it is farthest from where they are not.
     return proved(rest, alike[len(alike) // 2], error)
+
+
+def certified(
+    session: Session[Any],
+    present: Floats,
+    absent: Floats,
+    claims: Mapping[str, tuple[Measure, float]],
+    **more: Any,
+) -> Iterator[Verdict]:
+    """A verdict on each claim: what runs with the canary and without prove, and what is stated."""
+    drawn = histograms(present[:, 0], absent[:, 0])
+    for what, (measure, claimed) in claims.items():
+        found, rates = certify(present, absent, measure, session.error)
+        usual, _ = certify(present, absent, measure, 0.05)
+        yield Verdict(
+            "canary",
+            session.subject.name,
+            f"certified {what}, at least",
+            found,
+            claimed,
+            error=session.error,
+            runs=2 * len(present),
+            details={
+                "share_of_claim": found / claimed,
+                "at_95_percent": usual,
+                **more,
+                **rates,
+                **drawn,
+            },
+        )
 
 
 def _guesses(scores: Floats) -> list[_Guess]:

@@ -11,7 +11,7 @@ from dplasso.cli import options as o
 from dplasso.cli.online_rows import FORMATS, LineForm
 from dplasso.cli.online_session import Places, Session
 from dplasso.cli.online_state import StateFolder
-from dplasso.cli.output import note, say, shown, warn, watched
+from dplasso.cli.output import note, say, warn, watched
 from dplasso.estimators import PrivateOnlineClassifier, PrivateOnlineRegressor
 from dplasso.ledger import Budget
 from dplasso.privacy import leaks
@@ -41,12 +41,8 @@ def online(
     batch: Annotated[int, typer.Option(help="Rows a release.")] = 1,
     features: o.Features = None,
     classes: o.Classes = None,
-    regression: Annotated[
-        bool, typer.Option("--regression", help="Predict a number, not a class.")
-    ] = False,
-    y_bound: Annotated[
-        float | None, typer.Option(help="Public bound on labels (regression).")
-    ] = None,
+    regression: o.Regression = False,
+    y_bound: o.YBound = None,
     form: Annotated[str, typer.Option("--format", help="svmlight or jsonl.")] = "svmlight",
     target: Annotated[str, typer.Option(help="Name of the label in a JSON object.")] = "y",
     zero_based: o.ZeroBased = None,
@@ -77,10 +73,7 @@ def online(
         bool, typer.Option("--position", help="Show how much of the input was taken, and stop.")
     ] = False,
     budget: o.Ledger = None,
-    seed: Annotated[
-        int | None,
-        typer.Option("--seed", "--random-state", help="For tests only: makes noise known."),
-    ] = None,
+    seed: o.Seed = None,
     strict: o.Strict = False,
     quiet: o.Quiet = False,
 ) -> None:
@@ -143,7 +136,7 @@ def online(
                 source.skip(session.more["input_bytes"])
             session.run(source)
         if not quiet:
-            note(", ".join(f"{name} {shown(value)}" for name, value in session.told().items()))
+            note(session.summary())
 
 
 def _line_form(

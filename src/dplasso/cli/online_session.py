@@ -9,10 +9,12 @@ from types import FrameType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dplasso.cli.online_rows import LineForm, parsed
 from dplasso.cli.online_state import StateFolder
 from dplasso.cli.output import note, shown
+from dplasso.online.stream_learner import Compressed
 from dplasso.reading.line_source import LineSource
 
 _MOST_LINES = 4096  # that share a write to the disk
@@ -28,6 +30,14 @@ class Places(NamedTuple):
     received: int | None  # predictions that standard output need not repeat
     proba: bool
     watched: bool
+
+
+class _Ready(NamedTuple):
+    """Rows and labels as the model learns from them, and labels as they were written."""
+
+    rows: Compressed
+    labels: NDArray[Any]
+    encoded: NDArray[np.float64]
 
 
 class Session:
@@ -55,21 +65,22 @@ class Session:
     def replay(self, journaled: list[bytes]) -> None:
         """Learn again, beside the same noise, from lines that came in after the last state."""
         for lines in journaled:
-            self._learn(lines)
+            self._learn(lines, self._read(lines))
 
     def run(self, source: LineSource) -> None:
         """Until the input ends, or a signal asks to stop."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
         while not self._stopping:
-            lines = source.lines(min(_MOST_LINES, self._until_state()))
+            room = max(1, self._model._room())  # one row too many is refused by name
+            lines = source.lines(int(min(_MOST_LINES, self._until_state(), room)))
             if lines is None:
                 break
             if lines:
                 # Refused before it is journaled: a line that is wrong can be corrected.
-                parsed(self._model, lines, self._form, self.more["lines"])
+                rows = self._read(lines)
                 self._state.append(lines)
-                self._learn(lines)
+                self._learn(lines, rows)
             if self._until_state() == self._places.every and self.more != self._state.more:
                 self.save()
         self.save()
@@ -78,9 +89,19 @@ class Session:
         """Rows until the next state is due; states fall on whole batches."""
         return int(self._places.every - self.more["rows"] % self._places.every)
 
-    def _learn(self, lines: bytes) -> None:
+    def _read(self, lines: bytes) -> _Ready:
+        """Rows that can be learned from; whatever keeps them from it is raised here."""
         rows, labels = parsed(self._model, lines, self._form, self.more["lines"])
-        margins = self._model._learn(rows, self._model._encoded(labels))
+        try:
+            encoded = self._model._encoded(labels)
+            self._model._check_room(len(labels))
+        except ValueError as error:
+            raise ValueError(f"after line {self.more['lines']}: {error}") from None
+        return _Ready(rows, labels, encoded)
+
+    def _learn(self, lines: bytes, ready: _Ready) -> None:
+        rows, labels, encoded = ready
+        margins = self._model._learn(rows, encoded)
         decided = self._model._decided(margins)
         self._write(self._lines(margins, decided), self.more["rows"])
         self.more["rows"] += len(labels)
@@ -127,7 +148,12 @@ class Session:
         told = self.told()
         self._state.write("metrics.json", told)
         if self._places.watched:
-            note(", ".join(f"{name} {shown(value)}" for name, value in told.items()))
+            note(self.summary())
+
+    def summary(self) -> str:
+        """The same in a line, for the eyes of whom the rows belong to."""
+        told = ", ".join(f"{name} {shown(value)}" for name, value in self.told().items())
+        return f"{told} (from the rows, without noise: not private)"
 
     def told(self) -> dict[str, float]:
         """Rows so far, and how well they were predicted, each before it was learned from."""

@@ -67,6 +67,12 @@ Buckets = Annotated[
 ]
 Classes = Annotated[str | None, typer.Option(help="Labels there can be: 0,1 or ham,spam.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+Regression = Annotated[bool, typer.Option("--regression", help="Predict a number, not a class.")]
+YBound = Annotated[float | None, typer.Option(help="Public bound on labels (regression).")]
+Seed = Annotated[
+    int | None,
+    typer.Option("--seed", "--random-state", help="For tests only: makes noise known."),
+]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Refuse whatever the guarantee does not cover.")
 ]

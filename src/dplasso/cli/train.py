@@ -50,12 +50,8 @@ def train(
         str, typer.Option("--rounds", "--max-iter", "-T", help="Rounds, or auto.")
     ] = "auto",
     keep: Annotated[int | None, typer.Option("--keep", "-k", help="Most coefficients.")] = None,
-    regression: Annotated[
-        bool, typer.Option("--regression", help="Predict a number, not a class.")
-    ] = False,
-    y_bound: Annotated[
-        float | None, typer.Option(help="Public bound on labels (regression).")
-    ] = None,
+    regression: o.Regression = False,
+    y_bound: o.YBound = None,
     solver: Annotated[
         str, typer.Option(help="frank_wolfe (sparse), gradient (dense, more accurate) or auto.")
     ] = "frank_wolfe",
@@ -93,10 +89,7 @@ def train(
         bool, typer.Option(help="Replace a model of this name, with --budget.")
     ] = False,
     threads: Annotated[int | None, typer.Option(help="Cores to use; all by default.")] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option("--seed", "--random-state", help="For tests only: makes noise known."),
-    ] = None,
+    seed: o.Seed = None,
     strict: o.Strict = False,
     json: o.Json = False,
     quiet: o.Quiet = False,

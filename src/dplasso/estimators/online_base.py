@@ -1,5 +1,6 @@
 """The walk of a stream through an online estimator, which classifier and regressor share."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -124,17 +125,25 @@ class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn i
                 "load_state, goes on learning with its noise; fit starts a new stream"
             )
         assert isinstance(run, OnlineRun)
-        most = self.n_rows if self.window is None else None
-        if most is not None and self.rows_seen_ + len(labels) > most:
-            raise ValueError(
-                f"n_rows must not be exceeded, {most} are declared; declare more at the start, or "
-                "None for a stream without end"
-            )
+        self._check_room(len(labels))
         if len(rows[0]) - 1 != len(labels):
             raise ValueError("X and y differ in their number of rows; give one label per row")
         margins = run.learn(rows, labels)
         self._weights = run.weights
         return margins
+
+    def _room(self) -> float:
+        """Rows that the stream still has room for."""
+        if self.window is not None or self.n_rows is None:
+            return math.inf
+        return self.n_rows - self.rows_seen_
+
+    def _check_room(self, rows: int) -> None:
+        if rows > self._room():
+            raise ValueError(
+                f"n_rows must not be exceeded, {self.n_rows} are declared; declare more at the "
+                "start, or None for a stream without end"
+            )
 
     def _begin(self, columns: int, state: State | None = None) -> None:
         """A new stream, charged; or the one whose state is given, which is paid for."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dplasso.audit.certify import Measure, certify, histograms
+from dplasso.audit.certify import Measure, certified
 from dplasso.audit.check import Check, Session
 from dplasso.audit.descent import data
 from dplasso.audit.descent.recording import Recorded
@@ -38,7 +38,7 @@ class Canary(Check[DescentSubject]):
     share = 2.0
 
     def run(self, session: Session[DescentSubject]) -> Iterator[Verdict]:
-        subject, facts = session.subject, session.subject.facts
+        facts = session.subject.facts
         pair = _arms(session)
 
         def pilot(runs: int) -> None:
@@ -47,30 +47,12 @@ class Canary(Check[DescentSubject]):
 
         runs = session.runs(RUNS, pilot)
         present, absent = (_scores(session, pair, arm, runs, half) for half, arm in enumerate(pair))
-        drawn = histograms(present.by_score[:, 0], absent.by_score[:, 0])
-        measures: dict[str, tuple[Measure, float]] = {
+        claims: dict[str, tuple[Measure, float]] = {
             "epsilon": (lambda p, q: epsilon_between(p, q, facts.delta), facts.epsilon),
             "mu": (mu_between, facts.mu),
         }
-        for what, (measure, claimed) in measures.items():
-            found, rates = certify(present.by_score, absent.by_score, measure, session.error)
-            usual, _ = certify(present.by_score, absent.by_score, measure, 0.05)
-            yield Verdict(
-                self.name,
-                subject.name,
-                f"certified {what}, at least",
-                found,
-                claimed,
-                error=session.error,
-                runs=2 * runs,
-                details={
-                    "share_of_claim": found / claimed,
-                    "at_95_percent": usual,
-                    "mu_of_the_row": present.mu,
-                    **rates,
-                    **drawn,
-                },
-            )
+        scores = (present.by_score, absent.by_score)
+        yield from certified(session, *scores, claims, mu_of_the_row=present.mu)
 
 
 class _Arm(NamedTuple):

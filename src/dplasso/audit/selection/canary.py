@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dplasso.audit.certify import Measure, certify, histograms
+from dplasso.audit.certify import Measure, certified
 from dplasso.audit.check import Check, Session
 from dplasso.audit.selection import data, reference
 from dplasso.audit.selection.reference import Floats
@@ -35,7 +35,7 @@ class Canary(Check[SelectionSubject]):
     share = 2.0
 
     def run(self, session: Session[SelectionSubject]) -> Iterator[Verdict]:
-        subject, facts = session.subject, session.subject.facts
+        facts = session.subject.facts
         arms = _arms(session)
         pair = (arms[0].prepared, arms[1].prepared)
 
@@ -47,24 +47,11 @@ class Canary(Check[SelectionSubject]):
         present, absent = (
             _scores(session, arms, prepared, runs, half) for half, prepared in enumerate(pair)
         )
-        drawn = histograms(present[:, 0], absent[:, 0])
-        measures: dict[str, tuple[Measure, float]] = {
+        claims: dict[str, tuple[Measure, float]] = {
             "epsilon": (lambda p, q: epsilon_between(p, q, facts.delta), facts.epsilon),
             "rho": (rho_between, facts.rho),
         }
-        for what, (measure, claimed) in measures.items():
-            found, rates = certify(present, absent, measure, session.error)
-            usual, _ = certify(present, absent, measure, 0.05)
-            yield Verdict(
-                self.name,
-                subject.name,
-                f"certified {what}, at least",
-                found,
-                claimed,
-                error=session.error,
-                runs=2 * runs,
-                details={"at_95_percent": usual, **rates, **drawn},
-            )
+        yield from certified(session, present, absent, claims)
 
 
 class _Arm(NamedTuple):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dplasso.estimators.online_canary import told_of_a_row
+from dplasso.audit.stream_canary import told_of_a_row
 from dplasso.streams import account, constructions, covers
 
 
