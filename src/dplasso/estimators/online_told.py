@@ -46,6 +46,7 @@ def _public(model: Any) -> dict[str, Any]:
     found = {
         "n_features": fact(model.n_features_in_, "declared, or by the shape of X"),
         "rows": fact(model.rows, "given"),
+        "rows_seen": fact(model.rows_seen_, "how long the stream is"),
         "regularisation": fact(plan.regularisation, _source(model.regularisation)),
         "start_rows": fact(plan.start_rows, _source(model.start_rows)),
     }
