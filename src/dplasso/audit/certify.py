@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dplasso.audit.check import Session
 from dplasso.audit.statistics import at_least, at_most
 from dplasso.audit.verdict import Verdict
 
@@ -64,24 +63,25 @@ def certify(
 
 
 def certified(
-    session: Session[Any],
+    subject: str,
     present: Floats,
     absent: Floats,
     claims: Mapping[str, tuple[Measure, float]],
+    error: float,
     **more: Any,
 ) -> Iterator[Verdict]:
     """A verdict on each claim: what runs with the canary and without prove, and what is stated."""
     drawn = histograms(present[:, 0], absent[:, 0])
     for what, (measure, claimed) in claims.items():
-        found, rates = certify(present, absent, measure, session.error)
+        found, rates = certify(present, absent, measure, error)
         usual, _ = certify(present, absent, measure, 0.05)
         yield Verdict(
             "canary",
-            session.subject.name,
+            subject,
             f"certified {what}, at least",
             found,
             claimed,
-            error=session.error,
+            error=error,
             runs=2 * len(present),
             details={
                 "share_of_claim": found / claimed,

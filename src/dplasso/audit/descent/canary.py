@@ -52,7 +52,9 @@ class Canary(Check[DescentSubject]):
             "mu": (mu_between, facts.mu),
         }
         scores = (present.by_score, absent.by_score)
-        yield from certified(session, *scores, claims, mu_of_the_row=present.mu)
+        yield from certified(
+            session.subject.name, *scores, claims, session.error, mu_of_the_row=present.mu
+        )
 
 
 class _Arm(NamedTuple):

@@ -51,7 +51,7 @@ class Canary(Check[SelectionSubject]):
             "epsilon": (lambda p, q: epsilon_between(p, q, facts.delta), facts.epsilon),
             "rho": (rho_between, facts.rho),
         }
-        yield from certified(session, present, absent, claims)
+        yield from certified(session.subject.name, present, absent, claims, session.error)
 
 
 class _Arm(NamedTuple):
