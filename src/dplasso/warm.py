@@ -19,6 +19,7 @@ from dplasso.data import columns
 from dplasso.data.row_medians import entries_of, row_medians
 from dplasso.data.unit_rows import Scaling
 from dplasso.domains import L1Ball, L2Ball, Simplex
+from dplasso.federated import agree, simulate
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.mechanisms.selection.lazy_tiers import LONG_COLUMN
 from dplasso.online import OnlineLearner, OracleLeader, ProjectedLeader
@@ -72,6 +73,8 @@ def warm() -> None:
         for scaling in get_args(Scaling):
             gradient_descent(data, y, loss=loss, plan=plan, scaling=scaling)
     warm_online(X)
+    terms = agree({"one": 5}, "one", n_rows=100, epsilon=1.0, delta=1e-6, rounds=2)
+    simulate(terms, {"one": X}, y)
     running_sum(5, sensitivity=1.0, window=5, rho=1.0, construction="band").add(np.zeros(5))
     for domain in ("l2", "l1", "simplex", "box"):
         stream = dplasso.PrivateOnlineClassifier(window=5, classes=[0, 1], domain=domain)

@@ -1,0 +1,241 @@
+"""The coordinator: asks, follows what is released, and never sees a row."""
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.federated.errors import Refused
+from dplasso.federated.messages import Ask, Gave, Release, Request
+from dplasso.federated.model import Card
+from dplasso.federated.plan import ENTRY, centre_of, plan_of
+from dplasso.federated.sampling import Sampling
+from dplasso.federated.terms import Terms
+from dplasso.federated.weights import Feature, weights_for
+from dplasso.federated.wire import Wire
+from dplasso.privacy import zcdp
+from dplasso.storage.journal import Journal
+
+Floats = NDArray[np.float64]
+
+# Of the standard deviation of an estimated residual: where it is clipped before it weighs rows.
+_CLIP = 0.7
+
+
+class Coordinator:
+    """Runs a job: what to ask next, and what follows from the answers.
+
+    Round 0 asks the label holder for the labels' sketch, rounds 1 to T the parties on the schedule,
+    and the last one tells every party its weights. With a ``journal`` answers are kept, and a
+    coordinator that is made anew goes on after the last round that all had answered.
+
+    Formal guarantees
+    -----------------
+    It has no rows, no identifiers and no secret. Requests, weights and the card are functions of
+    the terms and of what the parties released: they cost nothing more.
+    """
+
+    def __init__(self, terms: Terms, journal: Path | None = None) -> None:
+        self.terms = terms
+        self.parties = tuple(party.name for party in terms.parties)
+        self._plan, self._sampling, self._wire = plan_of(terms), Sampling(terms), Wire(terms)
+        self.weights = weights_for(terms, self._plan.sketch_sigma)
+        self._round = 0
+        self._followed = 0
+        self._means: list[float] = []
+        self._label_mean = 0.0
+        self._uplink = dict.fromkeys(self.parties, 0)
+        self._lost: dict[str, str] = {}
+        self._journal: Journal | None = None
+        if journal is not None:
+            self._journal = Journal(journal)
+            self._resume()
+
+    @property
+    def rounds_done(self) -> int:
+        """Rounds of questions that were answered and followed."""
+        return self._followed
+
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing left to ask."""
+        return self._round > self.terms.rounds + 1
+
+    def requests(self) -> dict[str, bytes]:
+        """What to ask whom in this round; nothing once the job is over."""
+        terms, at = self.terms, self._round
+        if self.done:
+            return {}
+        if at == 0:
+            return {terms.label_holder: self._request(terms.label_holder, Ask.LABELS)}
+        if at > terms.rounds:
+            there = [party for party in self.parties if party not in self._lost]
+            return {
+                party: self._request(party, Ask.FINISH, numbers=self._weights_of(party))
+                for party in there
+            }
+        residual = self.weights.residual
+        clip = self._clip(residual)
+        return {
+            party: self._request(party, Ask.SELECT, clip, residual)
+            for party in self._sampling.who(at - 1)
+        }
+
+    def receive(self, answers: Mapping[str, bytes]) -> None:
+        """Take the answers of this round: of all that were asked, and of nobody else."""
+        due = {party for party in self.requests() if party not in self._lost}
+        if set(answers) != due:
+            raise Refused("a round needs the answers of all that were asked, and no others")
+        releases = {party: self._checked(party, content) for party, content in answers.items()}
+        if self._journal is not None:
+            self._journal.append(_record(self.terms, answers))
+        for party, content in answers.items():
+            self._uplink[party] += len(content)
+        self._follow(releases)
+
+    def lose(self, party: str, why: str) -> None:
+        """A party refuses or does not come back: the job ends with the rounds so far."""
+        if party not in self.parties:
+            raise ValueError(f"party must be one of {', '.join(self.parties)}")
+        self._lost.setdefault(party, why)
+        self._round = max(self._round, self.terms.rounds + 1) if not self.done else self._round
+        if set(self._lost) == set(self.parties):
+            self._round = self.terms.rounds + 2
+
+    def result(self) -> bytes:
+        """The card, as JSON."""
+        return self.card().to_json().encode()
+
+    def card(self) -> Card:
+        """What is known so far."""
+        terms = self.terms
+        scales = {party.name: terms.y_bound / party.x_bound for party in terms.parties}
+        owners = [party for party, _ in self.weights.features]
+        values = self.weights.values.tolist()
+        return Card(
+            job=terms.job,
+            terms=json.loads(terms.to_json()),
+            privacy=self._privacy(),
+            ended="; ".join(f"{k}: {v}" for k, v in self._lost.items()) or "complete",
+            rounds_done=self._followed,
+            parties=owners,
+            features=[feature for _, feature in self.weights.features],
+            weights=values,
+            coefficients=[w * scales[owner] for w, owner in zip(values, owners, strict=True)],
+            intercept=self._intercept() * terms.y_bound,
+            uplink_bytes=dict(self._uplink),
+        )
+
+    def _follow(self, releases: Mapping[str, Release]) -> None:
+        chosen: dict[Feature, int] = {}
+        for party, release in releases.items():
+            if release.kind == Gave.LABELS:
+                self._follow_labels(release)
+            if release.kind == Gave.SHARED:
+                noise = self._plan.sketch_noise
+                sketch = self._wire.unpacked(release.numbers, noise)
+                self.weights.share((party, release.feature), sketch)
+                self._means.append(centre_of(release.total, self.terms.n_rows) / ENTRY)
+            if release.kind in (Gave.SHARED, Gave.AGAIN):
+                chosen[party, release.feature] = release.sign
+        if 1 <= self._round <= self.terms.rounds:
+            self.weights.move(self._round - 1, chosen)
+            self._followed += 1
+        self._round += 1
+
+    def _follow_labels(self, release: Release) -> None:
+        centre = centre_of(release.total, self.terms.n_rows)
+        noise = self._plan.label_sketch_noise(centre)
+        self._label_mean = centre / ENTRY
+        self.weights.set_labels(self._wire.unpacked(release.numbers, noise))
+
+    def _checked(self, party: str, content: bytes) -> Release:
+        """A release of this party, this round and this job, of a kind that was asked for."""
+        release = Release.from_bytes(content)
+        terms, at = self.terms, self._round
+        kinds = {Gave.STORED} if at > terms.rounds else {Gave.SHARED, Gave.AGAIN, Gave.NOTHING}
+        kinds = kinds if at else {Gave.LABELS}
+        expected = terms.digest, terms.number_of(party), at
+        if (release.digest, release.party, release.round) != expected:
+            raise Refused(f"{party} sent a release of another job, party or round: a replay?")
+        size = terms.sketch_size if release.kind in (Gave.LABELS, Gave.SHARED) else 0
+        sound = release.kind in kinds and len(release.numbers) == size
+        known = (party, release.feature) in self.weights.features
+        if release.kind in (Gave.SHARED, Gave.AGAIN):
+            features = terms.parties[terms.number_of(party)].n_features
+            sound = sound and 0 <= release.feature < features and release.sign in (-1, 1)
+            sound = sound and known == (release.kind == Gave.AGAIN)
+        if not sound:
+            raise Refused(f"{party} sent a release that this round did not ask for")
+        return release
+
+    def _clip(self, residual: Floats) -> float:
+        """Near the spread that sketching gives an estimated residual: less would tell as much, and
+        more costs privacy. Without privacy nothing is clipped."""
+        size = self.terms.sketch_size
+        if self.terms.epsilon == math.inf:
+            return float(np.abs(residual).sum()) / math.sqrt(size) or 1.0
+        return max(1.0, _CLIP * math.sqrt(float(residual @ residual) / size))
+
+    def _request(
+        self, party: str, kind: Ask, clip: float = 0.0, numbers: Floats | None = None
+    ) -> bytes:
+        given = np.empty(0) if numbers is None else numbers
+        number = self.terms.number_of(party)
+        return Request(self.terms.digest, number, self._round, kind, clip, given).to_bytes()
+
+    def _weights_of(self, party: str) -> Floats:
+        own = [
+            value
+            for (owner, _), value in zip(self.weights.features, self.weights.values, strict=True)
+            if owner == party
+        ]
+        last = [self._intercept()] if party == self.terms.label_holder else []
+        return np.array([*own, *last])
+
+    def _intercept(self) -> float:
+        return self._label_mean - float(np.dot(self.weights.values, self._means))
+
+    def _privacy(self) -> dict[str, Any]:
+        terms, plan = self.terms, self._plan
+        private = terms.epsilon < math.inf
+        return {
+            "epsilon": terms.epsilon if private else "inf",
+            "delta": terms.delta,
+            "rho": zcdp.rho(plan.event) if private else "inf",
+            "rho_by_party": {
+                party: zcdp.rho(plan.event_of(party)) if private else "inf"
+                for party in self.parties
+            },
+            "neighboring": "a person's rows at all parties, there or not",
+            "covers": "everything that any party sent in this job, and all that follows from it",
+        }
+
+    def _resume(self) -> None:
+        assert self._journal is not None
+        for record in self._journal.records():
+            releases = _releases(self.terms, record)
+            for party, content in releases.items():
+                self._uplink[party] += len(content)
+            self._follow({party: self._checked(party, c) for party, c in releases.items()})
+
+
+def _record(terms: Terms, answers: Mapping[str, bytes]) -> bytes:
+    return b"".join(
+        terms.number_of(party).to_bytes(2, "little") + len(content).to_bytes(8, "little") + content
+        for party, content in answers.items()
+    )
+
+
+def _releases(terms: Terms, record: bytes) -> dict[str, bytes]:
+    found, place = {}, 0
+    while place < len(record):
+        number = int.from_bytes(record[place : place + 2], "little")
+        length = int.from_bytes(record[place + 2 : place + 10], "little")
+        found[terms.parties[number].name] = record[place + 10 : place + 10 + length]
+        place += 10 + length
+    return found

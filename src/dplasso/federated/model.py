@@ -1,0 +1,97 @@
+"""What a job leaves behind: a party's own coefficients, and the coordinator's card."""
+
+import json
+import math
+import os
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dplasso.storage.atomic import replace_file
+
+Floats = NDArray[np.float64]
+_Path = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class PartyModel:
+    """Coefficients of one party's features. Margins of all parties add up to the prediction.
+
+    Formal guarantees
+    -----------------
+    A function of the job's releases: it costs nothing more. Margins of new rows are not protected:
+    whoever gets to see them learns something of those rows.
+
+    >>> model = PartyModel("shop", "job", 1.0, 3, [2], [0.5], 0.0)
+    >>> model.margins([[0.0, 1.0, 0.4], [1.0, 0.0, -3.0]])
+    array([ 0.2, -0.5])
+    """
+
+    party: str
+    job: str
+    x_bound: float
+    n_features: int
+    features: list[int]
+    coefficients: list[float]
+    intercept: float  # at the label holder, 0 elsewhere
+
+    def margins(self, X: Any) -> Floats:
+        """The party's part of the prediction of every row; entries are clipped as in training."""
+        matrix = sp.csc_array(X)
+        if matrix.shape[1] != self.n_features:
+            raise ValueError(
+                f"X has {matrix.shape[1]} features, {self.party} trained with {self.n_features}"
+            )
+        shared = matrix[:, self.features].toarray()
+        if not np.isfinite(shared).all():
+            raise ValueError("X must not hold NaN or infinity; replace them first")
+        clipped = np.clip(shared, -self.x_bound, self.x_bound)
+        margins: Floats = clipped @ np.array(self.coefficients) + self.intercept
+        return margins
+
+    def save(self, path: _Path) -> None:
+        """Write it as JSON, whole or not at all."""
+        replace_file(path, json.dumps(asdict(self), indent=1).encode())
+
+    @classmethod
+    def load(cls, path: _Path) -> "PartyModel":
+        """Read what `save` wrote."""
+        try:
+            with open(path, "rb") as file:
+                return cls(**json.load(file))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{os.fsdecode(path)} is no model of a party: {error}") from error
+
+
+@dataclass(frozen=True)
+class Card:
+    """What the coordinator knows at the end: all of it may be published.
+
+    ``weights`` are in units of the rows' bounds, so that their sizes add up to ``radius`` at most;
+    ``coefficients`` of the same features in units of the data. ``ended`` is "complete", or says why
+    the job ended early. Uplink counts the bytes of releases, by party.
+    """
+
+    job: str
+    terms: dict[str, Any]
+    privacy: dict[str, Any]
+    ended: str
+    rounds_done: int
+    parties: list[str]
+    features: list[int]
+    weights: list[float]
+    coefficients: list[float]
+    intercept: float
+    uplink_bytes: dict[str, int]
+
+    def to_json(self) -> str:
+        """The card as text."""
+        return json.dumps(asdict(self), indent=1, allow_nan=False)
+
+    @property
+    def norm(self) -> float:
+        """The 1-norm of all weights."""
+        return math.fsum(abs(weight) for weight in self.weights)

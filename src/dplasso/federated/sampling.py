@@ -1,0 +1,101 @@
+"""Whom a round asks, and for which of its features: drawn from a public seed, never from data.
+
+Every feature has the same positive chance in every round, or one that is stated, and rounds are
+independent (but for "party", which takes turns). With p the least chance of a feature, the step
+2 / (p t + 2) makes block-coordinate Frank-Wolfe converge like 1 / t on a product of sets under any
+of these samplings. Sampling does not make anything more private: candidates are public.
+
+==============  ==========================================================  ===================
+name            who is asked                                                least chance p
+==============  ==========================================================  ===================
+"party"         one party a round, in turn, all or ``tau`` of its features  tau_k / (K d_k)
+"serial"        one feature of all                                          1 / d
+"nice"          ``tau`` features of all                                     tau / d
+"distributed"   every party, ``tau`` of its features                        tau_k / d_k
+"arbitrary"     each party with a probability of its own, ``tau`` features  p_k tau_k / d_k
+==============  ==========================================================  ===================
+
+tau_k is ``tau``, or d_k where that is less or ``tau`` is left out.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.federated.terms import Terms
+
+Ints = NDArray[np.int64]
+
+
+class Sampling:
+    """The schedule of a job. Coordinator and parties compute it alike.
+
+    >>> from dplasso.federated import agree
+    >>> terms = agree({"a": 3, "b": 4}, "a", n_rows=100, epsilon=1.0, delta=1e-6)
+    >>> {party: len(asked) for party, asked in Sampling(terms).asked(1).items()}
+    {'b': 4}
+    """
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+        self._counts = np.array([party.n_features for party in terms.parties])
+        self._names = [party.name for party in terms.parties]
+
+    @property
+    def least_chance(self) -> float:
+        """The least chance of any feature to be among a round's candidates."""
+        terms, counts = self._terms, self._counts
+        whole = float(counts.sum())
+        shares = np.minimum(terms.tau or counts, counts) / counts
+        chances = {
+            "party": shares / len(counts),
+            "serial": 1.0 / whole,
+            "nice": (terms.tau or whole) / whole,
+            "distributed": shares,
+            "arbitrary": shares * np.array(terms.probabilities or (1.0,)),
+        }
+        return float(np.min(chances[terms.sampling]))
+
+    def universal_step(self, t: int) -> float:
+        """The step of round t = 0, 1, ... that suits every sampling: 2 / (p t + 2)."""
+        return 2.0 / (self.least_chance * t + 2.0)
+
+    def asks(self) -> dict[str, int]:
+        """How often each party is asked in the whole job."""
+        counts = dict.fromkeys(self._names, 0)
+        for t in range(self._terms.rounds):
+            for name in self.who(t):
+                counts[name] += 1
+        return counts
+
+    def who(self, t: int) -> list[str]:
+        """The parties that round t asks."""
+        if self._terms.sampling == "party":
+            return [self._names[t % len(self._names)]]
+        if self._terms.sampling == "distributed":
+            return list(self._names)
+        return list(self.asked(t))
+
+    def asked(self, t: int) -> dict[str, Ints]:
+        """Candidates of round t, by party, rising; parties without any are not asked."""
+        rng = np.random.Generator(np.random.Philox(key=self._terms.seed, counter=[0, 0, 0, t]))
+        return dict(self._drawn(t, rng))
+
+    def _drawn(self, t: int, rng: np.random.Generator) -> Iterator[tuple[str, Ints]]:
+        terms, counts = self._terms, self._counts
+        if terms.sampling in ("serial", "nice"):
+            size = 1 if terms.sampling == "serial" else terms.tau
+            drawn = np.sort(rng.choice(int(counts.sum()), size, replace=False, shuffle=False))
+            owners = np.searchsorted(np.cumsum(counts), drawn, side="right")
+            starts = np.cumsum(counts) - counts
+            for number in np.unique(owners):
+                yield self._names[number], drawn[owners == number] - starts[number]
+            return
+        for number, (name, count) in enumerate(zip(self._names, counts, strict=True)):
+            if terms.sampling == "party" and t % len(counts) != number:
+                continue
+            if terms.sampling == "arbitrary" and rng.random() >= terms.probabilities[number]:
+                continue
+            size = min(terms.tau or count, count)
+            yield name, np.sort(rng.choice(int(count), size, replace=False, shuffle=False))

@@ -1,0 +1,46 @@
+"""Sketches: rows hashed to places, multiplied by rows of a Hadamard matrix.
+
+The matrix J has ``size`` rows; the column of a person is 1 / sqrt(size) times signs, so it has
+length 1 exactly. Sketches keep inner products, with an error of ||a|| ||b|| / sqrt(size), and with
+as many rows as places exactly, but for persons who share a place. J is never stored.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.federated.alignment import Places
+from dplasso.federated.terms import Terms
+from dplasso.kernels import hadamard
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_ROWS_OF_J = 1  # counter of the public generator, beside that of rounds
+
+
+class Sketcher:
+    """Sketches of columns over the rows of one party, and the way back."""
+
+    def __init__(self, terms: Terms, rows: Places) -> None:
+        self._rows = rows
+        self._universe = terms.universe
+        counter = [0, 0, _ROWS_OF_J, 0]
+        rng = np.random.Generator(np.random.Philox(key=terms.seed, counter=counter))
+        self._chosen = rng.choice(terms.universe, terms.sketch_size, replace=False, shuffle=False)
+
+    def of(self, values: Ints) -> Ints:
+        """sqrt(size) J times the values, one a row: whole numbers, exact."""
+        spread = np.zeros(self._universe, np.int64)
+        hadamard.scatter(self._rows.places, self._rows.signs, values, spread)
+        hadamard.transform(spread)
+        return spread[self._chosen]
+
+    def back(self, vector: Floats) -> Floats:
+        """J' times a vector: one number a row."""
+        spread = np.zeros(self._universe)
+        spread[self._chosen] = vector
+        hadamard.transform(spread)
+        scale = 1.0 / math.sqrt(len(self._chosen))
+        return spread[self._rows.places] * self._rows.signs * scale

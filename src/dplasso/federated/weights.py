@@ -1,0 +1,121 @@
+"""Weights from sketches: functions of what was released, on the coordinator's side."""
+
+import math
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.federated.sampling import Sampling
+from dplasso.federated.terms import Terms
+from dplasso.kernels.projections import onto_l1_ball
+
+Floats = NDArray[np.float64]
+Feature = tuple[str, int]  # a party and its own number of the feature
+
+_SWEEPS = 400
+# A share of the spread that noise gives the products of sketches; see `Corrective`.
+_RIDGE = 1.5
+
+
+class Weights(ABC):
+    """Weights of the features shared so far, and the sketched residual they leave.
+
+    Their sizes add up to ``radius`` at most, always.
+    """
+
+    def __init__(self, terms: Terms, sigma: float) -> None:
+        self.terms, self.sigma = terms, sigma
+        self.features: list[Feature] = []
+        self.values = np.empty(0)
+        self._sketches = np.empty((0, terms.sketch_size))
+        self._labels = np.zeros(terms.sketch_size)
+
+    def set_labels(self, sketch: Floats) -> None:
+        """The sketch of the labels about their mean."""
+        self._labels = sketch
+
+    def share(self, feature: Feature, sketch: Floats) -> None:
+        """A feature that was not known before, with weight 0."""
+        self.features.append(feature)
+        self.values = np.append(self.values, 0.0)
+        self._sketches = np.vstack([self._sketches, sketch])
+
+    @property
+    def residual(self) -> Floats:
+        """The sketch of predictions less labels."""
+        left: Floats = self.values @ self._sketches - self._labels
+        return left
+
+    @abstractmethod
+    def move(self, t: int, chosen: dict[Feature, int]) -> None:
+        """Follow the signed features that round t = 0, 1, ... released."""
+
+
+class Corrective(Weights):
+    """The best weights of all shared features at once, within the ball.
+
+    A product of two noisy sketches has the product of columns as its mean, but for a feature with
+    itself, where the noise adds its own square: that is taken off. What is left of the noise
+    spreads the products' eigenvalues by about sigma^2 sqrt(m p), m numbers in each of p sketches;
+    directions below 0 are noise, and all are held by a ridge of that size. No feature is chosen
+    twice.
+    """
+
+    def move(self, t: int, chosen: dict[Feature, int]) -> None:
+        sketches = self._sketches
+        count, size = sketches.shape
+        if count == 0:
+            return
+        variance = self.sigma**2
+        products = sketches @ sketches.T - size * variance * np.eye(count)
+        levels, directions = np.linalg.eigh(products)
+        ridge = _RIDGE * variance * math.sqrt(size * count) + 1e-9 * max(float(levels[-1]), 1e-9)
+        levels = np.maximum(levels, 0.0) + ridge
+        curvature = (directions * levels) @ directions.T
+        self.values = _constrained(
+            curvature, sketches @ self._labels, float(levels[-1]), self.terms.radius, self.values
+        )
+
+
+class Universal(Weights):
+    """Frank-Wolfe steps of 2 / (p t + 2) on a product of balls, one a party.
+
+    Every party's weights stay within radius / K in the 1-norm: a product of sets, which is what the
+    convergence of block-coordinate Frank-Wolfe under any sampling needs, and within the ball of
+    ``radius``; but signal in one party alone reaches only its share of it. `Corrective` has no such
+    limit.
+    """
+
+    def __init__(self, terms: Terms, sigma: float) -> None:
+        super().__init__(terms, sigma)
+        self._step = Sampling(terms).universal_step
+
+    def move(self, t: int, chosen: dict[Feature, int]) -> None:
+        step, radius = self._step(t), self.terms.radius / len(self.terms.parties)
+        for (party, feature), sign in chosen.items():
+            own = np.array([owner == party for owner, _ in self.features])
+            self.values[own] *= 1.0 - step
+            self.values[self.features.index((party, feature))] += step * radius * sign
+
+
+def weights_for(terms: Terms, sigma: float) -> Weights:
+    """The rule that the terms name."""
+    return {"corrective": Corrective, "universal": Universal}[terms.step](terms, sigma)
+
+
+def _constrained(
+    curvature: Floats, slope: Floats, most: float, radius: float, start: Floats
+) -> Floats:
+    """The least of w'Cw / 2 - slope'w in the L1 ball: accelerated projected gradient."""
+    point = ahead = onto_l1_ball(start, radius)
+    pace = 1.0
+    for _ in range(_SWEEPS):
+        moved = onto_l1_ball(ahead - (curvature @ ahead - slope) / most, radius)
+        following = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * pace * pace))
+        ahead = moved + (pace - 1.0) / following * (moved - point)
+        point, pace = moved, following
+    # Rounding must not leave the ball.
+    norm = float(np.abs(point).sum())
+    shrunk: Floats = point if norm <= radius else point * (radius / norm * (1.0 - 1e-12))
+    return shrunk

@@ -1,0 +1,42 @@
+"""Noisy sketches as few bytes as their noise deserves, and back."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.federated.plan import ENTRY
+from dplasso.federated.terms import Terms
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_NOISE_BITS = 7  # of a standard deviation that are kept
+
+
+class Wire:
+    """Whole numbers are cut to a public grid that is fine beside their noise, and saturate at 31
+    bits. That is done to released numbers: it costs nothing. Without noise all bits are kept."""
+
+    def __init__(self, terms: Terms) -> None:
+        self.width = 4 if terms.epsilon < math.inf else 8
+        self._unit = ENTRY * math.sqrt(terms.sketch_size)
+
+    def packed(self, noisy: Ints, noise: float) -> Ints:
+        """What is sent of a noisy sketch."""
+        if self.width == 8:
+            return noisy
+        most = np.iinfo(np.int32).max
+        cut: Ints = np.clip(noisy >> self._shift(noise), -most, most)
+        return cut
+
+    def unpacked(self, numbers: Ints, noise: float) -> Floats:
+        """The sketch in units of an entry at its bound, for a matrix of unit columns."""
+        if self.width == 8:
+            return np.asarray(numbers / self._unit, np.float64)
+        # The middle of what was cut off, by the grid and by the noise's own.
+        middles: Floats = numbers.astype(np.float64) + 0.5
+        return middles * (2.0 ** self._shift(noise) / self._unit)
+
+    def _shift(self, noise: float) -> int:
+        return max(0, math.floor(math.log2(noise)) - _NOISE_BITS)
