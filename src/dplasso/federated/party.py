@@ -72,7 +72,7 @@ class Party:
         self._number = terms.number_of(name)
         own = terms.parties[self._number]
         if caps is not None:
-            caps.check(terms, self._plan, name)
+            caps.check(terms, name)
         self._columns = Columns(X, own.x_bound, own.row_budget)
         if self._columns.n_features != own.n_features:
             raise ValueError(
@@ -131,6 +131,8 @@ class Party:
             raise Refused(f"{self.name} refuses round {asked.round}: it has answered {last}")
         selects = 1 <= asked.round <= terms.rounds
         due = {
+            Ask.INTRODUCE: False,  # the terms are agreed on
+            Ask.AGREE: False,
             Ask.LABELS: asked.round == 0 and self.name == terms.label_holder,
             Ask.SELECT: selects and self.name in self._sampling.who(asked.round - 1),
             # A job may end early: no round follows.
