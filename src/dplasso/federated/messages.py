@@ -30,7 +30,7 @@ _WIDTHS: dict[int, np.dtype[Any]] = {4: np.dtype("<i4"), 8: np.dtype("<i8")}
 
 
 class Ask(IntEnum):
-    """What a request wants: the labels' sketch, a feature, or that weights are kept; and before that,
+    """What a request wants: labels' sketch, a feature, or that weights are kept; and before that,
     how many features there are, and that terms are agreed to."""
 
     LABELS = 1
