@@ -159,6 +159,10 @@ class Coordinator:
             self.weights.move(self._round - 1, chosen)
             self._followed += 1
         self._round += 1
+        # By chance a round may ask nobody: it is over at once.
+        while 1 <= self._round <= self.terms.rounds and not self._sampling.who(self._round - 1):
+            self._followed += 1
+            self._round += 1
 
     def _follow_labels(self, release: Release) -> None:
         centre = centre_of(release.total, self.terms.n_rows)

@@ -1,6 +1,7 @@
 """What a job's releases cost, over all parties together and at each of them."""
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -113,7 +114,8 @@ def plan_of(terms: Terms) -> FederatedPlan:
     asks = Sampling(terms).asks()
     if terms.epsilon == math.inf:
         return FederatedPlan(terms, asks, 0.0, 0.0, math.inf)
-    rho = zcdp.rho_of(terms.epsilon, terms.delta) * (1.0 - 1e-12)
+    # No privacy is so strict that it leaves nothing to divide by.
+    rho = max(zcdp.rho_of(terms.epsilon, terms.delta) * (1.0 - 1e-12), sys.float_info.min)
     budget = math.fsum(party.row_budget for party in terms.parties)
     plan = FederatedPlan(
         terms,
@@ -122,14 +124,18 @@ def plan_of(terms: Terms) -> FederatedPlan:
         label_multiplier=math.sqrt((1.0 + SUM_FACTOR**-2) / (2.0 * LABEL_SHARE * rho)),
         choice_epsilon=math.sqrt(8.0 * SELECTION_SHARE * rho / max(1, sum(asks.values()))),
     )
-    noises = plan.sum_noise, plan.sketch_noise, plan.label_sum_noise
-    labels = plan.label_sketch_noise(0), plan.label_sketch_noise(ENTRY)
-    if not all(LEAST_NOISE <= noise <= MOST_NOISE for noise in (*noises, *labels)):
-        raise ValueError(
-            f"epsilon={terms.epsilon:g} asks for noise too small or too large to be drawn; choose "
-            "another, or other row budgets"
-        )
+    _check_noise(plan)
     return plan
+
+
+def _check_noise(plan: FederatedPlan) -> None:
+    features = plan.sum_noise, plan.sketch_noise
+    labels = plan.label_sum_noise, plan.label_sketch_noise(0), plan.label_sketch_noise(ENTRY)
+    if not all(LEAST_NOISE <= noise <= MOST_NOISE for noise in (*features, *labels)):
+        raise ValueError(
+            f"epsilon={plan.terms.epsilon:g} asks for noise too small or too large to be drawn; "
+            "choose another, or other row budgets"
+        )
 
 
 def centre_of(total: int, n_rows: int) -> int:
