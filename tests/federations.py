@@ -1,9 +1,12 @@
 """Federations for tests: made-up ones, recorded runs, and what was released without its noise."""
 
+from contextlib import contextmanager
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 
 from dplasso.federated import Coordinator, Party, agree, holdings
 from dplasso.federated.holdings import Holdings
@@ -106,46 +109,56 @@ class Part(NamedTuple):
 class _Recorder:
     """Stands in for the noise: keeps what it is given, and puts what was released in its place."""
 
-    told: list = []
-    totals: list = []
-
-    def __init__(self, sigma):
-        self.sigma = sigma
+    def __init__(self, log, sigma):
+        self._log, self.sigma = log, sigma
 
     def add_to(self, values, generator):
-        self.told.append((self.sigma, values.copy()))
+        self._log.told.append((self.sigma, values.copy()))
         if len(values) == 1:  # a sum, not a sketch
-            values[0] = self.totals.pop(0)
+            values[0] = self._log.total
 
 
-def without_noise(terms, data, releases, monkeypatch):
-    """What the releases of a job are, before noise, on these data: the same features in the same
+class Replay:
+    """What the releases of a job are, before noise, on given data: the same features in the same
     order, about the same totals."""
-    parts = []
-    with monkeypatch.context() as patched:
-        patched.setattr(holdings, "GridGaussian", _Recorder)
-        held = {
-            name: Holdings(
-                terms,
-                name,
-                block,
-                data.identifiers[name],
-                SECRET,
-                data.y if name == terms.label_holder else None,
-                random_bits(0),
-            )
-            for name, block in data.blocks.items()
-        }
+
+    def __init__(self, terms, data):
+        self._patched = pytest.MonkeyPatch()
+        with self._recording():
+            self._held = {
+                name: Holdings(
+                    terms,
+                    name,
+                    block,
+                    data.identifiers[name],
+                    SECRET,
+                    data.y if name == terms.label_holder else None,
+                    random_bits(0),
+                )
+                for name, block in data.blocks.items()
+            }
+        self._full = {name: held._columns.left.copy() for name, held in self._held.items()}
+
+    @contextmanager
+    def _recording(self):
+        with self._patched.context() as patched:
+            patched.setattr(holdings, "GridGaussian", partial(_Recorder, self))
+            yield
+
+    def parts(self, releases):
+        """Of (party, release) pairs, in order."""
+        for name, held in self._held.items():
+            held._columns.left[:] = self._full[name]
+        found = []
         for name, release in releases:
-            if release.kind not in (Gave.LABELS, Gave.SHARED):
-                continue
-            _Recorder.told, _Recorder.totals = [], [release.total]
-            if release.kind == Gave.LABELS:
-                held[name].labels()
-            else:
-                held[name].shared(release.feature)
-            parts += [Part(name, release.kind, v, sigma) for sigma, v in _Recorder.told]
-    return parts
+            self.told, self.total = [], release.total
+            with self._recording():
+                if release.kind == Gave.LABELS:
+                    self._held[name].labels()
+                elif release.kind == Gave.SHARED:
+                    self._held[name].shared(release.feature)
+            found += [Part(name, release.kind, exact, sigma) for sigma, exact in self.told]
+        return found
 
 
 def moved(present, absent):

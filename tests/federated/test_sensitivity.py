@@ -7,7 +7,6 @@ same released totals, and everything is compared before its noise.
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +19,7 @@ from dplasso.federated.plan import ENTRY, SUM_FACTOR, WEIGHT, plan_of
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.privacy import zcdp
 from dplasso.privacy.events import Composed
-from federations import FEATURES, SECRET, Data, agreed, made, moved, without_noise
+from federations import FEATURES, SECRET, Data, Replay, agreed, made, moved
 
 ROWS = 8
 
@@ -61,9 +60,8 @@ def charged(terms, party=None):
 def excess(seed, scale, budget):
     """What the person moves over what is charged: for the whole job, and at each party."""
     terms, data, releases = case(seed, scale, budget)
-    patch = pytest.MonkeyPatch()
-    present = without_noise(terms, data, releases, patch)
-    absent = without_noise(terms, data.without("person 0"), releases, patch)
+    present = Replay(terms, data).parts(releases)
+    absent = Replay(terms, data.without("person 0")).parts(releases)
     shares = [moved(present, absent) / charged(terms)]
     for name in FEATURES:
         own = [[part for part in parts if part.party == name] for parts in (present, absent)]
