@@ -5,7 +5,6 @@ of it. The checksum finds damage; who sent a message is for the transport to pro
 """
 
 import hashlib
-import math
 import struct
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -26,6 +25,7 @@ _SEAL = struct.Struct("<4sHB32s")  # mark, version, what it is, digest of the te
 _REQUEST = struct.Struct("<HIBdII")  # party, round, kind, clip, length of the text, numbers
 _RELEASE = struct.Struct("<HIBbqqBI")  # party, round, kind, sign, feature, total, width, numbers
 _CHECKSUM = 32
+_MOST = 1e100  # of any number in a request: sums of them stay finite
 _WIDTHS: dict[int, np.dtype[Any]] = {4: np.dtype("<i4"), 8: np.dtype("<i8")}
 
 
@@ -57,7 +57,8 @@ class Request:
     """From the coordinator to a party: a function of the terms and of earlier releases.
 
     ``numbers`` is the sketched residual, for SELECT, or for FINISH the party's weights: one for
-    each feature it shared, in the order of sharing, and at the label holder the intercept last.
+    each feature it shared, in the order of sharing (but for one whose release was lost on the way
+    when the job ended), and at the label holder the intercept last.
     ``text`` is the offer of a job or its terms, where those are at issue.
     """
 
@@ -80,8 +81,9 @@ class Request:
         party, at, kind, clip, length, count = _fields(_REQUEST, body)
         rest = body[_REQUEST.size :]
         numbers = _array(rest[length:], np.dtype("<f8"), count)
-        if not (math.isfinite(clip) and clip >= 0.0 and np.isfinite(numbers).all()):
-            raise Refused("a request with numbers that are not finite")
+        # NaN passes no comparison.
+        if not ((clip == 0.0 or 1.0 / _MOST <= clip <= _MOST) and (np.abs(numbers) <= _MOST).all()):
+            raise Refused("a request with numbers that are not finite, or beyond any residual")
         try:
             text = rest[:length].decode()
         except UnicodeDecodeError:
