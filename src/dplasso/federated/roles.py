@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Protocol
 
 
-class Refused(ValueError):
-    """A party will not answer a request. The message goes to the server: it tells nothing of rows."""
+class Refused(ValueError):  # noqa: N818 (nothing went wrong)
+    """A party will not answer. The message goes to the server, and tells nothing of rows."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,11 @@ class Answers(Protocol):
 
 
 class Coordinates(Protocol):
-    """The server of one job: asks, receives, and has a result at any time."""
+    """The server of one job: asks, receives, and has a result at any time.
+
+    What it asks follows from its terms, its job and what it was told, to the byte: after a crash a
+    new one is told the same again. What is random in it must come from a seed of the job.
+    """
 
     parties: Sequence[str]
 
@@ -63,7 +67,7 @@ class Coordinates(Protocol):
         ...
 
     def receive(self, answers: Mapping[str, bytes]) -> None:
-        """Take the answers of a round, from those that are not lost."""
+        """Take the answers of a round, none if all were lost; losses have been told before."""
         ...
 
     def lose(self, party: str, why: str) -> None:

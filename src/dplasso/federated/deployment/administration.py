@@ -5,8 +5,10 @@ import logging
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from nvflare.fuel.flare_api.api_spec import (
     AuthenticationError,
     InternalError,
     JobNotFound,
+    JobNotRunning,
     NoConnection,
 )
 from nvflare.fuel.flare_api.flare_api import Session, new_secure_session
@@ -33,15 +36,20 @@ _CONNECT = 20.0  # seconds
 @dataclass(frozen=True)
 class JobStatus:
     job: str
-    status: str
+    state: str
     submitted: str
-    exchanges: int | None
-    told: str
+    exchanges: int | None  # rounds, and what begins and ends a job
+    remarks: str
+
+    @property
+    def goes_on(self) -> bool:
+        return self.state in ("waiting", "starting", "running")
 
 
 @dataclass(frozen=True)
 class Status:
     server: str
+    up_since: str
     parties: dict[str, bool]  # whether it is connected
     jobs: list[JobStatus]
 
@@ -63,7 +71,9 @@ class Administration:
         connected = {client.name for client in told.client_info}
         jobs = [self._status_of(job) for job in self._session.list_jobs()]
         parties = {name: name in connected for name in self._kit.parties}
-        return Status(str(told.server_info.status), parties, jobs)
+        started = datetime.fromtimestamp(told.server_info.start_time, UTC)
+        address = f"{self._kit.server}:{self._kit.port}"
+        return Status(address, f"{started:%Y-%m-%d %H:%M:%S}", parties, jobs)
 
     def stop(self, job: str) -> None:
         """End a job; its model card is of the rounds so far."""
@@ -95,14 +105,16 @@ class Administration:
         if status == "RUNNING":
             try:
                 facts = self._session.do_app_command(job, PROGRESS, {})
-            except (InternalError, ValueError):
+            except (InternalError, JobNotRunning, ValueError):
                 facts = {}  # it is about to begin, or has just ended
         else:
             facts = self._known(job).get(OUTCOME_KEY, {})
         away = ", ".join(facts.get("away", []))
-        told = str(facts.get("ended", f"waits for {away}" if away else ""))
+        remarks = str(facts.get("ended", f"waits for {away}" if away else ""))
         submitted = str(listed.get("submit_time", ""))[:19].replace("T", " ")
-        return JobStatus(job, _STATES.get(status, status), submitted, facts.get("exchanges"), told)
+        return JobStatus(
+            job, _STATES.get(status, status), submitted, facts.get("exchanges"), remarks
+        )
 
 
 _STATES = {
@@ -122,9 +134,10 @@ def administering(kit: Kit) -> Iterator[Administration]:
     logging.disable(logging.CRITICAL)  # what matters is raised
     before = os.getcwd()
     try:
-        session = new_secure_session(
-            kit.name, str(kit.folder), timeout=_CONNECT, auto_login_max_tries=1
-        )
+        with redirect_stdout(StringIO()):
+            session = new_secure_session(
+                kit.name, str(kit.folder), timeout=_CONNECT, auto_login_max_tries=1
+            )
     except (NoConnection, FLCommunicationError, InternalError):
         raise ValueError(
             f"the server at {kit.server}:{kit.port} cannot be reached; is it running (dplasso "

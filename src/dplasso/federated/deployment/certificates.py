@@ -19,7 +19,7 @@ def check_certificate(kit: Kit) -> None:
     name = own.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value
     if name != kit.name:
         raise ValueError(
-            f"{kit.certificate} is the certificate of {name}, and this is the kit of {kit.name}; "
+            f"{kit.certificate} is the certificate of {name!s}, and this is the kit of {kit.name}; "
             "every participant needs its own"
         )
     now = datetime.now(UTC)
@@ -31,7 +31,9 @@ def check_certificate(kit: Kit) -> None:
     try:
         own.verify_directly_issued_by(root)
     except (InvalidSignature, TypeError, ValueError):
-        raise ValueError(f"{kit.certificate} was not issued by this federation's authority") from None
+        raise ValueError(
+            f"{kit.certificate} was not issued by this federation's authority"
+        ) from None
     key = load_pem_private_key(kit.certificate.with_suffix(".key").read_bytes(), None)
     if key.public_key() != own.public_key():
         raise ValueError(f"{kit.certificate} does not belong to the key beside it")
@@ -42,4 +44,6 @@ def _load(kit: Kit, name: str) -> x509.Certificate:
     try:
         return x509.load_pem_x509_certificate(path.read_bytes())
     except ValueError:
-        raise ValueError(f"{path} is no certificate; take the kit again from whoever made it") from None
+        raise ValueError(
+            f"{path} is no certificate; take the kit again from whoever made it"
+        ) from None

@@ -1,4 +1,4 @@
-"""The course of a job: ask, wait, receive, until there is nothing more to ask. Knows no transport."""
+"""The course of a job: ask, wait, receive, until there is nothing more to ask."""
 
 import threading
 import time
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from dplasso.federated.deployment.transcript import Transcript
 from dplasso.federated.deployment.wire import Mark, Reply
 from dplasso.federated.roles import Coordinates
 
@@ -14,7 +15,7 @@ _PAUSE = 0.25  # seconds until a party that could not be reached is asked again
 Ask = Callable[[str, bytes], Reply | None]  # None: no reply in time, or no way there
 
 
-class Stopped(Exception):
+class Stopped(Exception):  # noqa: N818 (nothing went wrong)
     """An administrator has stopped the job."""
 
 
@@ -35,10 +36,16 @@ class Conductor:
     """
 
     def __init__(
-        self, coordinator: Coordinates, ask: Ask, patience: float, stop: threading.Event
+        self,
+        coordinator: Coordinates,
+        ask: Ask,
+        transcript: Transcript,
+        patience: float,
+        stop: threading.Event,
     ) -> None:
         self._coordinator = coordinator
         self._ask = ask
+        self._transcript = transcript
         self._patience = patience
         self._stop = stop
         self.progress = Progress()
@@ -47,13 +54,21 @@ class Conductor:
         """Go on until the coordinator has no more requests; losses are told before answers."""
         with ThreadPoolExecutor(len(self._coordinator.parties)) as threads:
             while requests := self._coordinator.requests():
-                replies = dict(
-                    zip(requests, threads.map(self._settle, *zip(*requests.items(), strict=True)))
-                )
-                if self._stop.is_set():
-                    raise Stopped
+                replies = self._transcript.again(requests)
+                if replies is None:
+                    replies = self._exchange(requests, threads)
+                    self._transcript.add(requests, replies)
                 self._tell(replies)
                 self.progress.exchanges += 1
+
+    def _exchange(
+        self, requests: Mapping[str, bytes], threads: ThreadPoolExecutor
+    ) -> dict[str, Reply]:
+        settled = threads.map(self._settle, requests.keys(), requests.values())
+        replies = dict(zip(requests, settled, strict=True))
+        if self._stop.is_set():
+            raise Stopped
+        return replies
 
     def _tell(self, replies: Mapping[str, Reply]) -> None:
         for party, reply in replies.items():

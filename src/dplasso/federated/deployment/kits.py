@@ -1,4 +1,4 @@
-"""Kits: a folder for each participant, with its key, its certificate and how it reaches the others."""
+"""Kits: a folder for each participant, with its key and certificate and the server's address."""
 
 import json
 from dataclasses import dataclass
@@ -61,5 +61,7 @@ def open_kit(folder: Path, role: str) -> Kit:
             f"{path} cannot be read; take the kit again from whoever made the federation"
         ) from None
     if kit.role != role:
-        raise ValueError(f"{folder} is the kit of the {kit.role} {kit.name}; give one of the {role}")
+        raise ValueError(
+            f"{folder} is the kit of the {kit.role} {kit.name}; give one of the {role}"
+        )
     return kit

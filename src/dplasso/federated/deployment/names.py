@@ -1,10 +1,12 @@
-"""Names of parties, servers and ports: they stand in certificates, so that they are checked first."""
+"""Names of parties and servers stand in certificates: they are checked before those are made."""
 
 import re
 from collections.abc import Sequence
 
 _PARTY = re.compile(r"[a-z][a-z0-9-]{0,38}[a-z0-9]|[a-z]")
-_HOST = re.compile(r"(?=.{1,63}\Z)[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9-]*[A-Za-z0-9])*")
+_HOST = re.compile(
+    r"(?=.{1,63}\Z)[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9-]*[A-Za-z0-9])*"
+)
 _TAKEN = ("admin", "authority", "server")
 
 

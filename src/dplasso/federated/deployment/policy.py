@@ -25,7 +25,13 @@ _NOTHING = {
     "server-predeployed-flwr": "none",
 }
 _RIGHTS = {
-    "server": {"submit_job": "any", "manage_job": "any", "download_job": "any", "view": "any", "app_command": "any"},
+    "server": {
+        "submit_job": "any",
+        "manage_job": "any",
+        "download_job": "any",
+        "view": "any",
+        "app_command": "any",
+    },
     "party": {"submit_job": "any"},  # to be told of a job; what it may ask is the party's to say
 }
 _JOBS_AT_ONCE = 4
@@ -60,7 +66,8 @@ def _of_server(kit: Kit) -> dict[str, Any]:
             }
         ],
         "snapshot_persistor": {
-            "path": "nvflare.app_common.state_persistors.storage_state_persistor.StorageStatePersistor",
+            "path": "nvflare.app_common.state_persistors.storage_state_persistor"
+            ".StorageStatePersistor",
             "args": {"uri_root": "/", "storage": {"path": storage, "args": snapshots}},
         },
         "components": [

@@ -1,5 +1,6 @@
 """Making a federation: an authority of its own, and a kit with key and certificate for each."""
 
+import json
 import os
 import shutil
 import tempfile
@@ -44,7 +45,7 @@ def make_federation(
         made = Path(temporary) / "made"
         made.mkdir()
         provisioned = _provision(Path(temporary), server, names, port)
-        shutil.move(provisioned.parent / "state", made / "authority")
+        _keep_authority(provisioned.parent / "state" / "cert.json", made / "authority")
         kits = [Kit(made / "server", "server", server, server, port, tuple(names))]
         kits += [Kit(made / name, "party", name, server, port, tuple(names)) for name in names]
         kits += [Kit(made / "admin", "admin", ADMIN, server, port, tuple(names))]
@@ -77,13 +78,23 @@ def _provision(folder: Path, server: str, parties: Sequence[str], port: int) -> 
     return Path(context[CtxKey.CURRENT_PROD_DIR])
 
 
+def _keep_authority(state: Path, folder: Path) -> None:
+    """Of NVFlare's state, keep what issues certificates; it also has the keys of all participants,
+    which are theirs alone."""
+    known = json.loads(state.read_text())
+    folder.mkdir()
+    (folder / "rootCA.pem").write_text(known["root_cert"])
+    (folder / "rootCA.key").write_text(known["root_pri_key"])
+
+
 def _lay_out(provisioned: Path, kit: Kit) -> None:
     """Of what NVFlare makes, keep what our own commands need: no scripts, no sample policies."""
     kit.folder.mkdir()
     shutil.move(provisioned / "startup", kit.startup)
     kit.local.mkdir()
-    for script in kit.startup.glob("*.sh"):
-        script.unlink()
+    for pattern in ("*.sh", "*.txt", "*.ipynb"):
+        for path in kit.startup.glob(pattern):
+            path.unlink()
     kit.write()
     if kit.role == "party":
         write_party_settings(kit.folder, kit.name)
