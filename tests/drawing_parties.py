@@ -36,8 +36,9 @@ class Party:
         self._holdings, self._job = holdings, job
         folder = holdings.state / job
         folder.mkdir(parents=True, exist_ok=True)
-        self._journal = Journal(folder / "drawn")
-        self._drawn = [json.loads(record) for record in self._journal.records()]
+        self._path = folder / "drawn"
+        with Journal(self._path) as journal:
+            self._drawn = [json.loads(record) for record in journal.records()]
 
     def answer(self, request):
         asked = unsealed(request)
@@ -49,7 +50,9 @@ class Party:
         if asked["round"] not in (here - 1, here):
             raise Refused("the request is out of order")
         if asked["round"] == here:
-            self._journal.append(json.dumps(drawn := secrets.token_hex(8)).encode())
+            drawn = secrets.token_hex(8)
+            with Journal(self._path) as journal:
+                journal.append(json.dumps(drawn).encode())
             self._drawn.append(drawn)
         return json.dumps([self._drawn[asked["round"]], PADDING]).encode()
 

@@ -10,19 +10,30 @@ import sys
 import time
 from pathlib import Path
 
-from drawing_parties import HONEST
-
 from dplasso.federated.deployment.provisioning import make_federation
 from dplasso.storage.journal import Journal
+from drawing_parties import HONEST
 
 COMMAND = Path(sys.executable).with_name("dplasso")
 PARTIES = ("clinic", "insurer", "registry")
-LONG = 120.0  # seconds: on a machine with much else to do
+USUAL = {"epsilon": 0.5, "delta": 1e-6, "radius": 1.0, "rounds": 9, "tau": HONEST}
+USUAL |= {"sketch_size": 10, "rows": 100, "labels": "clinic"}
+LONG = 90.0  # seconds: on a machine with much else to do
 TESTS = str(Path(__file__).parent)
 ENVIRONMENT = {
     **os.environ,
     "PYTHONPATH": os.pathsep.join([TESTS, os.environ.get("PYTHONPATH", "")]),
 }
+
+SUBMIT = f"""
+import json, pathlib, sys
+from dplasso.federated import Terms
+from dplasso.federated.deployment.administration import administering
+from dplasso.federated.deployment.kits import open_kit
+with administering(open_kit(pathlib.Path(sys.argv[1]), "admin")) as admin:
+    for terms in json.loads(sys.argv[2]):
+        print(admin.submit(Terms(**terms), {PARTIES!r}))
+"""
 
 
 def until(true, what, seconds=LONG):
@@ -96,6 +107,11 @@ class Federation:
     def log(self, name):
         return self._logs / f"{name}.log"
 
+    def says(self, name, *words):
+        """Whether all these words are in what a process has logged, the last after the first."""
+        before, found, after = self.log(name).read_text().partition(words[0])
+        return bool(found) and all(word in after for word in words[1:])
+
     def is_up(self):
         with contextlib.suppress(OSError):
             socket.create_connection(("localhost", self.port), 5).close()
@@ -121,12 +137,22 @@ class Federation:
         self.processes[name].terminate()
         return self.processes[name].wait(LONG)
 
-    def submit(self, rounds, epsilon=0.5, tau=HONEST):
-        terms = ["--rounds", rounds, "--epsilon", epsilon, "--tau", tau, "--delta", 1e-6]
-        told = self.command(
-            "submit", self.folder / "admin", *terms, "--rows", 100, "--labels", "clinic"
+    def submit(self, *jobs):
+        """Hand in jobs, one after another in one session; returns their ids."""
+        terms = json.dumps([{**USUAL, **job} for job in jobs])
+        return self.administer(SUBMIT, terms).split()
+
+    def administer(self, script, *words):
+        """Run a script with a session of the administrator."""
+        done = subprocess.run(
+            [sys.executable, "-c", script, self.folder / "admin", *words],
+            capture_output=True,
+            text=True,
+            timeout=LONG,
+            env=ENVIRONMENT,
         )
-        return told.strip()
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     def results(self, job):
         return self.folder / "server" / "results" / job

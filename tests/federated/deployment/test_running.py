@@ -1,4 +1,4 @@
-"""A real deployment: certificates, processes, mutual TLS; what is lost, killed, forged and refused."""
+"""A real deployment, with certificates and processes: who is killed, lost, forged or refused."""
 
 import json
 
@@ -7,20 +7,11 @@ import pytest
 pytest.importorskip("nvflare")
 
 import psutil  # noqa: E402
-from drawing_parties import CORRUPTING, MISBEHAVES_IN, REPLAYING  # noqa: E402
-from federation import PARTIES, Federation, set_in, until  # noqa: E402
+
+from drawing_parties import CORRUPTING, HONEST, MISBEHAVES_IN, REPLAYING  # noqa: E402
+from federation import PARTIES, set_in, until  # noqa: E402
 
 pytestmark = pytest.mark.xdist_group("federation")
-
-
-@pytest.fixture(scope="session")
-def federation(tmp_path_factory):
-    running = Federation(tmp_path_factory.mktemp("running"))
-    try:
-        running.start_all()
-        yield running
-    finally:
-        running.close()
 
 
 def assert_drawn_once(federation, job, card, rounds):
@@ -30,7 +21,9 @@ def assert_drawn_once(federation, job, card, rounds):
 
 
 def test_500_rounds_of_three_parties_take_less_than_a_minute(federation, tmp_path):
-    job = federation.submit(500)
+    admin = federation.folder / "admin"
+    terms = ("--rounds", 500, "--epsilon", 0.5, "--tau", HONEST, "--delta", 1e-6, "--rows", 100)
+    job = federation.command("submit", admin, *terms, "--labels", "clinic").strip()
     until(lambda: federation.drawn("clinic", job), "the job starts")
     outcome, card = federation.outcome(job, seconds=60)
     assert (outcome["ended"], outcome["exchanges"]) == ("complete", 500)
@@ -43,12 +36,12 @@ def test_500_rounds_of_three_parties_take_less_than_a_minute(federation, tmp_pat
     assert seen["parties"] == dict.fromkeys(PARTIES, True)
     (told,) = (told for told in seen["jobs"] if told["job"] == job)
     assert (told["state"], told["exchanges"], told["remarks"]) == ("ended", 500, "complete")
-    federation.command("fetch", federation.folder / "admin", job, "-o", tmp_path / "card.json")
+    federation.command("fetch", admin, job, "-o", tmp_path / "card.json")
     assert json.loads((tmp_path / "card.json").read_text()) == card
 
 
 def test_whoever_is_killed_comes_back_and_nothing_is_drawn_twice(federation):
-    job = federation.submit(400)
+    (job,) = federation.submit({"rounds": 250})
     until(lambda: len(federation.drawn("insurer", job)) > 40, "the job is under way")
     federation.kill("insurer")
     before = len(federation.drawn("insurer", job))
@@ -63,16 +56,17 @@ def test_whoever_is_killed_comes_back_and_nothing_is_drawn_twice(federation):
     federation.start("server")
     outcome, card = federation.outcome(job)
     assert outcome["ended"] == "complete"
-    assert_drawn_once(federation, job, card, 400)
+    assert_drawn_once(federation, job, card, 250)
 
 
 def test_a_request_that_is_forged_replayed_or_beyond_the_limit_is_refused(federation):
-    jobs = {
-        "the request is corrupt": federation.submit(9, tau=CORRUPTING),
-        "the request is out of order": federation.submit(9, tau=REPLAYING),
-        "epsilon is beyond what this party will ever release": federation.submit(9, epsilon=2.0),
+    asked = {
+        "the request is corrupt": {"tau": CORRUPTING},
+        "the request is out of order": {"tau": REPLAYING},
+        "epsilon is beyond what this party will ever release": {"epsilon": 2.0},
     }
-    for why, job in jobs.items():
+    jobs = federation.submit(*({"rounds": 9, **terms} for terms in asked.values()))
+    for why, job in zip(asked, jobs, strict=True):
         outcome, card = federation.outcome(job)
         beyond = "epsilon" in why
         refusing = {"clinic"} if beyond else set(PARTIES)
@@ -85,7 +79,7 @@ def test_a_request_that_is_forged_replayed_or_beyond_the_limit_is_refused(federa
 def test_a_party_that_does_not_come_back_ends_the_job_with_a_model_of_the_rounds_so_far(federation):
     settings = federation.folder / "server" / "server.toml"
     set_in(settings, patience=3.0)
-    job = federation.submit(100_000)
+    (job,) = federation.submit({"rounds": 100_000})
     until(lambda: len(federation.drawn("registry", job)) > 20, "the job is under way")
     assert federation.stop("registry") == 0
     outcome, card = federation.outcome(job)
@@ -98,7 +92,7 @@ def test_a_party_that_does_not_come_back_ends_the_job_with_a_model_of_the_rounds
 
 
 def test_a_job_that_is_stopped_has_a_model_of_the_rounds_so_far(federation):
-    job = federation.submit(100_000)
+    (job,) = federation.submit({"rounds": 100_000})
     until(lambda: len(federation.drawn("clinic", job)) > 20, "the job is under way")
     federation.command("stop", federation.folder / "admin", job)
     outcome, card = federation.outcome(job)

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import socket
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -18,7 +19,6 @@ from nvflare.fuel.flare_api.api_spec import (
     InternalError,
     JobNotFound,
     JobNotRunning,
-    NoConnection,
 )
 from nvflare.fuel.flare_api.flare_api import Session, new_secure_session
 
@@ -131,25 +131,35 @@ _STATES = {
 def administering(kit: Kit) -> Iterator[Administration]:
     """Log in over mutual TLS, and out again."""
     check_certificate(kit)
+    before = os.getcwd()  # NVFlare works in the kit's folder
     logging.disable(logging.CRITICAL)  # what matters is raised
-    before = os.getcwd()
     try:
+        session = _log_in(kit)
+        try:
+            yield Administration(kit, session)
+        finally:
+            session.close()
+    finally:
+        logging.disable(logging.NOTSET)
+        os.chdir(before)
+
+
+def _log_in(kit: Kit) -> Session:
+    unreachable = (
+        f"the server at {kit.server}:{kit.port} cannot be reached; is it running (dplasso federated "
+        "server)?"
+    )
+    try:
+        # NVFlare would try for long before it says that nobody listens.
+        socket.create_connection((kit.server, kit.port), _CONNECT).close()
         with redirect_stdout(StringIO()):
-            session = new_secure_session(
+            return new_secure_session(
                 kit.name, str(kit.folder), timeout=_CONNECT, auto_login_max_tries=1
             )
-    except (NoConnection, FLCommunicationError, InternalError):
-        raise ValueError(
-            f"the server at {kit.server}:{kit.port} cannot be reached; is it running (dplasso "
-            "federated server)?"
-        ) from None
     except AuthenticationError:
         raise ValueError(f"the server at {kit.server} does not accept this kit") from None
-    try:
-        yield Administration(kit, session)
-    finally:
-        session.close()
-        os.chdir(before)
+    except (OSError, FLCommunicationError, InternalError):
+        raise ValueError(unreachable) from None
 
 
 def _write_job(folder: Path, terms: Terms, parties: Sequence[str]) -> Path:
