@@ -73,11 +73,12 @@ def test_nobody_else_is_answered(agent, project):
         signed(project, "admin", "other", request("other")),
         signed(project, "server", "one", request("other"), claimed="other"),
         signed(project, "server", "other", request("other"), name="clinic"),
+        signed(project, "server", "../other", request("../other")),
     ):
         reply = reply_to(agent, message)
         assert reply.mark is Mark.REFUSED
         assert b"not of a job that the server has signed" in reply.body
-    assert not (project / "clinic" / "state" / "other").exists()
+    assert not list(project.rglob("other"))
 
 
 def test_a_request_of_one_job_is_not_taken_for_another(agent, project):

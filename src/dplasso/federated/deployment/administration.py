@@ -146,8 +146,8 @@ def administering(kit: Kit) -> Iterator[Administration]:
 
 def _log_in(kit: Kit) -> Session:
     unreachable = (
-        f"the server at {kit.server}:{kit.port} cannot be reached; is it running (dplasso federated "
-        "server)?"
+        f"the server at {kit.server}:{kit.port} cannot be reached; is it running "
+        "(dplasso federated server)?"
     )
     try:
         # NVFlare would try for long before it says that nobody listens.

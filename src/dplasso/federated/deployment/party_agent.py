@@ -1,5 +1,6 @@
 """The party's end of the line: one process that answers for all jobs, for as long as it runs."""
 
+import re
 import threading
 import traceback
 from pathlib import Path
@@ -18,6 +19,7 @@ from dplasso.federated.deployment.settings import read_party_settings
 from dplasso.federated.deployment.wire import CHANNEL, TOPIC, Mark, Reply
 from dplasso.federated.roles import Answers, Refused
 
+_JOB = re.compile("[A-Za-z0-9-]{1,64}")  # it becomes the name of a folder
 _TURN = 4.0  # seconds a request waits for the one before it
 
 
@@ -76,7 +78,9 @@ class PartyAgent(FLComponent):
         )
         verifier = self._client.communicator.token_verifier
         told = name == AUTH_CLIENT_NAME_FOR_SJ and isinstance(job, str) and bool(signature)
-        return job if told and verifier.verify(name, job, signature) else None
+        if not told or not _JOB.fullmatch(job):
+            return None
+        return str(job) if verifier.verify(name, job, signature) else None
 
     def _reply(self, job: str, request: bytes) -> Reply:
         try:

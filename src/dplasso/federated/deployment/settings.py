@@ -25,8 +25,8 @@ row_bound = 1.0      # features of a row are scaled down to this Euclidean lengt
 max_epsilon = 0.0
 max_delta = 0.0
 
-ledger = "ledger.db" # every charge, durably
-state = "state"      # everything drawn so far: without it a job cannot go on
+ledger = "ledger.sqlite" # every charge, durably
+state = "state"          # everything drawn so far: without it a job cannot go on
 answers = "dplasso.federated.party:open_party"
 """
 
