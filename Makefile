@@ -19,7 +19,7 @@ test: setup .venv/.postgres .venv/.federated
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2
 	$(MAKE) test-oldest
 
 # The estimators on the oldest versions we claim, where those exist for this Python.

@@ -21,7 +21,7 @@ from dplasso.federated.deployment.settings import (  # noqa: E402
     read_party_settings,
     read_server_settings,
 )
-from federation import PARTIES, made, set_in  # noqa: E402
+from federation import LONG, PARTIES, made, set_in  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +151,7 @@ def test_settings_that_cannot_be_are_named(project, change, message):
 def test_settings_of_a_server(project):
     settings = read_server_settings(project / "server")
     assert settings.results == project / "server" / "results"
-    assert settings.patience == 90.0
+    assert settings.patience == LONG
 
 
 def test_a_party_permits_no_job_process_and_an_administrator_nothing_on_its_machine(project):

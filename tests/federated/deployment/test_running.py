@@ -9,9 +9,7 @@ pytest.importorskip("nvflare")
 import psutil  # noqa: E402
 
 from drawing_parties import CORRUPTING, HONEST, MISBEHAVES_IN, REPLAYING  # noqa: E402
-from federation import PARTIES, set_in, until  # noqa: E402
-
-pytestmark = pytest.mark.xdist_group("federation")
+from federation import LONG, PARTIES, set_in, until  # noqa: E402
 
 
 def assert_drawn_once(federation, job, card, rounds):
@@ -86,7 +84,7 @@ def test_a_party_that_does_not_come_back_ends_the_job_with_a_model_of_the_rounds
     assert card["lost"] == {"registry": "did not answer for 3 seconds"}
     assert "party registry did not answer for 3 seconds" in outcome["ended"]
     assert 20 < len(card["told"]["registry"]) <= len(card["told"]["clinic"]) < 100_000
-    set_in(settings, patience=120.0)
+    set_in(settings, patience=LONG)
     federation.start("registry")
     until(lambda: federation.registrations("registry") == 2, "the party is back")
 

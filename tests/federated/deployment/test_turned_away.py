@@ -23,8 +23,6 @@ from dplasso.federated.deployment.certificates import check_certificate  # noqa:
 from dplasso.federated.deployment.policy import write_policy  # noqa: E402
 from federation import ENVIRONMENT, LONG, PARTIES, USUAL, made, until  # noqa: E402
 
-pytestmark = pytest.mark.xdist_group("federation")
-
 
 def issue(folder, authority, name, days):
     """A key and a certificate by an authority, for so many days from now; less than 0: over."""
