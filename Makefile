@@ -14,7 +14,7 @@ setup: .venv/.dev .venv/.warm
 demo: .venv/.runtime
 	$(BIN)/dplasso demo
 
-test: setup .venv/.postgres
+test: setup .venv/.postgres .venv/.federated
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -72,6 +72,11 @@ clean:
 # A driver and a server for the tests of a ledger in PostgreSQL.
 .venv/.postgres: .venv/.dev
 	$(BIN)/python -m pip install --quiet --editable '.[postgres-tests]'
+	touch $@
+
+# What a federation runs on.
+.venv/.federated: .venv/.dev
+	$(BIN)/python -m pip install --quiet --editable '.[federated]'
 	touch $@
 
 # Compile the kernels once, so that no first call is slow.

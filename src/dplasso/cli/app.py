@@ -15,6 +15,7 @@ from dplasso.cli.budget import app as budget
 from dplasso.cli.convert import convert
 from dplasso.cli.demo import demo
 from dplasso.cli.evaluate import evaluate
+from dplasso.cli.federated import app as federated
 from dplasso.cli.inspect import inspect
 from dplasso.cli.online import online
 from dplasso.cli.output import complain, say, warn
@@ -64,6 +65,7 @@ app = typer.Typer(
 for command in COMMANDS:
     app.command()(command)
 app.add_typer(budget)
+app.add_typer(federated)
 
 
 def _tell_version(asked: bool) -> None:

@@ -1,0 +1,181 @@
+"""What an administrator does with a running federation: submit, watch, stop and fetch."""
+
+import json
+import logging
+import os
+import socket
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from nvflare.apis.fl_exception import FLCommunicationError
+from nvflare.fuel.flare_api.api_spec import (
+    AuthenticationError,
+    InternalError,
+    JobNotFound,
+    JobNotRunning,
+)
+from nvflare.fuel.flare_api.flare_api import Session, new_secure_session
+
+from dplasso.federated.deployment.bookkeeping import OUTCOME_KEY
+from dplasso.federated.deployment.certificates import check_certificate
+from dplasso.federated.deployment.coordination import CARD, OUTCOME, PROGRESS
+from dplasso.federated.deployment.kits import Kit
+from dplasso.federated.deployment.policy import COORDINATION
+from dplasso.federated.roles import Terms
+
+_JOB, _APP = "dplasso", "federation"
+_CONNECT = 20.0  # seconds
+
+
+@dataclass(frozen=True)
+class JobStatus:
+    job: str
+    state: str
+    submitted: str
+    exchanges: int | None  # rounds, and what begins and ends a job
+    remarks: str
+
+    @property
+    def goes_on(self) -> bool:
+        return self.state in ("waiting", "starting", "running")
+
+
+@dataclass(frozen=True)
+class Status:
+    server: str
+    up_since: str
+    parties: dict[str, bool]  # whether it is connected
+    jobs: list[JobStatus]
+
+
+class Administration:
+    """A session with the server, as the administrator of a kit."""
+
+    def __init__(self, kit: Kit, session: Session) -> None:
+        self._kit, self._session = kit, session
+
+    def submit(self, terms: Terms, parties: Sequence[str]) -> str:
+        """Hand a job in; returns its id. It has no code, only the terms and who takes part."""
+        with tempfile.TemporaryDirectory() as folder:
+            job = _write_job(Path(folder), terms, parties)
+            return str(self._session.submit_job(str(job)))
+
+    def status(self) -> Status:
+        told = self._session.get_system_info()
+        connected = {client.name for client in told.client_info}
+        jobs = [self._status_of(job) for job in self._session.list_jobs()]
+        parties = {name: name in connected for name in self._kit.parties}
+        started = datetime.fromtimestamp(told.server_info.start_time, UTC)
+        address = f"{self._kit.server}:{self._kit.port}"
+        return Status(address, f"{started:%Y-%m-%d %H:%M:%S}", parties, jobs)
+
+    def stop(self, job: str) -> None:
+        """End a job; its model card is of the rounds so far."""
+        self._known(job)
+        self._session.abort_job(job)
+
+    def fetch(self, job: str) -> tuple[bytes, dict[str, Any]]:
+        """The model card of a job that has ended, and how it ended."""
+        self._known(job)
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                place = Path(self._session.download_job_result(job, folder))
+                card, outcome = (next(place.rglob(name)).read_bytes() for name in (CARD, OUTCOME))
+            except (InternalError, StopIteration, OSError):
+                raise ValueError(
+                    f"job {job} has no model card yet; see dplasso federated status"
+                ) from None
+        return card, json.loads(outcome)
+
+    def _known(self, job: str) -> dict[str, Any]:
+        try:
+            return dict(self._session.get_job_meta(job))
+        except (JobNotFound, InternalError):
+            raise ValueError(f"there is no job {job}; see dplasso federated status") from None
+
+    def _status_of(self, listed: dict[str, Any]) -> JobStatus:
+        job, status = str(listed["job_id"]), str(listed["status"])
+        facts: dict[str, Any] = {}
+        if status == "RUNNING":
+            try:
+                facts = self._session.do_app_command(job, PROGRESS, {})
+            except (InternalError, JobNotRunning, ValueError):
+                facts = {}  # it is about to begin, or has just ended
+        else:
+            facts = self._known(job).get(OUTCOME_KEY, {})
+        away = ", ".join(facts.get("away", []))
+        remarks = str(facts.get("ended", f"waits for {away}" if away else ""))
+        submitted = str(listed.get("submit_time", ""))[:19].replace("T", " ")
+        return JobStatus(
+            job, _STATES.get(status, status), submitted, facts.get("exchanges"), remarks
+        )
+
+
+_STATES = {
+    "SUBMITTED": "waiting",
+    "APPROVED": "waiting",
+    "DISPATCHED": "starting",
+    "RUNNING": "running",
+    "FINISHED:COMPLETED": "ended",
+    "FINISHED:ABORTED": "stopped",
+}
+
+
+@contextmanager
+def administering(kit: Kit) -> Iterator[Administration]:
+    """Log in over mutual TLS, and out again."""
+    check_certificate(kit)
+    before = os.getcwd()  # NVFlare works in the kit's folder
+    logging.disable(logging.CRITICAL)  # what matters is raised
+    try:
+        session = _log_in(kit)
+        try:
+            yield Administration(kit, session)
+        finally:
+            session.close()
+    finally:
+        logging.disable(logging.NOTSET)
+        os.chdir(before)
+
+
+def _log_in(kit: Kit) -> Session:
+    unreachable = (
+        f"the server at {kit.server}:{kit.port} cannot be reached; is it running "
+        "(dplasso federated server)?"
+    )
+    try:
+        # NVFlare would try for long before it says that nobody listens.
+        socket.create_connection((kit.server, kit.port), _CONNECT).close()
+        with redirect_stdout(StringIO()):
+            return new_secure_session(
+                kit.name, str(kit.folder), timeout=_CONNECT, auto_login_max_tries=1
+            )
+    except AuthenticationError:
+        raise ValueError(f"the server at {kit.server} does not accept this kit") from None
+    except (OSError, FLCommunicationError, InternalError):
+        raise ValueError(unreachable) from None
+
+
+def _write_job(folder: Path, terms: Terms, parties: Sequence[str]) -> Path:
+    """A job as NVFlare wants it: who takes part, and one workflow with its arguments."""
+    job = folder / _JOB
+    config = job / _APP / "config"
+    config.mkdir(parents=True)
+    meta = {"name": _JOB, "deploy_map": {_APP: ["server", *parties]}, "resource_spec": {}}
+    arguments = {"terms": asdict(terms), "parties": list(parties)}
+    workflow = {"id": "coordination", "path": COORDINATION, "args": arguments}
+    server = {"format_version": 2, "workflows": [workflow], "components": []}
+    client: dict[str, Any] = {"format_version": 2, "executors": [], "components": []}
+    for path, document in (
+        (job / "meta.json", meta),
+        (config / "config_fed_server.json", server),
+        (config / "config_fed_client.json", client),
+    ):
+        path.write_text(json.dumps(document, indent=2))
+    return job

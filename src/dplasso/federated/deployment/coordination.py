@@ -1,0 +1,113 @@
+"""The server's end of the line: a process for each job, with its coordinator."""
+
+import dataclasses
+import json
+import os
+import shutil
+import threading
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from nvflare.apis.fl_context import FLContext
+from nvflare.apis.impl.controller import Controller
+from nvflare.apis.signal import Signal
+from nvflare.fuel.f3.cellnet.defs import MessageHeaderKey, ReturnCode
+from nvflare.private.defs import new_cell_message
+
+from dplasso.federated.deployment.conduct import Ask, Conductor, Progress, Stopped
+from dplasso.federated.deployment.kits import open_kit
+from dplasso.federated.deployment.settings import read_server_settings
+from dplasso.federated.deployment.transcript import Transcript
+from dplasso.federated.deployment.wire import CHANNEL, TOPIC, Reply
+from dplasso.federated.roles import Coordinates, Terms
+from dplasso.storage.atomic import replace_file
+
+CARD, OUTCOME, TRANSCRIPT = "model_card.json", "outcome.json", "transcript"
+PROGRESS = "progress"  # a command to a running job
+_TRY = 10.0  # seconds for one reply; a party that is at work says so before
+
+
+class Coordination(Controller):
+    """Runs one job: the terms come with it, everything else from the server's own files."""
+
+    def __init__(self, terms: dict[str, Any], parties: Sequence[str]) -> None:
+        super().__init__()
+        self._terms, self._parties = Terms(**terms), list(parties)
+        self._progress = Progress()
+        self._stop = threading.Event()
+        self._server = os.getppid()
+
+    def start_controller(self, fl_ctx: FLContext) -> None:
+        fl_ctx.get_engine().register_app_command(PROGRESS, self._tell_progress)
+
+    def stop_controller(self, fl_ctx: FLContext) -> None:
+        self._stop.set()
+
+    def control_flow(self, abort_signal: Signal, fl_ctx: FLContext) -> None:
+        job, workspace = fl_ctx.get_job_id(), fl_ctx.get_workspace()
+        kit = open_kit(Path(workspace.get_root_dir()), "server")
+        settings = read_server_settings(kit.folder)
+        results = settings.results / job
+        results.mkdir(parents=True, exist_ok=True)
+        if not (
+            results / OUTCOME
+        ).exists():  # else the server was stopped just before the job's end
+            threading.Thread(target=self._heed, args=(abort_signal,), daemon=True).start()
+            coordinator = settings.open_coordinator(self._terms, self._parties, job, results)
+            asked = partial(_ask, fl_ctx.get_engine().get_cell())
+            ended = self._conduct(coordinator, asked, results / TRANSCRIPT, settings.patience)
+            self._stop.set()
+            outcome = {"job": job, "ended": ended, **_facts(self._progress)}
+            replace_file(results / CARD, coordinator.result())
+            replace_file(results / OUTCOME, json.dumps(outcome, indent=2).encode())
+        (results / TRANSCRIPT).unlink(missing_ok=True)
+        for name in (CARD, OUTCOME):  # what an administrator can fetch
+            shutil.copy(results / name, workspace.get_run_dir(job))
+
+    def _conduct(self, coordinator: Coordinates, ask: Ask, path: Path, patience: float) -> str:
+        """Run the job; returns how it ended."""
+        with Transcript(path) as transcript:
+            conductor = Conductor(coordinator, ask, transcript, patience, self._stop)
+            self._progress = conductor.progress
+            try:
+                conductor.run()
+            except Stopped:
+                self._end_with_server()
+                return "stopped by an administrator"
+        lost = self._progress.lost
+        told = "; ".join(f"party {party} {why}" for party, why in lost.items())
+        return f"not all took part to the end: {told}" if lost else "complete"
+
+    def _heed(self, abort_signal: Signal) -> None:
+        while not self._stop.wait(0.25):
+            self._end_with_server()
+            if abort_signal.triggered:
+                self._stop.set()
+
+    def _end_with_server(self) -> None:
+        """Without the server's own process a job is not stopped, but cut off: it will go on."""
+        if os.getppid() != self._server:
+            os._exit(1)
+
+    def _tell_progress(self, topic: str, data: Any, fl_ctx: FLContext) -> dict[str, Any]:
+        return _facts(self._progress)
+
+
+def _facts(progress: Progress) -> dict[str, Any]:
+    facts = dataclasses.asdict(progress)
+    return {**facts, "away": sorted(progress.away)}
+
+
+def _ask(cell: Any, party: str, request: bytes) -> Reply | None:
+    reply = cell.send_request(
+        channel=CHANNEL,
+        topic=TOPIC,
+        target=party,
+        request=new_cell_message({}, request),
+        timeout=_TRY,
+        optional=True,
+    )
+    fine = reply.get_header(MessageHeaderKey.RETURN_CODE) == ReturnCode.OK
+    return Reply.read(reply.payload) if fine else None

@@ -1,0 +1,98 @@
+"""The party's end of the line: one process that answers for all jobs, for as long as it runs."""
+
+import re
+import threading
+import traceback
+from pathlib import Path
+from typing import Any, ClassVar
+
+from nvflare.apis.event_type import EventType
+from nvflare.apis.fl_component import FLComponent
+from nvflare.apis.fl_context import FLContext
+from nvflare.fuel.f3.cellnet.core_cell import make_reply
+from nvflare.fuel.f3.cellnet.defs import ReturnCode
+from nvflare.fuel.f3.message import Message
+from nvflare.private.defs import AUTH_CLIENT_NAME_FOR_SJ, CellMessageHeaderKeys
+
+from dplasso.federated.deployment.kits import open_kit
+from dplasso.federated.deployment.settings import read_party_settings
+from dplasso.federated.deployment.wire import CHANNEL, TOPIC, Mark, Reply
+from dplasso.federated.roles import Answers, Refused
+
+_JOB = re.compile("[A-Za-z0-9-]{1,64}")  # it becomes the name of a folder
+_TURN = 4.0  # seconds a request waits for the one before it
+
+
+class PartyAgent(FLComponent):
+    """Answers requests of jobs that the server has signed, one at a time.
+
+    Everything that matters is on the disk before it leaves, so that this process may be killed at
+    any moment: what was asked is asked again, and gets the same answer.
+    """
+
+    _here: ClassVar["PartyAgent | None"] = None  # NVFlare makes it, one in a process
+
+    def __init__(self, kit: str, data: str) -> None:
+        super().__init__()
+        opened = open_kit(Path(kit), "party")
+        self._holdings, self._open = read_party_settings(opened.folder, opened.name, Path(data))
+        self._parties: dict[str, Answers] = {}
+        self._turn = threading.Lock()
+        self._client: Any = None
+        PartyAgent._here = self
+
+    @classmethod
+    def say_goodbye(cls) -> None:
+        """Tell the server that this process ends; without it, the server finds out by itself."""
+        if cls._here is not None and cls._here._client is not None:
+            cls._here._client.close()
+
+    def handle_event(self, event_type: str, fl_ctx: FLContext) -> None:
+        if event_type == EventType.SYSTEM_START:
+            engine = fl_ctx.get_engine()
+            self._client = engine.client
+            engine.get_cell().register_request_cb(channel=CHANNEL, topic=TOPIC, cb=self._receive)
+
+    def _receive(self, message: Message) -> Message:
+        job = self._job_of(message)
+        if job is None:
+            reply = Reply(Mark.REFUSED, b"the request is not of a job that the server has signed")
+        elif not self._turn.acquire(timeout=_TURN):
+            reply = Reply(Mark.BUSY, b"")
+        else:
+            try:
+                reply = self._reply(job, bytes(message.payload))
+            finally:
+                self._turn.release()
+        return make_reply(ReturnCode.OK, "", reply.written)
+
+    def _job_of(self, message: Message) -> str | None:
+        """The job a request belongs to, if the server's own key says that there is such a job."""
+        name, job, signature = (
+            message.get_header(key)
+            for key in (
+                CellMessageHeaderKeys.CLIENT_NAME,
+                CellMessageHeaderKeys.TOKEN,
+                CellMessageHeaderKeys.TOKEN_SIGNATURE,
+            )
+        )
+        verifier = self._client.communicator.token_verifier
+        told = name == AUTH_CLIENT_NAME_FOR_SJ and isinstance(job, str) and bool(signature)
+        if not told or not _JOB.fullmatch(job):
+            return None
+        return str(job) if verifier.verify(name, job, signature) else None
+
+    def _reply(self, job: str, request: bytes) -> Reply:
+        try:
+            if job not in self._parties:
+                self._parties[job] = self._open(self._holdings, job)
+            return Reply(Mark.ANSWERED, self._parties[job].answer(request))
+        except Refused as refusal:
+            self.logger.warning(f"refused a request of job {job}: {refusal}")
+            return Reply(Mark.REFUSED, str(refusal).encode())
+        except Exception as error:
+            # What an unforeseen error says could show rows: only its kind and place are told.
+            self._parties.pop(job, None)
+            places = "".join(traceback.format_tb(error.__traceback__))
+            self.logger.error(f"job {job} failed here with {type(error).__name__}:\n{places}")
+            return Reply(Mark.FAILED, b"")

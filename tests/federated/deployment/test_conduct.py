@@ -1,0 +1,162 @@
+"""The course of a job, with a transport that fails as it likes."""
+
+import threading
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("nvflare")
+
+from dplasso.federated import Refused, Terms  # noqa: E402
+from dplasso.federated.deployment import conduct  # noqa: E402
+from dplasso.federated.deployment.conduct import Conductor, Stopped  # noqa: E402
+from dplasso.federated.deployment.transcript import Transcript  # noqa: E402
+from dplasso.federated.deployment.wire import Mark, Reply  # noqa: E402
+from drawing_parties import Coordinator, Party  # noqa: E402
+
+TERMS = Terms(0.5, 1e-6, 1.0, 6, 1, 10, 100, "a")
+FATES = ("answered", "lost on the way", "lost on the way back", "busy", "killed")
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch):
+    monkeypatch.setattr(conduct, "_PAUSE", 0.0)
+
+
+class Line:
+    """A way to real parties on which messages get lost and parties are killed, as told."""
+
+    def __init__(self, folder, fates, job="job"):
+        self._folder, self._fates, self._job = folder, iter(fates), job
+        self._parties, self._turn = {}, threading.Lock()
+
+    def party(self, name):
+        if name not in self._parties:
+            holdings = SimpleNamespace(state=self._folder / name, max_epsilon=1.0)
+            self._parties[name] = Party(holdings, self._job)
+        return self._parties[name]
+
+    def __call__(self, name, request):
+        with self._turn:
+            fate = next(self._fates, "answered")
+            if fate == "lost on the way":
+                return None
+            if fate == "busy":
+                return Reply(Mark.BUSY, b"")
+            try:
+                answer = self.party(name).answer(request)
+            except Refused as refusal:
+                return Reply(Mark.REFUSED, str(refusal).encode())
+            if fate == "killed":
+                del self._parties[name]
+            return None if fate != "answered" else Reply(Mark.ANSWERED, answer)
+
+
+def run(line, folder, patience=60.0, stop=None, terms=TERMS, coordinator=None):
+    coordinator = coordinator or Coordinator(terms, ["a", "b"], "job")
+    with Transcript(folder / "transcript") as transcript:
+        conductor = Conductor(coordinator, line, transcript, patience, stop or threading.Event())
+        conductor.run()
+    return coordinator, conductor.progress
+
+
+def drawn(line):
+    return {name: line.party(name)._drawn for name in ("a", "b")}
+
+
+@settings(max_examples=40, deadline=None)
+@given(fates=st.lists(st.sampled_from(FATES), max_size=60))
+def test_whatever_gets_lost_every_number_is_drawn_once_and_told_once(tmp_path_factory, fates):
+    folder = tmp_path_factory.mktemp("line")
+    line = Line(folder, fates)
+    coordinator, progress = run(line, folder)
+    assert coordinator._told == drawn(line)
+    assert {len(numbers) for numbers in coordinator._told.values()} == {TERMS.rounds}
+    assert (progress.exchanges, progress.lost, progress.away) == (TERMS.rounds, {}, set())
+
+
+@settings(max_examples=20, deadline=None)
+@given(after=st.integers(0, TERMS.rounds - 1))
+def test_a_coordinator_that_is_killed_goes_on_where_it_was(tmp_path_factory, after):
+    folder = tmp_path_factory.mktemp("line")
+    line, asked = Line(folder, ()), []
+
+    class Killed(Exception):  # noqa: N818 (it is what happens)
+        pass
+
+    class Mortal(Coordinator):
+        def receive(self, answers):
+            super().receive(answers)
+            if len(self._sent) > after:
+                raise Killed
+
+    with pytest.raises(Killed):
+        run(line, folder, coordinator=Mortal(TERMS, ["a", "b"], "job"))
+
+    def listening(name, request):
+        asked.append(request)
+        return line(name, request)
+
+    coordinator, progress = run(listening, folder)
+    assert coordinator._told == drawn(line)
+    assert progress.exchanges == TERMS.rounds
+    assert len(asked) == 2 * (TERMS.rounds - after - 1)  # nobody is asked again
+
+
+def test_a_transcript_of_other_requests_is_not_taken_for_ours(tmp_path):
+    with Transcript(tmp_path / "transcript") as transcript:
+        transcript.add({"a": b"one"}, {"a": Reply(Mark.ANSWERED, b"1")})
+    with (
+        Transcript(tmp_path / "transcript") as transcript,
+        pytest.raises(ValueError, match="asks something else"),
+    ):
+        transcript.again({"a": b"two"})
+
+
+def test_a_party_that_stays_away_is_lost_with_the_patience_that_it_had(tmp_path):
+    line = Line(tmp_path, ())
+    coordinator, progress = run(
+        lambda name, request: None if name == "b" else line(name, request), tmp_path, patience=0.05
+    )
+    assert coordinator._lost == progress.lost == {"b": "did not answer for 0.05 seconds"}
+    assert len(coordinator._told["a"]) == 1
+
+
+def test_a_party_at_work_is_waited_for_without_end(tmp_path):
+    line = Line(tmp_path, ["busy"] * 500)
+    coordinator, _ = run(line, tmp_path, patience=0.0)
+    assert coordinator._lost == {}
+
+
+def test_a_refusal_is_told_as_the_party_said_it(tmp_path):
+    beyond = Terms(**{**vars(TERMS), "epsilon": 2.0})
+    coordinator, progress = run(Line(tmp_path, ()), tmp_path, terms=beyond)
+    assert set(coordinator._lost.values()) == {
+        "epsilon is beyond what this party will ever release"
+    }
+    assert progress.exchanges == 1
+
+
+def test_a_job_stops_when_told_and_keeps_what_it_has(tmp_path):
+    stop, line = threading.Event(), Line(tmp_path, ())
+    coordinator = Coordinator(TERMS, ["a", "b"], "job")
+
+    def ask(name, request):
+        if len(coordinator._sent) == 4:
+            stop.set()
+        return line(name, request)
+
+    with pytest.raises(Stopped):
+        run(ask, tmp_path, stop=stop, coordinator=coordinator)
+    assert len(coordinator._told["a"]) == 3
+
+
+@given(message=st.one_of(st.none(), st.integers(), st.text(), st.binary()))
+def test_whatever_comes_back_is_read_as_a_reply_or_a_failure(message):
+    reply = Reply.read(message)
+    if isinstance(message, bytes) and message[:1] in {mark.value for mark in Mark}:
+        assert reply.written == message
+    else:
+        assert reply == Reply(Mark.FAILED, b"")
