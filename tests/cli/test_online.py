@@ -239,3 +239,14 @@ def test_killed_streams_go_on_as_if_nothing_had_happened(tmp_path):
     wanted = killing.undisturbed(killing.Command, lines, tmp_path / "whole")
     found, left = killing.killed_often(killing.Command, lines, tmp_path / "killed", 3, seed=1)
     assert found == wanted and left < len(lines)
+
+
+def test_the_mechanism_is_chosen_and_a_stream_keeps_to_it(place):
+    options = ("rows.svm", *KNOWN, "--state", "s", "-o", "out", "-q")
+    run(*options, "--construction", "window_tree", "--calibration", "paper", "--model", "m.dpl")
+    told = dplasso.load(place / "m.dpl").privacy_
+    assert told["mechanism"].startswith("window_tree") and told["calibration"] == "paper"
+    with pytest.raises(ValueError, match="--construction is not what it was"):
+        run(*options, "--calibration", "paper")
+    with pytest.raises(ValueError, match="noise must be one of gaussian, gamma"):
+        run("rows.svm", *KNOWN, "--state", "t", "--noise", "loud")

@@ -20,6 +20,7 @@ from dplasso.estimators.online_checks import check_parameters, checked
 from dplasso.estimators.online_rows import RowForm
 from dplasso.estimators.online_run import OnlineRun, margins_of
 from dplasso.estimators.online_told import statement
+from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.online import StreamLearner
 from dplasso.online.stream_learner import Compressed
 from dplasso.privacy import checks
@@ -27,7 +28,7 @@ from dplasso.privacy.accountant import Accountant, Receipt
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.online_statement import OnlineStatement
 from dplasso.streams import RunningSum, State
-from dplasso.streams.settings import Construction
+from dplasso.streams.settings import Calibration, Construction, NoiseLaw
 
 Floats = NDArray[np.float64]
 
@@ -39,7 +40,7 @@ class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn i
     delta: float
     window: int | None
     n_rows: int | None
-    batch: int
+    batch: int | str
     loss: str
     domain: str | Domain
     radius: float | str
@@ -48,6 +49,8 @@ class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn i
     clip: float | str
     learner: str
     construction: Construction
+    noise: NoiseLaw
+    calibration: Calibration
     rows: str
     fit_intercept: bool
     n_features: int | None
@@ -153,24 +156,25 @@ class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn i
         form = RowForm(columns, unit=unit, intercept=bool(self.fit_intercept), names=names)
         outputs, clip = self._outputs(), self._clip()
         dimension = outputs * form.width
-        plan = rules.plan_of(self, dimension, clip, self._margin_unit())
-        leader, loss = rules.leader_of(self, plan), self._make_loss()
         if state is None:
-            total = rules.sum_of(self, dimension, clip, bits_of(self))
+            total = rules.sum_of(self, dimension, clip, self._random_bits())
+        else:
+            total = RunningSum.from_state(State(state.header["sum"], state.arrays))
+        plan = rules.plan_of(self, total.settings, self._margin_unit())
+        leader, loss = rules.leader_of(self, plan), self._make_loss()
+        learner = StreamLearner(leader, loss, total, clip=clip, outputs=outputs)
+        run = OnlineRun(learner, total, outputs, rules.rows_a_release(self))
+        if state is None:
             self._receipt: Receipt | None = charge(
                 self, total.event, float(self.delta), self.neighboring
             )
         else:
-            total = RunningSum.from_state(State(state.header["sum"], state.arrays))
-        learner = StreamLearner(leader, loss, total, clip=clip, outputs=outputs, batch=self.batch)
-        self._run, self._form, self._plan = (
-            OnlineRun(learner, total, outputs, self.batch),
-            form,
-            plan,
-        )
-        if state is not None:
-            self._run.resume(state)
-        self.n_features_in_, self._weights = columns, self._run.weights
+            run.resume(state)
+        self._run, self._form, self._plan = run, form, plan
+        self.n_features_in_, self._weights = columns, run.weights
+
+    def _random_bits(self) -> RandomBits:
+        return bits_of(self)
 
     def _meet_dicts(self) -> None:
         """Rows by name need columns that are declared."""
