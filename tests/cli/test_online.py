@@ -91,6 +91,9 @@ def test_a_stream_goes_on_where_it_was(place):
         run("growing", *KNOWN, "--state", "s", "-o", "out", "-q")
     run("rows.svm", *KNOWN, "--state", "t", "-o", "wanted", "-q")
     assert (place / "out").read_text() == (place / "wanted").read_text()
+    with pytest.raises(ValueError, match="other is not there"):
+        run("--position", "--state", "other")
+    assert not (place / "other").exists()
     told = json.loads(run("--position", "--state", "s").stdout)
     assert told == {"lines": len(lines), "input_bytes": (place / "rows.svm").stat().st_size}
 

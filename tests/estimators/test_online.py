@@ -249,6 +249,7 @@ def test_what_is_not_declared_is_reported():
         ({"clip": 0.0}, "clip must be"),
         ({"n_features": 3}, "X must have the 3 columns"),
         ({"accountant": 5}, "accountant must have a charge method"),
+        ({"feature_names": [*"abcdefg", "a"]}, "feature_names must differ"),
     ],
 )
 def test_refused(options, message):
@@ -300,6 +301,10 @@ def test_names_and_texts_are_hashed_to_declared_columns():
     assert model.coef_.shape == (1, 64)
     with pytest.raises(ValueError, match="features must be numbers or texts, got list"):
         model.learn_one({"town": ["Ulm"]}, True)
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        model.learn_one({"age": math.inf}, True)
+    chances = model.predict_proba_one({"town": "Ulm"})
+    assert chances == model.predict_proba_one({"town": "Ulm", "age": math.nan, "name": None})
 
 
 def test_a_snapshot_predicts_and_does_not_learn(tmp_path):
@@ -370,3 +375,7 @@ def test_a_river_pipeline():
     pipeline = compose.Pipeline(preprocessing.StandardScaler(), model)
     found = evaluate.progressive_val_score(rows, pipeline, metrics.Accuracy())
     assert found.get() > 0.7 and model.rows_seen_ == 4000, river.__version__
+    # A scaler that has seen no row yet makes NaN of the first.
+    named = PrivateOnlineClassifier(5.0, window=100, feature_names=list(rows[0][0]))
+    scaled = preprocessing.MinMaxScaler() | named
+    assert evaluate.progressive_val_score(rows, scaled, metrics.ROCAUC()).get() > 0.6

@@ -93,6 +93,8 @@ def online(
     cleanly on SIGTERM and SIGINT, and goes on after any stop by the same command.
     """
     if position:
+        if not state.is_dir():
+            raise ValueError(f"{state} is not there; a stream begins without --position")
         with StateFolder(state) as folder:
             say(json.dumps(folder.taken()))
         return

@@ -16,6 +16,7 @@ from dplasso.cli.online_state import StateFolder
 from dplasso.cli.output import note, shown
 from dplasso.online.stream_learner import Compressed
 from dplasso.reading.line_source import LineSource
+from dplasso.storage.atomic import sync_directory
 
 _MOST_LINES = 4096  # that share a write to the disk
 _RECENT = 1000  # rows of the rolling score
@@ -59,6 +60,7 @@ class Session:
         if (path.stat().st_size if path.exists() else 0) < known:
             raise ValueError(f"{path} is shorter than when the state was saved; bring it back")
         out = open(path, "r+b" if path.exists() else "w+b")  # noqa: SIM115 (open until the end)
+        sync_directory(str(path.absolute().parent))  # a state that counts its bytes must find it
         out.truncate(known)
         out.seek(known)
         return out

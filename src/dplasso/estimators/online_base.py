@@ -260,7 +260,12 @@ class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn i
     def save_state(self, path: str | PathLike[str]) -> None:
         """Write all it takes to go on learning: AS SECRET AS THE ROWS, for its owner's eyes.
 
-        A state is gone on from once: see `dplasso.streams.RunningSum`.
+        Formal guarantees
+        -----------------
+        The promise holds if at most one model goes on from a state, and only with the rows that
+        followed it, where weights from after it have left: noise is the same again, and beside
+        other rows the difference of two releases would show them. ``dplasso online`` sees to that
+        by a journal; without one, save a state before weights leave.
         """
         saving.save_state(self, path)
 

@@ -46,6 +46,9 @@ def check_parameters(model: Any) -> None:
             raise ValueError(
                 f"{name} must be one of {', '.join(known)}, got {getattr(model, name)!r}"
             )
+    names = [] if model.feature_names is None else list(model.feature_names)
+    if len(set(names)) != len(names):
+        raise ValueError("feature_names must differ from each other; rename those that do not")
     model._clip()
     check_accountant(model)
 
