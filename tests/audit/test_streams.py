@@ -34,7 +34,7 @@ def classifier(*budget, **options):
 @pytest.mark.parametrize(("bug", "check"), FOUND)
 def test_a_planted_bug_is_found(monkeypatch, bug, check):
     BUGS[bug].plant(monkeypatch)
-    for seed in range(3):
+    for seed in range(2):
         report = audit.run(
             classifier(**BUGS[bug].options), checks=[check], seed=seed, seconds=600.0
         )
@@ -50,13 +50,14 @@ def test_a_planted_bug_is_found(monkeypatch, bug, check):
         classifier(construction="window_tree", calibration="paper", window=10_000),
         classifier(noise="gamma", rows="as_is", neighboring="replace_one"),
         classifier(10.0, loss="smoothed_hinge", domain="l1", learner="oracle", batch=7, window=99),
+        classifier(batch=5000, window=10**6),
         classifier(batch="call", domain=L1Ball(3, 1.0), feature_names=["a", "b"], window=5000),
         classifier(0.1, delta=1e-9, construction="band", domain="simplex", classes=list("abc")),
         PrivateOnlineClassifier(n_rows=10, batch=3, fit_intercept=False),
         PrivateOnlineRegressor(n_rows=10**6, batch="call", clip=0.5, y_bound=3.0, domain="box"),
         PrivateOnlineRegressor(noise="gamma", n_rows=100, calibration="paper"),
     ],
-    ids=range(14),
+    ids=range(15),
 )
 def test_correct_code_does_not_alarm(estimator):
     before = estimator.get_params()

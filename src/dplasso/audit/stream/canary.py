@@ -106,11 +106,11 @@ def _released(
     subject = session.subject
     model = _model(subject, columns, session.bits)
     unit = subject.facts.y_bound
-    labels = subject.labels(np.full(subject.facts.batch, unit))
+    labels = subject.labels(np.full(subject.rows_a_step, unit))
     entry = canary * _LONG * subject.facts.clip / (unit * math.sqrt(columns))
     sums = np.empty((steps, columns))
     for step in range(steps):
-        X = np.zeros((subject.facts.batch, columns))
+        X = np.zeros((subject.rows_a_step, columns))
         X[0] = entry if step == row else 0.0
         model._learn(*rows_of(model, X, labels))
         sums[step] = released_sum(model)

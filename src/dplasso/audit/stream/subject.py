@@ -15,6 +15,7 @@ from dplasso.privacy import leaks
 
 WINDOW_STEPS = 16  # releases of a window that is looked at, at most
 STEPS = 40  # of a stream: two windows and a half
+BATCH = 8  # rows of a release, at most
 _CALL = "call"
 CALL_ROWS = 3  # of a call, where a call's rows make a release
 
@@ -44,12 +45,12 @@ class StreamSubject(Subject):
     def short_window(self) -> int | None:
         """Releases that protect a row of a short stream."""
         window = self._short["window"]
-        return None if window is None else -(-window // self.facts.batch)
+        return None if window is None else window // _least(self._short["batch"])
 
     @property
     def rows_a_step(self) -> int:
-        """Rows of a release."""
-        return CALL_ROWS if self._model.batch == _CALL else int(self._model.batch)
+        """Rows of a release of a short stream."""
+        return _rows(self._short["batch"])
 
     def begun(self, columns: int, seed: int | None = None, **parameters: Any) -> Any:
         """A short stream of this configuration that has not learned from a row."""
@@ -57,7 +58,7 @@ class StreamSubject(Subject):
         return begun(self.copy(**{**self._short, **known, **parameters}))
 
     def _fix_settings(self) -> None:
-        model, batch = self._model, 1 if self._model.batch == _CALL else self._model.batch
+        model = self._model
         if isinstance(model.domain, Domain):
             model.set_params(domain="l2")
             self.notes.append("the set of weights is replaced by a ball: no promise rests on it")
@@ -65,14 +66,10 @@ class StreamSubject(Subject):
             model.set_params(feature_names=None)
         if getattr(model, "y_bound", 1.0) is None:
             model.set_params(y_bound=1.0)  # as a stream has it
-        self._short = {"window": model.window, "n_rows": model.n_rows}
-        if model.window is not None:
-            self._short["window"] = min(model.window, WINDOW_STEPS * batch)
-        if model.n_rows is not None:
-            self._short["n_rows"] = STEPS * self.rows_a_step
-        for name, rows in self._short.items():
-            if rows != getattr(model, name):
-                self.notes.append(f"streams of the audit have {name} = {rows}")
+        self._short = _shortened(model)
+        for name, value in self._short.items():
+            if value != getattr(model, name):
+                self.notes.append(f"streams of the audit have {name} = {value}")
 
     def _read_facts(self) -> StreamFacts:
         model = self._model
@@ -86,7 +83,7 @@ class StreamSubject(Subject):
             y_bound=unit,
             window=model.window,
             n_rows=model.n_rows,
-            batch=1 if model.batch == _CALL else int(model.batch),
+            batch=_least(model.batch),
             noise=model.noise,
             clip=unit if model.clip == "auto" else float(model.clip),
         )
@@ -100,6 +97,29 @@ class StreamSubject(Subject):
         name = type(self._model).__name__
         own = {"class": name, "solver": "online", "construction": self._model.construction}
         return {"name": self.name, **own, **self.facts.to_dict(), "notes": self.notes}
+
+
+def _shortened(model: Any) -> dict[str, Any]:
+    """The lengths of a stream that has as many releases as are looked at."""
+    short = {"batch": model.batch, "window": model.window, "n_rows": model.n_rows}
+    if model.batch != _CALL:
+        short["batch"] = min(model.batch, BATCH)
+    if model.window is not None:
+        steps = min(-(-model.window // _least(model.batch)), WINDOW_STEPS)
+        short["window"] = steps * _least(short["batch"])
+    if model.n_rows is not None:
+        short["n_rows"] = STEPS * _rows(short["batch"])
+    return short
+
+
+def _least(batch: Any) -> int:
+    """Rows of a release, at least."""
+    return 1 if batch == _CALL else int(batch)
+
+
+def _rows(batch: Any) -> int:
+    """Rows of a release, as audits make them."""
+    return CALL_ROWS if batch == _CALL else int(batch)
 
 
 def begun(model: Any) -> Any:
