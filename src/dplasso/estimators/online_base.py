@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any, Self
 
@@ -16,6 +16,7 @@ from dplasso.estimators import online_rules as rules
 from dplasso.estimators import online_saving as saving
 from dplasso.estimators.charging import bits_of, charge
 from dplasso.estimators.intake import checked_rows
+from dplasso.estimators.online_by_name import RowsByName
 from dplasso.estimators.online_checks import check_parameters, checked
 from dplasso.estimators.online_rows import RowForm
 from dplasso.estimators.online_run import OnlineRun, margins_of
@@ -33,7 +34,7 @@ from dplasso.streams.settings import Calibration, Construction, NoiseLaw
 Floats = NDArray[np.float64]
 
 
-class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped
+class PrivateOnline(RowsByName, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped
     """What the online estimators have in common. See the classifier and the regressor."""
 
     epsilon: float
@@ -58,8 +59,6 @@ class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn i
     neighboring: Neighboring
     accountant: Accountant | None
     random_state: Any
-    # What a river pipeline asks of its last step: whether it is told labels, of how many kinds.
-    _supervised, _multiclass = True, True
     _losses: tuple[str, ...]
     _run: OnlineRun | None
     _form: RowForm
@@ -69,10 +68,6 @@ class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn i
     @abstractmethod
     def partial_fit(self, X: Any, y: Any) -> Self:
         """Learn from rows in order, as they go on."""
-
-    @abstractmethod
-    def _encoded(self, y: NDArray[Any]) -> Floats:
-        """Labels as numbers."""
 
     @abstractmethod
     def _make_loss(self) -> Any:
@@ -100,11 +95,6 @@ class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn i
         for name in [name for name in vars(self) if name.endswith("_") or name in _FITTED]:
             delattr(self, name)
         return self.partial_fit(X, y)
-
-    def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:
-        """Learn from one row of features by name, as in river."""
-        self._meet_dicts()
-        self._learn(self._form.of_dicts([x]), self._encoded(np.array([y])))
 
     def predict_then_learn(self, X: Any, y: Any) -> NDArray[Any]:
         """What `predict` says of every row just before the row is learned from.
@@ -176,20 +166,6 @@ class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn i
     def _random_bits(self) -> RandomBits:
         return bits_of(self)
 
-    def _meet_dicts(self) -> None:
-        """Rows by name need columns that are declared."""
-        if vars(self).get("_run") is None and "_weights" not in vars(self):
-            columns = self.n_features
-            if self.feature_names is not None:
-                columns = len(self.feature_names)
-            if columns is None:
-                raise ValueError(
-                    "n_features or feature_names must be declared for rows by name: a number of "
-                    "buckets that names are hashed to, or the names"
-                )
-            self._check_parameters()
-            self._begin(columns)
-
     def _check_parameters(self) -> None:
         check_parameters(self)
 
@@ -237,21 +213,9 @@ class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn i
         X = checked_rows(self, X, reset=False)
         return margins_of(self._form.of_matrix(X), self._weights)
 
-    def _margins_one(self, x: Mapping[Any, Any]) -> Floats:
-        self._meet_dicts()
-        return margins_of(self._form.of_dicts([x]), self._weights)
-
-    @abstractmethod
-    def _decided(self, margins: Floats) -> NDArray[Any]:
-        """Predictions of margins."""
-
     def predict(self, X: Any) -> NDArray[Any]:
         """The prediction of every row, by the latest weights."""
         return self._decided(self._margins(X))
-
-    def predict_one(self, x: Mapping[Any, Any]) -> Any:
-        """The prediction of one row of features by name, as in river."""
-        return self._decided(self._margins_one(x)).tolist()[0]
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a snapshot, public like the weights; `dplasso.load` reads it, to predict."""
