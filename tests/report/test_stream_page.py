@@ -64,6 +64,11 @@ def test_what_has_expired_cannot_be_overlooked(model):
         assert f"while it is one of the last {model.window}" in page.text_of("guarantee")
 
 
+def test_rows_that_will_expire_are_told_of_beforehand():
+    page = Page(render(classifier(window=10_000)))
+    assert "None has expired yet" in page.one("div", class_="callout warning")["text"]
+
+
 def test_scores_are_there_where_asked_for_and_said_not_to_be_private(model):
     page = Page(render(model, progress=PROGRESS))
     assert "progress" in [section["id"] for section in page.all("section")]

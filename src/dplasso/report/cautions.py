@@ -59,6 +59,8 @@ def expired(model: Any) -> str:
     if not is_online(model) or not _private(model) or model.privacy_["window_rows"] == "all":
         return ""
     window, gone = model.privacy_["window_rows"], model.privacy_["rows_expired"]
+    if not gone:
+        return f"Only the last {window:,} rows are. None has expired yet, but older ones will."
     return (
         f"Only the last {window:,} rows are. {gone:,} of {model.privacy_['rows_seen']:,} have "
         "expired so far: the weights may show them, and whoever has weights of several days may "
