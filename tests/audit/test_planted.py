@@ -7,11 +7,13 @@ from dplasso.audit import check as check_module
 from dplasso.audit.descent import canary as descent_canary
 from dplasso.audit.descent import noise, sensitivity
 from dplasso.audit.selection import canary, count, law, range_test
+from dplasso.audit.stream import noise as stream_noise
+from dplasso.audit.stream import sensitivity as stream_sensitivity
 from planted import BUGS
 
 SEEDS = range(10)
 FOUND = [(name, check) for name, bug in BUGS.items() for check in bug.found_by]
-NEEDED_RUNS = {canary: 400, law: 120, count: 150, descent_canary: 100, noise: 20}
+NEEDED_RUNS = {canary: 400, law: 120, count: 150, descent_canary: 100, noise: 20, stream_noise: 20}
 
 
 @pytest.fixture
@@ -19,7 +21,7 @@ def fewer_runs(monkeypatch):
     """As many as these bugs need, where a quick audit makes several times more."""
     for module, runs in NEEDED_RUNS.items():
         monkeypatch.setattr(module, "RUNS", runs)
-    for module, tries in ((range_test, 20), (sensitivity, 40)):
+    for module, tries in ((range_test, 20), (sensitivity, 40), (stream_sensitivity, 10)):
         monkeypatch.setattr(module, "NEIGHBOURS", tries)
     monkeypatch.setattr(check_module, "_PILOT", 4)
     monkeypatch.setattr(check_module, "_FEWEST", 20)
@@ -43,7 +45,7 @@ def test_correct_code_does_not_alarm(monkeypatch, fewer_runs, seed):
     assert report.passed, str(report)
     assert {verdict.check for verdict in report} == set(audit.CHECKS)
     assert {verdict.estimator for verdict in report} == {
-        *("classifier", "regressor", "multinomial", "classifier, gradient")
+        *("classifier", "regressor", "multinomial", "classifier, gradient", "classifier, online")
     }
 
 

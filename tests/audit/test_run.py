@@ -121,7 +121,7 @@ def test_nobodys_budget_is_spent():
     ("estimator", "match"),
     [
         (PrivateLassoClassifier(math.inf), "epsilon=inf.*finite epsilon"),
-        (LogisticRegression(), "PrivateLassoRegressor, got LogisticRegression"),
+        (LogisticRegression(), "PrivateOnlineRegressor, got LogisticRegression"),
         (PrivateLassoClassifier(epsilon=-1.0), "epsilon must be a number above 0"),
     ],
 )

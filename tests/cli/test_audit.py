@@ -4,8 +4,10 @@ import json
 import re
 import sys
 
+import numpy as np
 import pytest
 
+from dplasso import PrivateOnlineClassifier
 from dplasso.audit.descent import canary as descent_canary
 from dplasso.audit.descent import noise
 from dplasso.audit.selection import canary, count, law
@@ -47,6 +49,7 @@ def test_no_alarm(run, tmp_path):
         "regressor",
         "multinomial",
         "classifier, gradient",
+        "classifier, online",
     ]
     table = out.splitlines()[: 1 + len(document["verdicts"])]
     place = table[0].index("verdict")
@@ -94,12 +97,12 @@ def test_options_reach_a_descent(run):
         assert {name: facts[name] for name in expected} == expected
 
 
-def test_a_kind_is_audited_by_both_solvers(run):
+def test_a_kind_is_audited_by_both_solvers_and_in_streams(run):
     code, out, _ = run("--check", "accounting", "--estimator", "regressor", "--radius", 2, "--json")
     assert code == 0
-    by_rounds, by_descent = json.loads(out)["estimators"]
+    by_rounds, by_descent, of_streams = json.loads(out)["estimators"]
     assert (by_rounds["radius"], by_rounds["solver"]) == (2.0, "frank_wolfe")
-    assert by_descent["solver"] == "gradient"
+    assert (by_descent["solver"], of_streams["solver"]) == ("gradient", "online")
 
 
 def test_thorough_takes_minutes(run):
@@ -118,6 +121,7 @@ def test_quiet_says_nothing_without_alarm(run):
         (("--estimator", "forest"), "--estimator must be one of classifier, regressor"),
         (("--solver", "newton"), "--solver must be one of frank_wolfe, gradient"),
         (("--solver", "gradient", "--radius", 2), "--radius.* are for --solver frank_wolfe"),
+        (("--solver", "online", "--rounds", 3), "--rounds.* are for --solver frank_wolfe"),
         (("--rows", "log"), "rows must be one of"),
         (("--minutes", 3), "--minutes is for --thorough"),
         (("--thorough", "--minutes", -3), "--minutes must be a number above 0"),
@@ -132,3 +136,18 @@ def test_bad_options_are_refused(run, arguments, message):
     assert code == 1
     assert re.search(message, err)
     assert out == ""
+
+
+def test_streams_are_audited_by_name_or_from_a_saved_model(run, tmp_path):
+    checks = ("--check", "accounting", "--check", "release", "--seed", 0)
+    code, out, _ = run("--solver", "online", "--epsilon", 0.5, *checks)
+    assert code == 0
+    for kind in ("classifier", "regressor", "multinomial"):
+        assert f"{kind}, online" in out
+    model = PrivateOnlineClassifier(window=300, classes=[0, 1])
+    model.fit(np.eye(4), [0, 1, 0, 1]).save(tmp_path / "m.dpl")
+    code, out, _ = run("--model", tmp_path / "m.dpl", *checks, "--json")
+    (facts,) = json.loads(out)["estimators"]
+    assert code == 0 and (facts["name"], facts["window"]) == ("classifier, online", 300)
+    code, _, err = run("--model", tmp_path / "m.dpl", "--solver", "online")
+    assert code == 1 and "leave out --estimator and --solver" in " ".join(err.split())

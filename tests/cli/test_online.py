@@ -91,6 +91,9 @@ def test_a_stream_goes_on_where_it_was(place):
         run("growing", *KNOWN, "--state", "s", "-o", "out", "-q")
     run("rows.svm", *KNOWN, "--state", "t", "-o", "wanted", "-q")
     assert (place / "out").read_text() == (place / "wanted").read_text()
+    with pytest.raises(ValueError, match="other is not there"):
+        run("--position", "--state", "other")
+    assert not (place / "other").exists()
     told = json.loads(run("--position", "--state", "s").stdout)
     assert told == {"lines": len(lines), "input_bytes": (place / "rows.svm").stat().st_size}
 
@@ -239,3 +242,56 @@ def test_killed_streams_go_on_as_if_nothing_had_happened(tmp_path):
     wanted = killing.undisturbed(killing.Command, lines, tmp_path / "whole")
     found, left = killing.killed_often(killing.Command, lines, tmp_path / "killed", 3, seed=1)
     assert found == wanted and left < len(lines)
+
+
+def test_the_mechanism_is_chosen_and_a_stream_keeps_to_it(place):
+    options = ("rows.svm", *KNOWN, "--state", "s", "-o", "out", "-q")
+    run(*options, "--construction", "window_tree", "--calibration", "paper", "--model", "m.dpl")
+    told = dplasso.load(place / "m.dpl").privacy_
+    assert told["mechanism"].startswith("window_tree") and told["calibration"] == "paper"
+    with pytest.raises(ValueError, match="--construction is not what it was"):
+        run(*options, "--calibration", "paper")
+    with pytest.raises(ValueError, match="noise must be one of gaussian, gamma"):
+        run("rows.svm", *KNOWN, "--state", "t", "--noise", "loud")
+
+
+def test_a_page_of_a_stream(place, good):
+    run("rows.svm", *KNOWN, "--state", "s", "-o", "out", "--model", "m.dpl", "--every", 50, "-q")
+    rows = len((place / "rows.svm").read_text().splitlines())
+    good("report", "m.dpl", "-o", "page.html")
+    assert "expired so far" in (place / "page.html").read_text()
+    assert "as the stream went on" not in (place / "page.html").read_text()
+    good("report", "m.dpl", "-o", "page.html", "--metrics", "s/metrics.json")
+    page = (place / "page.html").read_text()
+    assert "as the stream went on" in page and f'<th scope="row">{rows}</th>' in page
+
+
+def test_scores_do_not_show_that_a_stream_was_stopped(place):
+    lines = (place / "rows.svm").read_text().splitlines(keepends=True)
+    for end in (60, 117, len(lines)):
+        (place / "growing").write_text("".join(lines[:end]))
+        run("growing", *KNOWN, "--state", "s", "-o", "out", "--every", 50, "-q")
+    run("rows.svm", *KNOWN, "--state", "t", "-o", "wanted", "--every", 50, "-q")
+    stopped, whole = (json.loads((place / s / "metrics.json").read_text()) for s in "st")
+    points = {rows: scores for rows, *scores in stopped["curve"].pop("points")}
+    assert all(points[rows] == scores for rows, *scores in whole["curve"].pop("points"))
+    assert stopped == whole and {60, 117} < points.keys()
+
+
+def test_the_curve_of_scores_stays_short(place):
+    run("rows.svm", *KNOWN, "--state", "s", "-o", "out", "--every", 1, "-q")
+    points = json.loads((place / "s" / "metrics.json").read_text())["curve"]["points"]
+    assert 100 <= len(points) <= 201
+    assert points[-1][0] == len((place / "rows.svm").read_text().splitlines())
+
+
+def test_a_snapshot_is_there_though_rows_wait_for_their_batch(place):
+    options = ("rows.svm", *KNOWN, "--state", "s", "-o", "out", "--model", "m", "--batch", 7, "-q")
+    run(*options)
+    rows = len((place / "rows.svm").read_text().splitlines())
+    assert rows % 7
+    model = dplasso.load(place / "m")
+    assert model.rows_seen_ == rows and np.any(model.coef_)
+    before = (place / "m").read_bytes()
+    run(*options)  # nothing new: the same
+    assert (place / "m").read_bytes() == before

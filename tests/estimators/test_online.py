@@ -11,9 +11,10 @@ import pytest
 import scipy.sparse as sp
 
 import dplasso
-from dplasso import PrivateOnlineClassifier, PrivateOnlineRegressor
+from dplasso import PrivateOnlineClassifier, PrivateOnlineRegressor, storage
 from dplasso.domains import L1Ball
 from dplasso.privacy import leaks
+from dplasso.privacy.events import PureDP
 from dplasso.streams import running_sum
 
 pytestmark = pytest.mark.filterwarnings("ignore:random_state makes:dplasso.PrivacyLeakWarning")
@@ -48,6 +49,74 @@ def test_a_stream_is_the_same_however_it_is_cut(batch, learner):
     assert np.array_equal(whole.coef_, pieces.coef_)
     assert np.array_equal(whole.coef_, classifier(batch=batch, learner=learner).fit(X, y).coef_)
     assert whole.rows_seen_ == pieces.rows_seen_ == 400
+
+
+def released_so_far(model):
+    """How many sums have left: the position of the one that pays for all."""
+    return model._run.total.position
+
+
+@pytest.mark.parametrize(("batch", "releases"), [(1, 40), (10, 4), ("call", 3)])
+def test_a_release_a_row_or_every_so_many_or_a_call(batch, releases):
+    X, y = problem(40)
+    model = classifier(batch=batch)
+    for part in (slice(0, 5), slice(5, 30), slice(30, 40)):
+        model.partial_fit(X[part], y[part])
+    assert released_so_far(model) == releases
+    assert model.rows_seen_ == 40
+
+
+def test_a_call_is_predicted_by_the_weights_before_it_and_learned_at_once():
+    X, y = problem()
+    model, plain = classifier(batch="call"), classifier(batch="call")
+    model.partial_fit(X[:100], y[:100])
+    before = model.predict(X[100:])
+    assert np.array_equal(model.predict_then_learn(X[100:], y[100:]), before)
+    order = np.random.default_rng(0).permutation(100)  # of rows that make one release
+    plain.partial_fit(X[:100][order], y[:100][order]).partial_fit(X[100:], y[100:])
+    assert np.array_equal(plain.coef_, model.coef_)
+
+
+def test_calls_of_any_size_have_the_noise_of_a_release_a_row():
+    """A window of W rows may be W calls: so many releases a row is protected in."""
+    X, y = problem()
+    calls, rows = (classifier(batch=batch).partial_fit(X[:9], y[:9]) for batch in ("call", 1))
+    for name in ("mu", "window_rows", "epsilon"):
+        assert calls.privacy_[name] == rows.privacy_[name]
+    assert calls._run.total.settings == rows._run.total.settings
+    assert "one every call" in str(calls.privacy_) and "one every row" in str(rows.privacy_)
+
+
+@pytest.mark.parametrize("construction", ["band", "regenerated_band", "tree", "window_tree"])
+def test_the_construction_of_the_noise_is_chosen(construction):
+    X, y = problem(30)
+    model = classifier(construction=construction).fit(X, y)
+    assert model.privacy_["mechanism"] == f"{construction} with gaussian noise on a grid"
+    assert model.privacy_["mu"] == classifier().fit(X, y).privacy_["mu"]
+
+
+def test_gamma_noise_is_without_a_delta(tmp_path):
+    X, y = problem(30)
+    budget = dplasso.Budget(20.0, 1e-6, store=tmp_path / "ledger.sqlite")
+    model = classifier(noise="gamma", random_state=None, accountant=budget).fit(X, y)
+    told = model.privacy_
+    assert (told["epsilon"], told["delta"]) == (1.0, 0.0) and "mu" not in told
+    assert told["mechanism"] == "tree with gamma noise on a grid"
+    assert "1-DP, without a delta" in str(told)
+    assert budget.entries()[0].event == PureDP(1.0)
+    model.save(tmp_path / "m")
+    assert dplasso.load(tmp_path / "m").privacy_ == told
+
+
+def test_the_published_noise_is_far_more_than_asked_for():
+    X, y = problem(30)
+    paper, tight = (
+        classifier(calibration=known, construction="window_tree").fit(X, y).privacy_
+        for known in ("paper", "tight")
+    )
+    assert paper["calibration"] == "paper" and paper["mu"] < tight["mu"] / 10.0
+    assert paper["epsilon"] == tight["epsilon"] == 1.0
+    assert classifier(calibration="paper").fit(X, y).privacy_["mechanism"].startswith("window_tree")
 
 
 def test_predictions_are_made_before_a_row_is_learned_from():
@@ -172,9 +241,15 @@ def test_what_is_not_declared_is_reported():
         ({"learner": "guess"}, "learner must be one of"),
         ({"rows": "some"}, "rows must be one of"),
         ({"construction": "wall"}, "construction must be one of"),
+        ({"noise": "loud"}, "noise must be one of gaussian, gamma"),
+        ({"calibration": "loose"}, "calibration must be one of tight, paper"),
+        ({"construction": "band", "noise": "gamma"}, "construction must be a tree"),
+        ({"neighboring": "far"}, "neighboring must be one of"),
+        ({"batch": "day"}, "batch must be an integer of at least 1, or 'call'"),
         ({"clip": 0.0}, "clip must be"),
         ({"n_features": 3}, "X must have the 3 columns"),
         ({"accountant": 5}, "accountant must have a charge method"),
+        ({"feature_names": [*"abcdefg", "a"]}, "feature_names must differ"),
     ],
 )
 def test_refused(options, message):
@@ -226,6 +301,10 @@ def test_names_and_texts_are_hashed_to_declared_columns():
     assert model.coef_.shape == (1, 64)
     with pytest.raises(ValueError, match="features must be numbers or texts, got list"):
         model.learn_one({"town": ["Ulm"]}, True)
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        model.learn_one({"age": math.inf}, True)
+    chances = model.predict_proba_one({"town": "Ulm"})
+    assert chances == model.predict_proba_one({"town": "Ulm", "age": math.nan, "name": None})
 
 
 def test_a_snapshot_predicts_and_does_not_learn(tmp_path):
@@ -268,6 +347,20 @@ def test_a_state_goes_on_bit_by_bit_and_is_for_its_owner(tmp_path, window, kind)
         dplasso.load(tmp_path / "state")
 
 
+def test_a_state_of_code_that_had_fewer_parameters_goes_on(tmp_path):
+    X, y = problem()
+    model = classifier().partial_fit(X, y)
+    model.save_state(tmp_path / "state")
+    header, arrays = storage.read(tmp_path / "state")
+    for name in ("noise", "calibration"):
+        del header["parameters"][name]
+    storage.write(tmp_path / "state", header, arrays)
+    resumed = classifier().load_state(tmp_path / "state")
+    assert np.array_equal(resumed.coef_, model.coef_)
+    with pytest.raises(ValueError, match="noise is not what it was"):
+        classifier(noise="gamma").load_state(tmp_path / "state")
+
+
 def test_a_river_pipeline():
     river = pytest.importorskip("river")
     from river import base, compose, evaluate, metrics, preprocessing
@@ -282,3 +375,7 @@ def test_a_river_pipeline():
     pipeline = compose.Pipeline(preprocessing.StandardScaler(), model)
     found = evaluate.progressive_val_score(rows, pipeline, metrics.Accuracy())
     assert found.get() > 0.7 and model.rows_seen_ == 4000, river.__version__
+    # A scaler that has seen no row yet makes NaN of the first.
+    named = PrivateOnlineClassifier(5.0, window=100, feature_names=list(rows[0][0]))
+    scaled = preprocessing.MinMaxScaler() | named
+    assert evaluate.progressive_val_score(rows, scaled, metrics.ROCAUC()).get() > 0.6

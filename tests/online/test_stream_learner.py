@@ -56,14 +56,14 @@ def test_compiled_steps_are_those_of_the_plain_learner(domain, loss):
 def test_how_rows_are_cut_into_calls_does_not_matter(made, batch):
     X, y = stream()
     whole, pieces = (
-        StreamLearner(
-            made(DOMAINS[1], 0.1), LogisticLoss(), sums(batch=batch), clip=1.0, batch=batch
-        )
+        StreamLearner(made(DOMAINS[1], 0.1), LogisticLoss(), sums(batch=batch), clip=1.0)
         for _ in range(2)
     )
-    once = whole.learn(parts(X), y)
+    once = whole.learn(parts(X), y, batch)
     cuts = [0, 5, 10, 40, 60]
-    each = [pieces.learn(parts(X[a:b]), y[a:b]) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    each = [
+        pieces.learn(parts(X[a:b]), y[a:b], batch) for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+    ]
     assert np.array_equal(once, np.concatenate(each))
     assert np.array_equal(whole.weights, pieces.weights)
 

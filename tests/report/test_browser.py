@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from dplasso import PrivateLassoClassifier, PrivateLassoRegressor
-from dplasso.report import Curve, evaluate, write_report
+from dplasso import PrivateLassoClassifier, PrivateLassoRegressor, PrivateOnlineClassifier
+from dplasso.report import Curve, Progress, evaluate, write_report
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -94,6 +94,12 @@ def pages(tmp_path_factory):
     sizes = 10.0 ** rng.integers(-6, 4, (1, 40))
     many._weights = sp.csr_array(rng.normal(size=(1, 40)) * sizes)
     write_report(folder / "bounds.html", many, evaluation=evaluate(many, X, np.zeros(300, int)))
+    stream = PrivateOnlineClassifier(window=50, classes=CLASSES, feature_names=FEATURES).fit(X, y)
+    points = tuple((1e4 * k, 0.5 + 0.01 * k, 0.6 + 0.03 * (k % 3)) for k in range(1, 21))
+    progress = Progress("accuracy", 1000, points)
+    write_report(
+        folder / "stream.html", stream, evaluation=evaluate(stream, X, y), progress=progress
+    )
     return folder
 
 
@@ -239,7 +245,7 @@ def test_rounds_by_keyboard_and_by_pointer(visit):
     assert cursors[0] == pytest.approx((left + right) / 2, abs=1.0) and len(cursors) == 3
 
 
-@pytest.mark.parametrize("name", ["three", "plain", "bounds"])
+@pytest.mark.parametrize("name", ["three", "plain", "bounds", "stream"])
 @pytest.mark.parametrize("width", [320, 360, 768, 1600])
 def test_nothing_is_wider_than_the_screen(visit, name, width):
     page = visit(name, viewport={"width": width, "height": 740})
@@ -272,7 +278,7 @@ def test_folded_bounds_unfold_by_keyboard_and_on_paper(visit):
     assert not listed.is_visible()
 
 
-@pytest.mark.parametrize("name", ["three", "bounds"])
+@pytest.mark.parametrize("name", ["three", "bounds", "stream"])
 @pytest.mark.parametrize("width", [360, 1100])
 def test_no_words_of_a_chart_overlap(visit, name, width):
     page = visit(name, viewport={"width": width, "height": 740})
@@ -289,7 +295,7 @@ def test_no_words_of_a_chart_overlap(visit, name, width):
 
 
 @pytest.mark.parametrize("width", [360, 1100])
-@pytest.mark.parametrize("name", ["three", "bounds"])
+@pytest.mark.parametrize("name", ["three", "bounds", "stream"])
 def test_numbers_in_tables_are_not_broken(visit, name, width):
     page = visit(name, viewport={"width": width, "height": 740})
     heights = page.locator(".charts td, #bars td.amount").evaluate_all(
@@ -330,7 +336,7 @@ def test_charts_and_tables_have_names_in_the_accessibility_tree(visit):
     assert all(named("region"))
 
 
-@pytest.mark.parametrize("name", ["three", "plain", "bounds"])
+@pytest.mark.parametrize("name", ["three", "plain", "bounds", "stream"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out(visit, name, scheme):
     found = visit(name, color_scheme=scheme).evaluate(CONTRASTS)

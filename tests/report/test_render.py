@@ -4,7 +4,6 @@ import base64
 import hashlib
 import json
 import math
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -20,58 +19,11 @@ from dplasso.report.charts import rounded_out, thinned, ticks, whole_ticks
 from dplasso.report.coefficients import FIRST, MOST, largest
 from dplasso.report.growth import path, replay
 from dplasso.report.guarantee import posterior
+from html_pages import HOSTILE, Page
 
 RNG = np.random.Generator(np.random.PCG64(0))
 X = RNG.uniform(-1.0, 1.0, (300, 40))
 THREE = np.digitize(X[:, 1], [-0.3, 0.3])
-HOSTILE = [
-    "<script>alert(1)</script>",
-    "</style><script>alert(2)</script>",
-    '"><img src=x onerror=alert(3)>',
-    "' onmouseover='alert(4)",
-    "javascript:alert(5)",
-    "\u202eright to left",
-    "half a pair \ud800",
-    "nul \x00",
-    "&lt;b&gt;",
-]
-VOID = {"meta", "input"}
-
-
-class Page(HTMLParser):
-    """Elements with their attributes and text; refuses tags that do not match."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.elements, self.open = [], []
-        self.feed(text)
-        self.close()
-        assert not self.open
-
-    def handle_starttag(self, name, attributes):
-        element = {"name": name, "text": "", **dict(attributes)}
-        assert len(dict(attributes)) == len(attributes)
-        self.elements.append(element)
-        if name not in VOID:
-            self.open.append(element)
-
-    def handle_endtag(self, name):
-        assert self.open.pop()["name"] == name
-
-    def handle_data(self, data):
-        for element in self.open:
-            element["text"] += data
-
-    def all(self, name, **attributes):
-        wanted = {"name": name, **{key.strip("_"): value for key, value in attributes.items()}}
-        return [e for e in self.elements if wanted.items() <= e.items()]
-
-    def one(self, name, **attributes):
-        (found,) = self.all(name, **attributes)
-        return found
-
-    def text_of(self, section):
-        return self.one("section", id=section)["text"]
 
 
 def classifier(labels=(0, 1), X=X, **options):

@@ -5,6 +5,7 @@ import copy
 import dataclasses
 import json
 import math
+import os
 import pickle
 import tracemalloc
 
@@ -174,6 +175,22 @@ def test_a_row_that_is_refused_changes_nothing() -> None:
 def test_a_running_sum_is_not_copied(copied) -> None:
     with pytest.raises(TypeError, match="can not be copied"):
         copied(running_sum(2, window=4, **BUDGET))
+
+
+@pytest.mark.parametrize("case", [*CASES, {"window": 5, "noise": "gamma"}], ids=str)
+@pytest.mark.parametrize("draw", [lambda s: s.add(np.zeros(3)), lambda s: s.stretch(1)])
+def test_a_forked_child_does_not_go_on(monkeypatch, case, draw) -> None:
+    budget = {**BUDGET, "delta": None} if "noise" in case else BUDGET
+    sums, child = running_sum(3, **budget, **case), os.getpid() + 1
+    sums.add(np.ones(3) / 2.0)
+    before = sums.total.copy()
+    with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="a forked process"):
+        patch.setattr(os, "getpid", lambda: child)
+        draw(sums)
+    assert sums.position == 1 and np.array_equal(sums.total, before)
+    plain = running_sum(3, sensitivity=1.0, epsilon=math.inf, delta=1e-6)
+    monkeypatch.setattr(os, "getpid", lambda: child)
+    draw(plain)  # no noise that could be drawn twice
 
 
 def test_batches_make_steps_of_a_shorter_window() -> None:

@@ -76,8 +76,8 @@ class Check(ABC, Generic[S]):
         """Make the tests."""
 
 
-class EitherSolver(Check[Any]):
-    """One question under one name, which every solver is asked in a way of its own."""
+class EachInItsWay(Check[Any]):
+    """One question under one name, which every kind of subject is asked in a way of its own."""
 
     def __init__(self, *ways: Check[Any]) -> None:
         (self.name,) = {way.name for way in ways}

@@ -1,4 +1,4 @@
-"""The public numbers that any guarantee rests on."""
+"""The public numbers that a guarantee rests on."""
 
 import math
 from dataclasses import dataclass
@@ -12,35 +12,20 @@ AS_IS, PRESENCE, SQRT = "as_is", "presence", "sqrt"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Facts:
-    """One configuration. Nothing here is taken from the product's account of privacy.
-
-    ``bounds`` is the declared bound on every column, or None where ``x_bound`` is that of all;
-    ``rows`` is the map that entries go through first.
-    """
+class Claim:
+    """What is promised, and of which labels. Nothing here is taken from the product's account."""
 
     loss: str
     outputs: int
     epsilon: float
     delta: float
     neighboring: str
-    rows: str = AS_IS
-    x_bound: float
-    bounds: NDArray[np.float64] | None
     y_bound: float
-    residual_bound: float
 
     @property
     def classes(self) -> int:
         """Kinds of labels; 0 where labels are numbers."""
         return 0 if self.loss == SQUARED else max(self.outputs, 2)
-
-    @property
-    def held_bound(self) -> float:
-        """The bound on entries as a fit holds them."""
-        if self.rows == PRESENCE:
-            return 1.0
-        return math.sqrt(self.x_bound) if self.rows == SQRT else self.x_bound
 
     @property
     def rows_changed(self) -> int:
@@ -49,13 +34,36 @@ class Facts:
 
     def to_dict(self) -> dict[str, Any]:
         """As the report has it."""
-        bound: Any = self.x_bound if self.bounds is None else self.bounds.tolist()
         return {
             "loss": self.loss,
             "outputs": self.outputs,
             "epsilon": self.epsilon,
             "delta": self.delta,
             "neighboring": self.neighboring,
-            "rows": self.rows,
-            "x_bound": bound,
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts(Claim):
+    """One configuration of a fit.
+
+    ``bounds`` is the declared bound on every column, or None where ``x_bound`` is that of all;
+    ``rows`` is the map that entries go through first.
+    """
+
+    rows: str = AS_IS
+    x_bound: float
+    bounds: NDArray[np.float64] | None
+    residual_bound: float
+
+    @property
+    def held_bound(self) -> float:
+        """The bound on entries as a fit holds them."""
+        if self.rows == PRESENCE:
+            return 1.0
+        return math.sqrt(self.x_bound) if self.rows == SQRT else self.x_bound
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the report has it."""
+        bound: Any = self.x_bound if self.bounds is None else self.bounds.tolist()
+        return {**super().to_dict(), "rows": self.rows, "x_bound": bound}

@@ -1,4 +1,4 @@
-"""Data that audits of either solver make: labels, extreme rows, and the forms people hand in."""
+"""Data that several audits make: labels, extreme rows, and the forms people hand in."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dplasso.audit.facts import Facts
+from dplasso.audit.facts import Claim, Facts
 from dplasso.audit.held import Floats, column_bounds
 
 
-def random_labels(rows: int, facts: Facts, rng: np.random.Generator) -> Floats:
+def random_labels(rows: int, facts: Claim, rng: np.random.Generator) -> Floats:
     """Places of classes; or numbers, some of them beyond their bound."""
     if facts.classes:
         return rng.integers(0, facts.classes, rows).astype(np.float64)

@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from dplasso.audit import descent, selection
-from dplasso.audit.check import Check, EitherSolver, Session
+from dplasso.audit import descent, selection, stream
+from dplasso.audit.check import Check, EachInItsWay, Session
 from dplasso.audit.examples import subject_of, usual_estimators, variations
 from dplasso.audit.generator import Generator
 from dplasso.audit.subject import Subject
@@ -23,15 +23,15 @@ Mode = Literal["quick", "thorough"]
 CHECKS: dict[str, Check[Any]] = {
     check.name: check
     for check in (
-        EitherSolver(selection.Accounting(), descent.Accounting()),
+        EachInItsWay(selection.Accounting(), descent.Accounting(), stream.Accounting()),
         selection.RangeTest(),
-        descent.Sensitivity(),
-        EitherSolver(selection.Release(), descent.Release()),
+        EachInItsWay(descent.Sensitivity(), stream.Sensitivity()),
+        EachInItsWay(selection.Release(), descent.Release(), stream.Release()),
         Generator(),
         selection.Count(),
         selection.Law(),
-        descent.Noise(),
-        EitherSolver(selection.Canary(), descent.Canary()),
+        EachInItsWay(descent.Noise(), stream.Noise(), stream.GammaNoise()),
+        EachInItsWay(selection.Canary(), descent.Canary(), stream.Canary()),
     )
 }
 FALSE_ALARM = 1e-4  # chance that correct code alarms anywhere in an audit, at most
@@ -51,12 +51,13 @@ def run(
 
     Parameters
     ----------
-    estimator : an unfitted classifier or regressor, or several; None for a binary classifier
-        with a Sparsifier, a regressor and a classifier of three classes by Frank-Wolfe, and a
-        classifier by gradient descent (if thorough, all three). The audit makes data of its own.
+    estimator : a classifier or regressor, or several, online ones among them; a fitted or loaded
+        one stands for its parameters. None for a binary classifier with a Sparsifier, a regressor
+        and a classifier of three classes by Frank-Wolfe, and a classifier by gradient descent and
+        one of streams (if thorough, all three of each). The audit makes data of its own.
     mode : "quick" makes a fixed number of runs, in well under a minute. "thorough" also audits
-        both neighbouring relations, all maps of rows and all selection rules, and makes as many
-        runs as time allows.
+        both neighbouring relations, all maps of rows, all selection rules and all noises of
+        streams, and makes as many runs as time allows.
     seconds : about how long a thorough audit takes, 600 by default; the most that a quick one does.
     seed : makes data and noise repeatable. None: fits are drawn with secure bits, as real ones.
     checks : names of the checks to make, of ``dplasso.audit.CHECKS``; all by default.

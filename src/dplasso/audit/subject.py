@@ -3,20 +3,26 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
-from dplasso.audit.facts import LOGISTIC, SOFTMAX, SQUARED, Facts
-from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
+from dplasso.audit.facts import LOGISTIC, SOFTMAX, SQUARED, Claim
+from dplasso.estimators import (
+    PrivateLassoClassifier,
+    PrivateLassoRegressor,
+    PrivateOnlineClassifier,
+    PrivateOnlineRegressor,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 COLUMNS = 12  # of the data that audits make, where nothing asks for more
 DECLARED_ROWS = 1000  # where the number of rows matters and was not declared
+ONLINE = (PrivateOnlineClassifier, PrivateOnlineRegressor)
 _KINDS = {LOGISTIC: "classifier", SOFTMAX: "multinomial", SQUARED: "regressor"}
 
 
@@ -26,15 +32,17 @@ class Subject(ABC):
     ``weight`` is the part of the time that its checks ask for, beside those of other subjects.
     """
 
-    facts: Facts
+    facts: Claim
     columns = COLUMNS
+    # Parameters that no promise depends on, as audits want them.
+    _aside: ClassVar[dict[str, Any]] = {"random_state": None, "n_jobs": 1, "verbose": 0}
 
     def __init__(self, estimator: Any, name: str | None = None, weight: float = 1.0) -> None:
         self.weight = weight
         self.notes: list[str] = []
-        self.classifies = isinstance(estimator, PrivateLassoClassifier)
+        self.classifies = is_classifier(estimator)
         self._model = clone(estimator)
-        self._model.set_params(random_state=None, n_jobs=1, verbose=0)
+        self._model.set_params(**self._aside)
         self._model._check_parameters()
         self.classes = self._declared_classes()
         self._fix_settings()
@@ -46,7 +54,7 @@ class Subject(ABC):
         """Bounds, rows and whatever else rules choose, chosen once and for all data."""
 
     @abstractmethod
-    def _read_facts(self) -> Facts:
+    def _read_facts(self) -> Claim:
         """The public numbers of the configuration."""
 
     def copy(self, **parameters: Any) -> Any:
@@ -131,12 +139,13 @@ class Subject(ABC):
 
 def refuse(estimator: Any) -> None:
     """What no audit can be made of."""
-    if not isinstance(estimator, PrivateLassoClassifier | PrivateLassoRegressor):
+    if not isinstance(estimator, (PrivateLassoClassifier, PrivateLassoRegressor, *ONLINE)):
         raise ValueError(
-            "estimator must be a PrivateLassoClassifier or a PrivateLassoRegressor, got "
+            "estimator must be a PrivateLassoClassifier, a PrivateLassoRegressor, a "
+            "PrivateOnlineClassifier or a PrivateOnlineRegressor, got "
             f"{type(estimator).__name__}; leave it out to audit one of each"
         )
-    if isinstance(estimator.x_bound, str):
+    if isinstance(getattr(estimator, "x_bound", None), str):
         raise ValueError(
             f"estimator has x_bound={estimator.x_bound!r}; the checks are of fits with a bound "
             "that is known: pass a copy with a number, such as the one that a fit released"

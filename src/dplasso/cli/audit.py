@@ -7,6 +7,7 @@ import typer
 
 from dplasso.cli import options as o
 from dplasso.cli.output import emit, say
+from dplasso.estimators import load
 from dplasso.storage.atomic import replace_file
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 ALARM = 3  # what the command exits with
 KINDS = ("classifier", "regressor", "multinomial")
-SOLVERS = ("frank_wolfe", "gradient")
+SOLVERS = ("frank_wolfe", "gradient", "online")
 Checks = Annotated[
     list[str] | None,
     typer.Option(
@@ -29,7 +30,13 @@ def audit(
     estimator: Annotated[
         str, typer.Option(help="classifier, regressor, multinomial, or all.")
     ] = "all",
-    solver: Annotated[str, typer.Option(help="frank_wolfe, gradient, or all.")] = "all",
+    solver: Annotated[
+        str, typer.Option(help="frank_wolfe, gradient, online (for streams), or all.")
+    ] = "all",
+    model: Annotated[
+        Path | None,
+        typer.Option(help="A saved model, also of a stream: its parameters are audited."),
+    ] = None,
     epsilon: Annotated[
         float | None,
         typer.Option("--epsilon", "-e", help="The claim: 1 unless told, 8 of descents."),
@@ -88,7 +95,9 @@ def audit(
         "fit_intercept": None if intercept else False,
     }
     report = run(
-        _estimators(estimator, solver, _given(common), _given(by_rounds), thorough),
+        _estimators(estimator, solver, _given(common), _given(by_rounds), thorough)
+        if model is None
+        else _saved(model, estimator, solver),
         mode="thorough" if thorough else "quick",
         seconds=_seconds(minutes, thorough),
         seed=seed,
@@ -106,6 +115,13 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
+def _saved(model: Path, kind: str, solver: str) -> Any:
+    """The model of a file, which stands for its parameters."""
+    if (kind, solver) != ("all", "all"):
+        raise ValueError("--model says what is audited; leave out --estimator and --solver")
+    return load(model)
+
+
 def _estimators(
     kind: str, solver: str, common: dict[str, Any], by_rounds: dict[str, Any], thorough: bool
 ) -> list[Any]:
@@ -113,19 +129,19 @@ def _estimators(
     for option, value, known in (("estimator", kind, KINDS), ("solver", solver, SOLVERS)):
         if value not in (*known, "all"):
             raise ValueError(f"--{option} must be one of {', '.join(known)}, or all, got {value!r}")
-    if solver == "gradient" and by_rounds:
+    if solver in ("gradient", "online") and by_rounds:
         raise ValueError(
             "--rounds, --radius, --selection and --no-intercept are for --solver frank_wolfe; a "
-            "descent has a length of its own and an intercept, leave them out"
+            "descent or stream has a length of its own and an intercept, leave them out"
         )
-    from dplasso.audit.examples import example_estimators, usual_estimators
+    from dplasso.audit.examples import example_estimators, of_streams, usual_estimators
 
     if kind == solver == "all":
         return usual_estimators(common, by_rounds, thorough=thorough)
     found = []
     for each in SOLVERS if solver == "all" else (solver,):
-        options = common if each == "gradient" else common | by_rounds
-        made = example_estimators(each, **options)
+        options = {"frank_wolfe": common | by_rounds, "online": of_streams(common)}
+        made = example_estimators(each, **options.get(each, common))
         found += made if kind == "all" else [made[KINDS.index(kind)]]
     return found
 

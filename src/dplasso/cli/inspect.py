@@ -11,10 +11,11 @@ import typer
 from dplasso.cli import options as o
 from dplasso.cli.buckets import buckets_asked, show_buckets
 from dplasso.cli.output import emit, say, show, show_rows, shown
-from dplasso.estimators import PrivateOnlineClassifier, PrivateOnlineRegressor, load
+from dplasso.estimators import load
 from dplasso.report.cautions import few_rows, loose_delta, noise
 from dplasso.report.features import roles_of, target_of
 from dplasso.report.scale import bounds_of
+from dplasso.report.weights import is_online, weights_of
 from dplasso.storage import open_store
 
 File = Annotated[Path, typer.Argument(help="A model file or a column store.", show_default=False)]
@@ -84,23 +85,18 @@ def _model(file: Path, top: int, bucket: list[str], json: bool) -> None:
     say(f"\n{model.privacy_}")
 
 
-def _is_online(model: Any) -> bool:
-    return isinstance(model, PrivateOnlineClassifier | PrivateOnlineRegressor)
-
-
 def _weights(model: Any) -> sp.coo_array:
-    return sp.coo_array(model.coef_ if _is_online(model) else model._weights)
+    return sp.coo_array(weights_of(model))
 
 
 def _how_long(model: Any) -> dict[str, int]:
-    if _is_online(model):
+    if is_online(model):
         return {"rows_seen": int(model.rows_seen_)}
     return {"rounds": int(model.n_iter_)}
 
 
 def _cautions(model: Any) -> Sequence[str | None]:
-    """Of models whose number of rows is declared beforehand."""
-    return () if _is_online(model) else (noise(model), few_rows(model), loose_delta(model))
+    return noise(model), few_rows(model), loose_delta(model)
 
 
 def _intercepts(model: Any) -> str:

@@ -18,6 +18,7 @@ from dplasso.privacy import leaks
 from dplasso.reading.line_source import LineSource
 
 _BEGINS = ("start", "here")
+_USUAL = {"construction": "auto", "noise": "gaussian", "calibration": "tight"}
 
 
 def online(
@@ -49,6 +50,15 @@ def online(
     loss: Annotated[str | None, typer.Option(help="logistic or smoothed_hinge.")] = None,
     domain: Annotated[str, typer.Option(help="l2, l1, simplex or box.")] = "l2",
     radius: Annotated[str, typer.Option(help="Size of the set of weights, or auto.")] = "auto",
+    construction: Annotated[
+        str, typer.Option(help="Of the noise: auto, buffered, band, tree or window_tree.")
+    ] = "auto",
+    noise: Annotated[
+        str, typer.Option(help="gaussian; or gamma: no delta, far more noise.")
+    ] = "gaussian",
+    calibration: Annotated[
+        str, typer.Option(help="tight; or paper: the published noise, many times as much.")
+    ] = "tight",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Predictions, a line each; else standard output."),
@@ -83,6 +93,8 @@ def online(
     cleanly on SIGTERM and SIGINT, and goes on after any stop by the same command.
     """
     if position:
+        if not state.is_dir():
+            raise ValueError(f"{state} is not there; a stream begins without --position")
         with StateFolder(state) as folder:
             say(json.dumps(folder.taken()))
         return
@@ -100,6 +112,9 @@ def online(
         "batch": batch,
         "domain": domain,
         "radius": o.auto_or_number("--radius", radius),
+        "construction": construction,
+        "noise": noise,
+        "calibration": calibration,
         "n_features": features,
         "random_state": seed,
     }
@@ -112,6 +127,8 @@ def online(
         **{"y_bound": y_bound, "format": form, "target": target, "zero_based": bool(zero_based)},
         **{"loss": learner.loss, "domain": domain, "radius": radius, "proba": proba, "seed": seed},
         "output": None if output is None else str(output.absolute()),
+        # Only what is not usual: streams that began before these could be told go on.
+        **_unusual(construction=construction, noise=noise, calibration=calibration),
     }
     every = math.ceil(every / batch) * batch
     places = Places(output, model, every, received, proba, watched() and not quiet)
@@ -137,6 +154,10 @@ def online(
             session.run(source)
         if not quiet:
             note(session.summary())
+
+
+def _unusual(**chosen: str) -> dict[str, str]:
+    return {name: value for name, value in chosen.items() if value != _USUAL[name]}
 
 
 def _line_form(

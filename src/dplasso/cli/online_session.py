@@ -16,9 +16,11 @@ from dplasso.cli.online_state import StateFolder
 from dplasso.cli.output import note, shown
 from dplasso.online.stream_learner import Compressed
 from dplasso.reading.line_source import LineSource
+from dplasso.storage.atomic import sync_directory
 
 _MOST_LINES = 4096  # that share a write to the disk
 _RECENT = 1000  # rows of the rolling score
+_POINTS = 200  # of the curve of scores, at most
 
 
 class Places(NamedTuple):
@@ -46,7 +48,7 @@ class Session:
     def __init__(self, model: Any, state: StateFolder, form: LineForm, places: Places) -> None:
         self._model, self._state, self._form, self._places = model, state, form, places
         self.more = dict(state.more)
-        self._recent: deque[float] = deque(maxlen=_RECENT)
+        self._recent = deque[float](self.more.get("recent", ()), maxlen=_RECENT)
         self._stopping = False
         self._out = self._opened()
 
@@ -58,6 +60,7 @@ class Session:
         if (path.stat().st_size if path.exists() else 0) < known:
             raise ValueError(f"{path} is shorter than when the state was saved; bring it back")
         out = open(path, "r+b" if path.exists() else "w+b")  # noqa: SIM115 (open until the end)
+        sync_directory(str(path.absolute().parent))  # a state that counts its bytes must find it
         out.truncate(known)
         out.seek(known)
         return out
@@ -84,6 +87,7 @@ class Session:
             if self._until_state() == self._places.every and self.more != self._state.more:
                 self.save()
         self.save()
+        self._publish()
 
     def _until_state(self) -> int:
         """Rows until the next state is due; states fall on whole batches."""
@@ -136,19 +140,35 @@ class Session:
         self._recent.extend(scores[-_RECENT:].tolist())
 
     def save(self) -> None:
-        """A state, a snapshot of the model and what is known of its quality, where rows allow."""
+        """A state, where no row waits for its batch, and what is published with it."""
         if self._model._run.rows_waiting or self.more["rows"] == self._state.more["rows"]:
             return
         if self._places.output is not None:
             os.fsync(self._out.fileno())
+        self.more |= {"recent": list(self._recent), "curve": self._curve()}
         self._state.save(self._model, self.more)
         self.more = dict(self._state.more)
-        if self._places.model is not None:
-            self._model.save(self._places.model)
-        told = self.told()
-        self._state.write("metrics.json", told)
+        self._publish()
         if self._places.watched:
             note(self.summary())
+
+    def _publish(self) -> None:
+        """A snapshot of the model, and beside the state what is known of its quality."""
+        if self._places.model is not None:
+            self._model.save(self._places.model)
+        curve = {"score": self._score_name, "recent_rows": _RECENT, "points": self._curve()}
+        self._state.write("metrics.json", {**self.told(), "curve": curve})
+
+    def _curve(self) -> list[list[float]]:
+        """Rows so far, the score of all of them and of the last, whenever a state was saved."""
+        known: list[list[float]] = self.more.get("curve", [])
+        rows = self.more["rows"]
+        if rows == 0 or (known and known[-1][0] == rows):
+            return known
+        recent = sum(self._recent) / len(self._recent)
+        # However long the stream: where there are too many, every other one is left out.
+        kept = known if len(known) < _POINTS else known[1::2]
+        return [*kept, [rows, self.more["right"] / rows, recent]]
 
     def summary(self) -> str:
         """The same in a line, for the eyes of whom the rows belong to."""
@@ -157,14 +177,17 @@ class Session:
 
     def told(self) -> dict[str, float]:
         """Rows so far, and how well they were predicted, each before it was learned from."""
-        name = "squared error" if self._form.regression else "accuracy"
-        rows, recent = self.more["rows"], self._recent
+        name, rows, recent = self._score_name, self.more["rows"], self._recent
         found: dict[str, float] = {"rows": rows, "input bytes": self.more["input_bytes"]}
         if rows:
             found[name] = self.more["right"] / rows
         if recent:
             found[f"{name} of the last {len(recent)}"] = sum(recent) / len(recent)
         return found
+
+    @property
+    def _score_name(self) -> str:
+        return "squared error" if self._form.regression else "accuracy"
 
     def __enter__(self) -> Self:
         return self

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any, Self
 
@@ -16,10 +16,12 @@ from dplasso.estimators import online_rules as rules
 from dplasso.estimators import online_saving as saving
 from dplasso.estimators.charging import bits_of, charge
 from dplasso.estimators.intake import checked_rows
+from dplasso.estimators.online_by_name import RowsByName
 from dplasso.estimators.online_checks import check_parameters, checked
 from dplasso.estimators.online_rows import RowForm
 from dplasso.estimators.online_run import OnlineRun, margins_of
 from dplasso.estimators.online_told import statement
+from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.online import StreamLearner
 from dplasso.online.stream_learner import Compressed
 from dplasso.privacy import checks
@@ -27,19 +29,19 @@ from dplasso.privacy.accountant import Accountant, Receipt
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.online_statement import OnlineStatement
 from dplasso.streams import RunningSum, State
-from dplasso.streams.settings import Construction
+from dplasso.streams.settings import Calibration, Construction, NoiseLaw
 
 Floats = NDArray[np.float64]
 
 
-class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped
+class PrivateOnline(RowsByName, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped
     """What the online estimators have in common. See the classifier and the regressor."""
 
     epsilon: float
     delta: float
     window: int | None
     n_rows: int | None
-    batch: int
+    batch: int | str
     loss: str
     domain: str | Domain
     radius: float | str
@@ -48,6 +50,8 @@ class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn i
     clip: float | str
     learner: str
     construction: Construction
+    noise: NoiseLaw
+    calibration: Calibration
     rows: str
     fit_intercept: bool
     n_features: int | None
@@ -55,8 +59,6 @@ class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn i
     neighboring: Neighboring
     accountant: Accountant | None
     random_state: Any
-    # What a river pipeline asks of its last step: whether it is told labels, of how many kinds.
-    _supervised, _multiclass = True, True
     _losses: tuple[str, ...]
     _run: OnlineRun | None
     _form: RowForm
@@ -66,10 +68,6 @@ class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn i
     @abstractmethod
     def partial_fit(self, X: Any, y: Any) -> Self:
         """Learn from rows in order, as they go on."""
-
-    @abstractmethod
-    def _encoded(self, y: NDArray[Any]) -> Floats:
-        """Labels as numbers."""
 
     @abstractmethod
     def _make_loss(self) -> Any:
@@ -97,11 +95,6 @@ class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn i
         for name in [name for name in vars(self) if name.endswith("_") or name in _FITTED]:
             delattr(self, name)
         return self.partial_fit(X, y)
-
-    def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:
-        """Learn from one row of features by name, as in river."""
-        self._meet_dicts()
-        self._learn(self._form.of_dicts([x]), self._encoded(np.array([y])))
 
     def predict_then_learn(self, X: Any, y: Any) -> NDArray[Any]:
         """What `predict` says of every row just before the row is learned from.
@@ -153,38 +146,25 @@ class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn i
         form = RowForm(columns, unit=unit, intercept=bool(self.fit_intercept), names=names)
         outputs, clip = self._outputs(), self._clip()
         dimension = outputs * form.width
-        plan = rules.plan_of(self, dimension, clip, self._margin_unit())
-        leader, loss = rules.leader_of(self, plan), self._make_loss()
         if state is None:
-            total = rules.sum_of(self, dimension, clip, bits_of(self))
+            total = rules.sum_of(self, dimension, clip, self._random_bits())
+        else:
+            total = RunningSum.from_state(State(state.header["sum"], state.arrays))
+        plan = rules.plan_of(self, total.settings, self._margin_unit())
+        leader, loss = rules.leader_of(self, plan), self._make_loss()
+        learner = StreamLearner(leader, loss, total, clip=clip, outputs=outputs)
+        run = OnlineRun(learner, total, outputs, rules.rows_a_release(self))
+        if state is None:
             self._receipt: Receipt | None = charge(
                 self, total.event, float(self.delta), self.neighboring
             )
         else:
-            total = RunningSum.from_state(State(state.header["sum"], state.arrays))
-        learner = StreamLearner(leader, loss, total, clip=clip, outputs=outputs, batch=self.batch)
-        self._run, self._form, self._plan = (
-            OnlineRun(learner, total, outputs, self.batch),
-            form,
-            plan,
-        )
-        if state is not None:
-            self._run.resume(state)
-        self.n_features_in_, self._weights = columns, self._run.weights
+            run.resume(state)
+        self._run, self._form, self._plan = run, form, plan
+        self.n_features_in_, self._weights = columns, run.weights
 
-    def _meet_dicts(self) -> None:
-        """Rows by name need columns that are declared."""
-        if vars(self).get("_run") is None and "_weights" not in vars(self):
-            columns = self.n_features
-            if self.feature_names is not None:
-                columns = len(self.feature_names)
-            if columns is None:
-                raise ValueError(
-                    "n_features or feature_names must be declared for rows by name: a number of "
-                    "buckets that names are hashed to, or the names"
-                )
-            self._check_parameters()
-            self._begin(columns)
+    def _random_bits(self) -> RandomBits:
+        return bits_of(self)
 
     def _check_parameters(self) -> None:
         check_parameters(self)
@@ -233,21 +213,9 @@ class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn i
         X = checked_rows(self, X, reset=False)
         return margins_of(self._form.of_matrix(X), self._weights)
 
-    def _margins_one(self, x: Mapping[Any, Any]) -> Floats:
-        self._meet_dicts()
-        return margins_of(self._form.of_dicts([x]), self._weights)
-
-    @abstractmethod
-    def _decided(self, margins: Floats) -> NDArray[Any]:
-        """Predictions of margins."""
-
     def predict(self, X: Any) -> NDArray[Any]:
         """The prediction of every row, by the latest weights."""
         return self._decided(self._margins(X))
-
-    def predict_one(self, x: Mapping[Any, Any]) -> Any:
-        """The prediction of one row of features by name, as in river."""
-        return self._decided(self._margins_one(x)).tolist()[0]
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a snapshot, public like the weights; `dplasso.load` reads it, to predict."""
@@ -256,7 +224,12 @@ class PrivateOnline(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn i
     def save_state(self, path: str | PathLike[str]) -> None:
         """Write all it takes to go on learning: AS SECRET AS THE ROWS, for its owner's eyes.
 
-        A state is gone on from once: see `dplasso.streams.RunningSum`.
+        Formal guarantees
+        -----------------
+        The promise holds if at most one model goes on from a state, and only with the rows that
+        followed it, where weights from after it have left: noise is the same again, and beside
+        other rows the difference of two releases would show them. ``dplasso online`` sees to that
+        by a journal; without one, save a state before weights leave.
         """
         saving.save_state(self, path)
 

@@ -12,7 +12,8 @@ from dplasso.estimators.charging import check_accountant
 from dplasso.estimators.intake import checked_rows
 from dplasso.estimators.online_rows import ROWS
 from dplasso.privacy import checks, leaks
-from dplasso.streams.settings import Construction
+from dplasso.privacy.calibration import Neighboring
+from dplasso.streams.settings import Calibration, Construction, NoiseLaw
 
 
 def check_parameters(model: Any) -> None:
@@ -22,12 +23,21 @@ def check_parameters(model: Any) -> None:
     for name in ("window", "n_rows", "n_features"):
         if getattr(model, name) is not None:
             checks.count(name, getattr(model, name), least=1)
-    checks.count("batch", model.batch, least=1)
+    if isinstance(model.batch, str) and model.batch != rules.CALL:
+        raise ValueError(
+            f"batch must be an integer of at least 1, or 'call', got {model.batch!r}; say how many "
+            "rows make a release"
+        )
+    if model.batch != rules.CALL:
+        checks.count("batch", model.batch, least=1)
     choices: dict[str, tuple[str, ...]] = {
         "loss": model._losses,
         "learner": rules.LEARNERS,
         "rows": ROWS,
         "construction": get_args(Construction),
+        "noise": get_args(NoiseLaw),
+        "calibration": get_args(Calibration),
+        "neighboring": get_args(Neighboring),
     }
     if not isinstance(model.domain, Domain):
         choices["domain"] = rules.DOMAINS
@@ -36,6 +46,9 @@ def check_parameters(model: Any) -> None:
             raise ValueError(
                 f"{name} must be one of {', '.join(known)}, got {getattr(model, name)!r}"
             )
+    names = [] if model.feature_names is None else list(model.feature_names)
+    if len(set(names)) != len(names):
+        raise ValueError("feature_names must differ from each other; rename those that do not")
     model._clip()
     check_accountant(model)
 

@@ -20,7 +20,7 @@ from dplasso.privacy import leaks
 from dplasso.privacy.accountant import Accountant
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.statement import READ, fact
-from dplasso.streams.settings import Construction
+from dplasso.streams.settings import Calibration, Construction, NoiseLaw
 
 Floats = NDArray[np.float64]
 
@@ -40,12 +40,15 @@ class PrivateOnlineClassifier(ClassifierMixin, PrivateOnline):  # type: ignore[m
 
     Parameters
     ----------
-    epsilon, delta : the budget of a row. ``epsilon=math.inf`` is the same without privacy.
+    epsilon, delta : the budget of a row. ``epsilon=math.inf`` is the same without privacy; with
+        ``noise="gamma"`` there is no delta, whatever this one is.
     window : rows that are protected, the last so many; older ones have EXPIRED, and weights may
         show them. None protects every row for good.
     n_rows : without a window, the most rows there will be: less noise than for an endless stream.
-    batch : rows a release. More are faster, and have less noise in a window of the same rows. Rows
-        that do not fill a batch wait for the next call.
+    batch : rows a release: 1 is a release a row. More are faster, and have less noise in a window
+        of the same rows; rows that do not fill a batch wait for the next call. "call" is a release
+        a call of `partial_fit`, of all its rows: noise is then that of a release a row, as a call
+        may have one.
     loss : "logistic" or "smoothed_hinge".
     domain : the set of weights: "l2", "l1", "simplex", "box", or a `dplasso.domains.Domain` of as
         many dimensions as outputs x columns, each output's intercept after its columns.
@@ -54,7 +57,11 @@ class PrivateOnlineClassifier(ClassifierMixin, PrivateOnline):  # type: ignore[m
     start_rows : how many rows the start weighs like while noise is large, or "auto".
     clip : bound on the length of a row's gradient, or "auto": 1, which rows of length 1 keep.
     learner : "projection", or "oracle" for local linear steps, which need no projection.
-    construction : of the noise; see `dplasso.streams.running_sum`.
+    construction : of the noise, "auto", "buffered", "band", "regenerated_band", "tree" or
+        "window_tree": see `dplasso.streams.running_sum`.
+    noise : "gaussian", or "gamma" for privacy without a delta, which takes a tree and far more.
+    calibration : "tight", or "paper" for the noise of the window tree as published, which is many
+        times what the budget asks for.
     rows : "unit" scales every row to length 1, also rows to predict, together with its intercept;
         "as_is" does not.
     fit_intercept : whether to learn one.
@@ -101,7 +108,7 @@ class PrivateOnlineClassifier(ClassifierMixin, PrivateOnline):  # type: ignore[m
         *,
         window: int | None = None,
         n_rows: int | None = None,
-        batch: int = 1,
+        batch: int | str = 1,
         loss: str = "logistic",
         domain: str | Domain = "l2",
         radius: float | str = "auto",
@@ -110,6 +117,8 @@ class PrivateOnlineClassifier(ClassifierMixin, PrivateOnline):  # type: ignore[m
         clip: float | str = "auto",
         learner: str = "projection",
         construction: Construction = "auto",
+        noise: NoiseLaw = "gaussian",
+        calibration: Calibration = "tight",
         rows: str = "unit",
         fit_intercept: bool = True,
         classes: Sequence[Any] | None = None,
@@ -132,6 +141,8 @@ class PrivateOnlineClassifier(ClassifierMixin, PrivateOnline):  # type: ignore[m
         self.clip = clip
         self.learner = learner
         self.construction = construction
+        self.noise = noise
+        self.calibration = calibration
         self.rows = rows
         self.fit_intercept = fit_intercept
         self.classes = classes

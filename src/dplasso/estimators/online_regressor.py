@@ -15,7 +15,7 @@ from dplasso.losses import SquaredLoss
 from dplasso.privacy.accountant import Accountant
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.statement import fact
-from dplasso.streams.settings import Construction
+from dplasso.streams.settings import Calibration, Construction, NoiseLaw
 
 Floats = NDArray[np.float64]
 
@@ -61,7 +61,7 @@ class PrivateOnlineRegressor(RegressorMixin, PrivateOnline):  # type: ignore[mis
         *,
         window: int | None = None,
         n_rows: int | None = None,
-        batch: int = 1,
+        batch: int | str = 1,
         loss: str = "squared",
         y_bound: float | None = None,
         domain: str | Domain = "l2",
@@ -71,6 +71,8 @@ class PrivateOnlineRegressor(RegressorMixin, PrivateOnline):  # type: ignore[mis
         clip: float | str = "auto",
         learner: str = "projection",
         construction: Construction = "auto",
+        noise: NoiseLaw = "gaussian",
+        calibration: Calibration = "tight",
         rows: str = "unit",
         fit_intercept: bool = True,
         n_features: int | None = None,
@@ -93,6 +95,8 @@ class PrivateOnlineRegressor(RegressorMixin, PrivateOnline):  # type: ignore[mis
         self.clip = clip
         self.learner = learner
         self.construction = construction
+        self.noise = noise
+        self.calibration = calibration
         self.rows = rows
         self.fit_intercept = fit_intercept
         self.n_features = n_features

@@ -55,7 +55,10 @@ class RowForm:
         return self._made(starts, places, values)
 
     def of_dicts(self, rows: Sequence[Mapping[Any, Any]]) -> Compressed:
-        """Rows of features by name: numbers as they are, texts as "name=text" with the value 1."""
+        """Rows of features by name: numbers as they are, texts as "name=text" with the value 1.
+
+        None and NaN say that a feature is not there, as where a scaler has seen no row yet.
+        """
         starts = np.zeros(len(rows) + 1, np.int64)
         places: list[int] = []
         values: list[float] = []
@@ -64,9 +67,9 @@ class RowForm:
             for name, value in row.items():
                 if isinstance(value, str):
                     name, value = f"{name}={value}", 1.0
-                place = self._place(name)
-                if place is not None:
-                    found[place] = found.get(place, 0.0) + _number(value)
+                place, number = self._place(name), _number(value)
+                if place is not None and not math.isnan(number):
+                    found[place] = found.get(place, 0.0) + number
             places += sorted(found)
             values += [found[place] for place in sorted(found)]
             starts[k + 1] = len(places)
@@ -92,7 +95,7 @@ class RowForm:
 
 def _number(value: Any) -> float:
     try:
-        return float(value)
+        return math.nan if value is None else float(value)
     except (TypeError, ValueError):
         kind = type(value).__name__
         raise ValueError(f"features must be numbers or texts, got {kind}; convert them") from None

@@ -11,15 +11,17 @@ from dplasso.domains import Box, Domain, L1Ball, L2Ball, Simplex
 from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.online import Leader, OracleLeader, ProjectedLeader
 from dplasso.privacy import checks
-from dplasso.privacy.gaussian import mu_of
 from dplasso.streams import RunningSum, running_sum
+from dplasso.streams.account import noise_of_a_release
+from dplasso.streams.settings import Settings
 
 DOMAINS = ("l2", "l1", "simplex", "box")
 LEARNERS = ("projection", "oracle")
 REGULARISATION = 5e-4
 # A class is still right where a margin is off by half; a number is not.
 STEADINESS = {"logistic": 1.0, "smoothed_hinge": 1.0, "squared": 10.0}
-# Steps of a stream of unknown length, as far as rules are concerned.
+CALL = "call"  # a batch that is whatever a call brings
+# Rows of a stream of unknown length, as far as rules are concerned.
 _LONG = 1 << 20
 
 
@@ -32,15 +34,21 @@ class Plan(NamedTuple):
     start_rows: float
 
 
-def plan_of(model: Any, dimension: int, clip: float, unit: float) -> Plan:
+def rows_a_release(model: Any) -> int | None:
+    """How many; None where a call has as many as it has."""
+    return None if model.batch == CALL else int(model.batch)
+
+
+def plan_of(model: Any, settings: Settings, unit: float) -> Plan:
     """The set of weights, and how fast they move; ``unit`` is the size of a margin."""
+    dimension, clip = settings.dimension, settings.sensitivity
     radius = None if isinstance(model.domain, Domain) else _radius(model, dimension, unit)
     regularisation = REGULARISATION
     if model.regularisation != "auto":
         regularisation = checks.bound("regularisation", model.regularisation)
     if model.start_rows == "auto":
         # Noise of the first weights, over the size of a margin, is then one over the steadiness.
-        steady = STEADINESS[model.loss] * noise_deviation(model)
+        steady = STEADINESS[model.loss] * noise_of_a_release(settings, _LONG)
         start_rows = max(steady, 1.0) * clip / (unit * regularisation)
     else:
         start_rows = checks.budget("start_rows", model.start_rows)
@@ -55,32 +63,31 @@ def leader_of(model: Any, plan: Plan) -> Leader:
 
 
 def sum_of(model: Any, dimension: int, clip: float, bits: RandomBits) -> RunningSum:
-    """The running sum that pays for everything."""
-    steps = None
+    """The running sum that pays for everything.
+
+    Formal guarantees
+    -----------------
+    A row is protected in every release that is made while it is one of the last ``window``. With
+    ``batch`` rows a release these are ceil(window / batch); where a call's rows make one release,
+    ``window`` at most, as each has a row at least: the sum is one of a row a step.
+    """
+    steps, batch = None, rows_a_release(model) or 1
     if model.window is None and model.n_rows is not None:
-        steps = -(-model.n_rows // model.batch)
+        steps = -(-model.n_rows // batch)
     return running_sum(
         dimension,
         sensitivity=clip,
         window=model.window,
         steps=steps,
-        batch=model.batch,
+        batch=batch,
         epsilon=model.epsilon,
-        delta=model.delta,
+        delta=None if model.noise == "gamma" else model.delta,
+        noise=model.noise,
         construction=model.construction,
+        calibration=model.calibration,
         neighboring=model.neighboring,
         seed=bits,
     )
-
-
-def noise_deviation(model: Any) -> float:
-    """About how large the noise of a released number is, in lengths of a row's gradient."""
-    if math.isinf(model.epsilon):
-        return 0.0
-    rows = model.window or model.n_rows or _LONG
-    steps = max(1, -(-rows // model.batch))
-    reach = 1.0 if model.neighboring == "add_remove" else 2.0
-    return reach * (1.07 + math.log(steps) / math.pi) / mu_of(model.epsilon, model.delta)
 
 
 def _radius(model: Any, dimension: int, unit: float) -> float:

@@ -17,10 +17,13 @@ class OnlineRun:
 
     Formal guarantees
     -----------------
-    See `StreamLearner`. Rows that do not fill a batch have reached nothing yet: they wait.
+    See `StreamLearner`. Rows that do not fill a batch have reached nothing yet: they wait. Without
+    a ``batch`` nobody waits: rows of a call make one release.
     """
 
-    def __init__(self, learner: StreamLearner, total: RunningSum, outputs: int, batch: int) -> None:
+    def __init__(
+        self, learner: StreamLearner, total: RunningSum, outputs: int, batch: int | None
+    ) -> None:
         self._learner, self.total = learner, total
         self._outputs, self._batch = outputs, batch
         self._waiting, self._labels = _NONE, np.empty(0)
@@ -40,6 +43,8 @@ class OnlineRun:
 
     def learn(self, rows: Compressed, labels: Floats) -> Floats:
         """Margins of rows, each before it is learned from: rows x outputs."""
+        if self._batch is None:
+            return self._learner.learn(rows, labels, max(1, len(labels)))
         waiting = len(self._labels)
         if waiting:
             rows = joined(self._waiting, rows)
@@ -47,7 +52,8 @@ class OnlineRun:
         whole = len(labels) // self._batch * self._batch
         # First nobody waits: a call that is interrupted must not learn a row twice.
         self._waiting, self._labels = _NONE, np.empty(0)
-        margins = self._learner.learn((rows[0][: whole + 1], *rows[1:]), labels[:whole])
+        first = (rows[0][: whole + 1], *rows[1:])
+        margins = self._learner.learn(first, labels[:whole], self._batch)
         if whole < len(labels):
             left = tail(rows, whole)
             self._waiting, self._labels = left, labels[whole:].copy()

@@ -57,16 +57,8 @@ def loaded(header: dict[str, Any], arrays: _Arrays) -> Any:
     model = _unfitted(header, arrays)
     _describe(model, header, arrays)
     weights, columns = arrays.get("weights"), header["n_features"]
-    width = columns + bool(model.fit_intercept)
-    if (
-        weights is None
-        or weights.dtype != np.float64
-        or weights.shape
-        != (
-            model._outputs(),
-            width,
-        )
-    ):
+    shape = (model._outputs(), columns + bool(model.fit_intercept))
+    if weights is None or weights.dtype != np.float64 or weights.shape != shape:
         raise ValueError("weights are missing, or do not fit the classes and columns")
     model._form = RowForm(
         columns,
@@ -97,9 +89,11 @@ def load_state(model: Any, path: _Path) -> dict[str, Any]:
     header, arrays = read(path)
     if header.get("kind") != STATE or header.get("version") != VERSION:
         raise ModelFileError(f"{os.fsdecode(path)} holds no state of an online model")
-    ours, _ = _described(model, fitted=False)
+    ours, usual = (_described(known, fitted=False)[0] for known in (model, type(model)()))
     for name, form in ours["parameters"].items():
-        if header["parameters"].get(name) != form and name != "random_state":
+        # A parameter that was not there yet had the value it now has unless told.
+        then = header["parameters"].get(name, usual["parameters"][name])
+        if then != form and name != "random_state":
             raise ValueError(
                 f"{name} is not what it was when {os.fsdecode(path)} was written; "
                 "a stream goes on with the parameters it began with"

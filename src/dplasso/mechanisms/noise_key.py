@@ -73,12 +73,16 @@ class NoiseKey:
         second = int.from_bytes(b"".join([part[_HALF:] for part in parts]), "big") >> rest
         return first, second
 
-    def _hash(self, name: tuple[int, ...], purpose: bytes) -> bytes:
+    def check_process(self) -> None:
+        """Refuse to go on in a forked child; for whoever draws from what was made of the key."""
         if os.getpid() != self._process:
             raise RuntimeError(
                 "a forked process would draw the noise of its parent a second time, beside other "
                 "data; save the state and resume it in one process only"
             )
+
+    def _hash(self, name: tuple[int, ...], purpose: bytes) -> bytes:
+        self.check_process()
         text = struct.pack(f"<{len(name)}q", *name)
         return hashlib.blake2b(text, key=self.secret, person=purpose).digest()
 

@@ -31,7 +31,6 @@ class StreamLearner:
         whether the label is its own number.
     total : the private running sum, of `dplasso.streams`; its sensitivity is the clip of a row's
         gradients, all outputs together.
-    batch : rows a step, that is, a release.
 
     Formal guarantees
     -----------------
@@ -49,9 +48,8 @@ class StreamLearner:
         *,
         clip: float,
         outputs: int = 1,
-        batch: int = 1,
     ) -> None:
-        self._leader, self._total, self._outputs, self._batch = leader, total, outputs, batch
+        self._leader, self._total, self._outputs = leader, total, outputs
         self._loss = (loss.code, loss_shape(loss), checks.bound("clip", clip))
         self._compiled = _compiled(leader)
         self.rows = 0
@@ -61,38 +59,40 @@ class StreamLearner:
         """The latest release, outputs x columns in a row."""
         return self._leader.weights
 
-    def learn(self, rows: Compressed, labels: Floats) -> Floats:
-        """Learn from rows in order, whole batches; margins, rows x outputs, each before its own.
+    def learn(self, rows: Compressed, labels: Floats, batch: int = 1) -> Floats:
+        """Learn from rows in order, a release every ``batch`` rows, whole batches.
 
-        Rows must be sound: finite, columns in rising order and within the weights.
+        Returns margins, rows x outputs, each before its own batch is learned from. Rows must be
+        sound: finite, columns in rising order and within the weights.
         """
         margins = np.empty((len(labels), self._outputs))
-        steps, done = len(labels) // self._batch, 0
+        steps, done = len(labels) // batch, 0
         most = min(_MOST_STEPS, max(1, _MOST_NUMBERS // self._leader.dimension))
         while done < steps:
             count = min(most, steps - done)
-            mine = slice(done * self._batch, (done + count) * self._batch)
+            mine = slice(done * batch, (done + count) * batch)
             starts = rows[0][mine.start : mine.stop + 1]
-            self._learn((starts, *rows[1:]), labels[mine], margins[mine], count)
+            self._learn((starts, *rows[1:]), labels[mine], margins[mine], batch)
             done += count
         return margins
 
-    def _learn(self, rows: Compressed, labels: Floats, margins: Floats, steps: int) -> None:
+    def _learn(self, rows: Compressed, labels: Floats, margins: Floats, batch: int) -> None:
+        steps = len(labels) // batch
         noise = self._total.stretch(steps)
         total, bits, unit = self._total.total, self._total.bits, self._total.unit
         if self._compiled is not None:
             assert isinstance(self._leader, ProjectedLeader)
             self._leader.weights = stream_steps.learn_steps(
-                *(rows, labels, self._batch, self._leader.weights, self._loss, bits, unit),
+                *(rows, labels, batch, self._leader.weights, self._loss, bits, unit),
                 *(total, noise.values, noise.floors, self.rows, self._compiled, margins),
             )
-            self.rows += steps * self._batch
+            self.rows += steps * batch
             return
         for step in range(steps):
-            first = step * self._batch
-            mine = (first, first + self._batch, self._leader.weights, self._loss, bits)
+            first = step * batch
+            mine = (first, first + batch, self._leader.weights, self._loss, bits)
             stream_steps.add_rows(rows, labels, *mine, total, margins)
-            self.rows += self._batch
+            self.rows += batch
             sums = stream_steps.released(total, noise.values[step], noise.floors[step], unit)
             self._leader.follow(sums, self.rows)
 

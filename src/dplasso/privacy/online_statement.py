@@ -32,10 +32,13 @@ class OnlineStatement(PrivacyStatement):
         )
 
     def _releases(self) -> str:
+        cost = f"{self['epsilon']:g}-DP, without a delta,"
+        if "mu" in self:
+            cost = f"{self['mu']:.6g}-GDP (Gaussian differential privacy)"
         return (
-            f"Released: running sums of clipped gradients, one every {self['batch']} rows "
-            f"({self['mechanism']}), {self['mu']:.6g}-GDP (Gaussian differential privacy) for a "
-            "row while it is protected. All else is computed from these."
+            f"Released: running sums of clipped gradients, one every {_every(self['batch'])} "
+            f"({self['mechanism']}), {cost} for a row while it is protected. All else is computed "
+            "from these."
         )
 
     def _bounds(self) -> str:
@@ -47,6 +50,10 @@ _OTHERWISE = {
     "add_remove": "the row was there or was nothing in its place",
     "replace_one": "the row was this one or any other",
 }
+
+
+def _every(batch: int | str) -> str:
+    return "row" if batch == 1 else "call" if batch == "call" else f"{batch} rows"
 
 
 def _told(name: str, known: dict[str, Any]) -> str:

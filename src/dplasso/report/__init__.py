@@ -3,5 +3,14 @@
 from dplasso.report.curve import Curve, accuracy_curve
 from dplasso.report.evaluation import Evaluation, evaluate
 from dplasso.report.page import render, write_report
+from dplasso.report.progress import Progress
 
-__all__ = ["Curve", "Evaluation", "accuracy_curve", "evaluate", "render", "write_report"]
+__all__ = [
+    "Curve",
+    "Evaluation",
+    "Progress",
+    "accuracy_curve",
+    "evaluate",
+    "render",
+    "write_report",
+]

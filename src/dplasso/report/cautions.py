@@ -5,22 +5,29 @@ from typing import Any
 
 from dplasso.estimators.defaults import FEW_ROWS, weakest_signal_of
 from dplasso.report.names import number
+from dplasso.report.weights import is_online
 
 _NOISE = (
     "Which coefficients there are, and how large, was drawn with noise: a second fit of the same "
     "rows would give others. Small ones may be chance, signs included; do not read any as an "
     "effect."
 )
+_NOISE_OF_STREAM = (
+    "Every coefficient has noise in it: a second run over the same rows would give others. Small "
+    "ones may be chance, signs included; do not read any as an effect."
+)
 
 
 def noise(model: Any) -> str:
     """What coefficients are not; nothing where no noise was drawn."""
-    return _NOISE if _private(model) else ""
+    if not _private(model):
+        return ""
+    return _NOISE_OF_STREAM if is_online(model) else _NOISE
 
 
 def few_rows(model: Any) -> str:
     """Where only the strongest features can have been found; else nothing."""
-    share = weakest_signal_of(model)
+    share = None if is_online(model) else weakest_signal_of(model)
     if share is None or share <= FEW_ROWS:
         return ""
     if share >= 1.0:
@@ -37,12 +44,27 @@ def few_rows(model: Any) -> str:
 
 def loose_delta(model: Any) -> str:
     """Where delta allows what nobody would call private; else nothing."""
-    rows, delta = model.privacy_["public"]["n_rows"]["value"], model.privacy_["delta"]
+    delta = model.privacy_["delta"]
+    rows = None if is_online(model) else model.privacy_["public"]["n_rows"]["value"]
     if not _private(model) or rows is None or delta * rows <= 1.0:
         return ""
     return (
         f"Delta should be well below 1 / rows. Here it is {number(delta)}, with {rows:,} rows: "
         f"publishing about {number(delta * rows, '.2g')} of them outright would satisfy it too."
+    )
+
+
+def expired(model: Any) -> str:
+    """Of a stream with a window: what is no longer hidden; else nothing."""
+    if not is_online(model) or not _private(model) or model.privacy_["window_rows"] == "all":
+        return ""
+    window, gone = model.privacy_["window_rows"], model.privacy_["rows_expired"]
+    if not gone:
+        return f"Only the last {window:,} rows are. None has expired yet, but older ones will."
+    return (
+        f"Only the last {window:,} rows are. {gone:,} of {model.privacy_['rows_seen']:,} have "
+        "expired so far: the weights may show them, and whoever has weights of several days may "
+        "tell more of them still."
     )
 
 

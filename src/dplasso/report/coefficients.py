@@ -16,6 +16,7 @@ from dplasso.report.headline import nonzeros
 from dplasso.report.markup import Markup, callout, folded, join, section, tag
 from dplasso.report.names import column_name, number, output_name, quoted, shortened
 from dplasso.report.scale import bounds_of, largest_bound, norm_of, radius_of
+from dplasso.report.weights import weights_of
 
 MOST = 500  # coefficients on the page
 FIRST = 30  # of them shown before someone asks for all
@@ -52,7 +53,7 @@ def coefficients(model: Any) -> Markup:
 
 def largest(model: Any, most: int = MOST) -> list[Coefficient]:
     """Nonzero coefficients by falling reach. Columns without one cost nothing."""
-    weights, bounds = model._weights, bounds_of(model)
+    weights, bounds = weights_of(model), bounds_of(model)
     reach = weights.data if bounds is None else weights.data * bounds[weights.indices]
     outputs = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
     falling = np.argsort(-np.abs(reach), kind="stable")[:most]
@@ -170,7 +171,8 @@ def _intercepts(model: Any) -> Markup:
 def _size(model: Any) -> Markup:
     """How much of the ball is used, counted as the radius counts."""
     if "radius" not in model.privacy_["bounds"]:
-        return tag("p", "Coefficients are of rows scaled to length 1.")
+        how = "as they are" if model.rows == "as_is" else "scaled to length 1"
+        return tag("p", f"Coefficients are of rows {how}.")
     used, radius = number(norm_of(model)), number(radius_of(model))
     words = (
         "A fit holds coefficients small: their sizes, the intercept's included, add up to the "

@@ -118,8 +118,8 @@ def evaluate(
     places = _places(truth, model.classes_)
     counts = np.zeros((len(model.classes_),) * 2, np.int64)
     np.add.at(counts, (places, _places(model.predict(X), model.classes_)), 1)
-    scores = model.predict_proba(X)
-    roc, area = _roc(places, scores)
+    scores = model.predict_proba(X) if hasattr(model, "predict_proba") else np.empty((0, 0))
+    roc, area = _roc(places, scores) if scores.size else ((), None)
     return Evaluation(
         rows=len(truth),
         score_name="Accuracy",

@@ -14,6 +14,7 @@ from dplasso.report.columns import columns_declared
 from dplasso.report.headline import day_of_fit, epsilon_of
 from dplasso.report.markup import Markup, join, section, table, tag
 from dplasso.report.names import number
+from dplasso.report.weights import is_online
 from dplasso.storage import read
 
 _LONGEST = 300  # characters of a value
@@ -26,6 +27,11 @@ _CALLED = {  # facts of the statement, for those who never called fit
     "n_rows": "Rows",
     "max_iter": "Rounds",
     "classes": "Classes",
+    "clip": "Length of a row's gradients, at most",
+    "rows": "How rows are read",
+    "rows_seen": "Rows so far",
+    "regularisation": "Regularisation of every row's loss",
+    "start_rows": "Rows that the start weighs like",
 }
 _SOURCES = {
     "declared by the shape of X": "follows from the columns, which are declared",
@@ -44,6 +50,13 @@ _NOT_PROTECTED = (
 )
 
 
+_OF_STREAMS = (
+    "Rows that have expired, where there is a window.",
+    "How many rows came in so far.",
+    "Predictions and scores of rows: they are for whom the rows belong to.",
+)
+
+
 def public_facts(model: Any) -> Markup:
     """What was public, what was clipped, and where each number came from."""
     statement = model.privacy_
@@ -55,7 +68,8 @@ def public_facts(model: Any) -> Markup:
         "What was taken as public",
         tag("p", words),
         _facts(
-            "Bounds; entries and labels beyond theirs were clipped",
+            f"Bounds; {'gradients' if is_online(model) else 'entries'} and labels beyond theirs "
+            "were clipped",
             statement["bounds"],
         ),
         columns_declared(model),
@@ -64,7 +78,8 @@ def public_facts(model: Any) -> Markup:
 
 
 def not_protected(model: Any) -> Markup:
-    listed = tag("ul", *(tag("li", item) for item in _NOT_PROTECTED))
+    items = (*_OF_STREAMS, *_NOT_PROTECTED) if is_online(model) else _NOT_PROTECTED
+    listed = tag("ul", *(tag("li", item) for item in items))
     if math.isinf(epsilon_of(model.privacy_)):
         listed = tag("p", "Nothing is protected: any row may show in the model.")
     return section("not-protected", "What is not protected", listed)
@@ -83,6 +98,7 @@ def how_to_verify(model: Any, model_file: Path | None) -> Markup:
     load = "import dplasso, sys; print(dplasso.load(sys.argv[1]).privacy_)"
     commands = f"sha256sum {shlex.quote(name)}\npython -c '{load}' {shlex.quote(name)}"
     fitted = model.privacy_.get("version", "unknown")
+    made = "Learned" if is_online(model) else "Fitted"
     return section(
         "verify",
         "How to verify the model",
@@ -91,7 +107,7 @@ def how_to_verify(model: Any, model_file: Path | None) -> Markup:
         tag("pre", tag("code", commands), tabindex=0, aria_label="Commands"),
         tag(
             "p",
-            f"Fitted with dplasso {fitted}{_on(day_of_fit(model))}; page written with "
+            f"{made} with dplasso {fitted}{_on(day_of_fit(model))}; page written with "
             f"dplasso {__version__}{_on(today())}.",
         ),
     )
@@ -115,13 +131,14 @@ def _facts(caption: str, facts: dict[str, dict[str, Any]]) -> Markup:
     return table(caption, ("Fact", "Value", "Where it came from"), rows)
 
 
-def _value(value: Any) -> str:
+def _value(value: Any) -> Any:
     if isinstance(value, list):
         value = ", ".join(map(str, value))
     if isinstance(value, bool) or not isinstance(value, int | float):
         text = "–" if value is None else str(value)
         return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-    return f"{value:,}" if isinstance(value, int) else number(value)
+    shown = f"{value:,}" if isinstance(value, int) else number(value)
+    return tag("span", shown, class_="number")
 
 
 def _source(source: str) -> Markup:
@@ -133,14 +150,18 @@ def _source(source: str) -> Markup:
 def _digest(model: Any, path: Path) -> str:
     """SHA-256 of the whole file, once it is known to hold this very model."""
     _, arrays = read(path)
-    expected = {
+    expected = {"weights": model._weights} if is_online(model) else _arrays_of_fit(model)
+    if not all(np.array_equal(arrays.get(name, ()), kept) for name, kept in expected.items()):
+        raise ValueError(f"{path} holds another model; save this one and give its file")
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _arrays_of_fit(model: Any) -> dict[str, Any]:
+    return {
         "weights_data": model._weights.data,
         "weights_indices": model._weights.indices,
         "weights_indptr": model._weights.indptr,
         "intercept": model.intercept_,
         "vertices": model.vertices_,
     }
-    if not all(np.array_equal(arrays.get(name, ()), kept) for name, kept in expected.items()):
-        raise ValueError(f"{path} holds another model; save this one and give its file")
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -42,24 +42,43 @@ def _in_words(statement: PrivacyStatement) -> Markup:
     return join(
         tag(
             "p",
-            "Epsilon bounds what anyone can learn about one row from this model. Imagine someone "
-            "who knows all the other rows and how the model was fitted, and who asks "
-            f"{question}. Seeing the model multiplies or divides the odds of either answer by at "
-            "most ",
+            f"Epsilon bounds what anyone can learn about one row from {_seen(statement)}. Imagine "
+            "someone who knows all the other rows and how the model was fitted, and who asks "
+            f"{question}. Seeing {_it(statement)} multiplies or divides the odds of either answer "
+            "by at most ",
             tag("strong", "e", tag("sup", "epsilon"), f" ≈ {_factor(epsilon)}"),
             ", whatever the row says, whatever else they know, and however much they compute.",
         ),
-        tag(
-            "p",
-            f"Delta, here {number(delta)} (1 in {number(1.0 / delta)}), bounds the chance that "
-            "this fails: but for a chance of that size, the fit behaves like one for which the "
-            "bound always holds.",
-        ),
+        tag("p", _chance(delta)),
         table(
             f"How sure they can be of an answer, given epsilon = {number(epsilon)}",
             ("Before they see the model", "After: at least", "After: at most"),
             [_row(prior, epsilon) for prior in _PRIORS],
         ),
+    )
+
+
+def _seen(statement: PrivacyStatement) -> str:
+    """What the promise is of."""
+    if "window_rows" not in statement:
+        return "this model"
+    released = "all weights that this stream has released so far, these and every one before"
+    if statement["window_rows"] == "all":
+        return released
+    return f"{released}, while it is one of the last {statement['window_rows']:,}"
+
+
+def _it(statement: PrivacyStatement) -> str:
+    return "them" if "window_rows" in statement else "the model"
+
+
+def _chance(delta: float) -> str:
+    if delta == 0.0:
+        return "There is no delta: the bound holds always."
+    return (
+        f"Delta, here {number(delta)} (1 in {number(1.0 / delta)}), bounds the chance that this "
+        "fails: but for a chance of that size, the fit behaves like one for which the bound always "
+        "holds."
     )
 
 

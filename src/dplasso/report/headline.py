@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from dplasso.privacy.statement import READ, PrivacyStatement
-from dplasso.report.cautions import few_rows, loose_delta
+from dplasso.report.cautions import expired, few_rows, loose_delta
 from dplasso.report.evaluation import Evaluation
 from dplasso.report.features import target_of
 from dplasso.report.markup import Markup, callout, join, tag
 from dplasso.report.names import number, quoted, score_text, shortened
+from dplasso.report.weights import is_online, weights_of
 
 _MOST_CLASSES = 10
 QUALITY = "How well it predicts"  # a heading
@@ -50,7 +51,7 @@ def day_of_fit(model: Any) -> str | None:
 
 
 def nonzeros(model: Any) -> int:
-    return int(np.count_nonzero(model._weights.data))
+    return int(np.count_nonzero(weights_of(model).data))
 
 
 def _kind(model: Any) -> list[Any]:
@@ -58,11 +59,14 @@ def _kind(model: Any) -> list[Any]:
     target = target_of(model)
     if not hasattr(model, "classes_"):
         predicted = "a number" if target is None else join(quoted(shortened(target)), ", a number")
-        return [name, ": a sparse linear model that predicts ", predicted, "."]
+        kind = "linear" if is_online(model) else "sparse linear"
+        return [name, f": a {kind} model that predicts ", predicted, "."]
     count = len(model.classes_)
-    model_kind = "logistic" if count == 2 else "softmax"
+    model_kind = "sparse logistic" if count == 2 else "sparse softmax"
+    if is_online(model):
+        model_kind = "linear"
     predicted = f"which of {count} classes" if target is None else quoted(shortened(target))
-    return [name, f": a sparse {model_kind} model that predicts ", predicted, ": ", _choice(model)]
+    return [name, f": a {model_kind} model that predicts ", predicted, ": ", _choice(model)]
 
 
 def _choice(model: Any) -> Markup:
@@ -80,7 +84,8 @@ def _days(model: Any, found: Evaluation | None, today: str) -> Markup:
         named = (" of ", quoted(shortened(found.data_name))) if found.data_name else ()
         scored = join(f"; scored on {found.rows:,} public rows", *named)
     day = "an unknown day" if fitted is None else tag("time", fitted)
-    return join("Fitted on ", day, "; page written on ", tag("time", today), scored, ".")
+    made = "Learned until " if is_online(model) else "Fitted on "
+    return join(made, day, "; page written on ", tag("time", today), scored, ".")
 
 
 def _numbers(model: Any, found: Evaluation | None) -> Markup:
@@ -89,14 +94,29 @@ def _numbers(model: Any, found: Evaluation | None) -> Markup:
     private = math.isfinite(epsilon)
     shown: dict[str, Any] = {
         "Epsilon": number(epsilon) if private else "∞",
-        "Delta": number(statement["delta"]) if private else "–",
+        "Delta": number(statement["delta"]) if private and statement["delta"] else "–",
         **({} if found is None else {found.score_name: _score(found)}),
-        "Nonzero coefficients": f"{nonzeros(model):,}",
-        "Rounds" if len(model.vertices_) else "Steps": f"{model.n_iter_:,}",
+        **(_of_stream(statement) if is_online(model) else _of_fit(model)),
         "Features" if target_of(model) else "Columns": f"{model.n_features_in_:,}",
     }
     cards = (tag("div", tag("dt", name), tag("dd", value)) for name, value in shown.items())
     return tag("dl", *cards, class_="numbers")
+
+
+def _of_fit(model: Any) -> dict[str, str]:
+    return {
+        "Nonzero coefficients": f"{nonzeros(model):,}",
+        "Rounds" if len(model.vertices_) else "Steps": f"{model.n_iter_:,}",
+    }
+
+
+def _of_stream(statement: PrivacyStatement) -> dict[str, str]:
+    window = statement["window_rows"]
+    return {
+        "Rows protected": "all" if window == "all" else f"the last {window:,}",
+        "Rows so far": f"{statement['rows_seen']:,}",
+        "Rows expired": f"{statement['rows_expired']:,}",
+    }
 
 
 def _score(found: Evaluation) -> Markup:
@@ -115,7 +135,11 @@ def _worth(found: Evaluation | None) -> Markup:
 
 
 def _cautions(model: Any) -> Markup:
-    told = {"Few rows.": few_rows(model), "A large delta.": loose_delta(model)}
+    told = {
+        "Few rows.": few_rows(model),
+        "A large delta.": loose_delta(model),
+        "Rows that are not protected.": expired(model),
+    }
     return join(*(callout("warning", title, words) for title, words in told.items() if words))
 
 

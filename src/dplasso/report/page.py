@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
@@ -19,7 +20,9 @@ from dplasso.report.growth import growth
 from dplasso.report.guarantee import guarantee
 from dplasso.report.headline import epsilon_of, headline
 from dplasso.report.markup import Markup, join, tag
+from dplasso.report.progress import Progress, progress_section
 from dplasso.report.quality import quality
+from dplasso.report.weights import is_online
 from dplasso.storage.atomic import replace_file
 
 
@@ -28,26 +31,31 @@ def render(
     *,
     model_file: Path | None = None,
     evaluation: Evaluation | None = None,
+    progress: Progress | None = None,
     title: str | None = None,
 ) -> str:
-    """A page about a fitted classifier or regressor, as HTML.
+    """A page about a fitted classifier or regressor, as HTML; online ones among them.
 
     Parameters
     ----------
     model_file : where the model was saved; the page then has its digest.
     evaluation : of `evaluate`, on data that are public.
+    progress : scores of a stream as it went on, which are not private.
     title : the heading of the page.
 
     Formal guarantees
     -----------------
-    Apart from ``evaluation``, the page is computed from what the fit released and from public
-    facts: it costs no privacy.
+    Apart from ``evaluation`` and ``progress``, the page is computed from what the fit released and
+    from public facts: it costs no privacy.
     """
-    if not isinstance(model, PrivateLassoClassifier | PrivateLassoRegressor):
+    of_stream = is_online(model)
+    if not of_stream and not isinstance(model, PrivateLassoClassifier | PrivateLassoRegressor):
         raise ValueError(
-            "model must be a PrivateLassoClassifier or a PrivateLassoRegressor, "
+            "model must be a classifier or regressor of dplasso, "
             f"got {type(model).__name__}; give the estimator itself"
         )
+    if progress is not None and not of_stream:
+        raise ValueError("progress must be that of a stream, got a model that is not; leave it out")
     check_is_fitted(model)
     heading = title or _title(model)
     path = None if model_file is None else Path(model_file)
@@ -55,8 +63,9 @@ def render(
         headline(model, heading, evaluation, today()),
         guarantee(model),
         Markup() if evaluation is None else quality(model, evaluation),
+        Markup() if progress is None else progress_section(progress),
         coefficients(model),
-        growth(model),
+        Markup() if of_stream else growth(model),
         public_facts(model),
         not_protected(model),
         how_to_verify(model, path),
@@ -70,10 +79,16 @@ def write_report(path: str | os.PathLike[str], model: Any, **options: Any) -> No
 
 
 def _title(model: Any) -> str:
-    task = "classifier" if isinstance(model, PrivateLassoClassifier) else "regression"
+    task = "classifier" if is_classifier(model) else "regression"
     target = target_of(model)
     what = task if target is None else f"{task} of {target}"
     private = math.isfinite(epsilon_of(model.privacy_))
+    if is_online(model):
+        return (
+            f"Private {what} of a stream"
+            if private
+            else f"{what.capitalize()} of a stream, not private"
+        )
     return f"Private sparse {what}" if private else f"Sparse {what} without privacy"
 
 

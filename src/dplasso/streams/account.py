@@ -21,7 +21,7 @@ import math
 from dplasso.privacy.events import Gaussian, PureDP
 from dplasso.privacy.gaussian import mu_of
 from dplasso.streams.band import band_sensitivity
-from dplasso.streams.settings import Settings, Span
+from dplasso.streams.settings import TREES, Settings, Span
 
 # Covers the rounding of square roots and products.
 _SAFE = 1.0 + 1e-12
@@ -69,6 +69,23 @@ def gamma_scale(settings: Settings, span: Span) -> float:
     """Scale of a node's Gamma noise, in units of what a row moves."""
     levels = (span.steps - 1).bit_length() + 1 if settings.calibration == "paper" else span.levels
     return levels / _epsilon(settings) * _SAFE
+
+
+def noise_of_a_release(settings: Settings, longest: int) -> float:
+    """About the standard deviation of a released number's noise, in lengths of a row.
+
+    ``longest`` is how many rows a stream without end is taken to have.
+    """
+    if not settings.private:
+        return 0.0
+    span = settings.span or Span(max(1, -(-longest // settings.batch)), slides=False)
+    if settings.construction not in TREES:
+        return settings.reach * (1.07 + math.log(span.steps) / math.pi) / _mu_asked(settings)
+    if settings.noise == "gamma":
+        node = gamma_scale(settings, span) * math.sqrt(settings.dimension + 1.0)
+    else:
+        node = tree_deviation(settings, span)
+    return settings.reach * node * math.sqrt(span.levels)
 
 
 def epoch_span(epoch: int) -> Span:

@@ -1,7 +1,8 @@
 """How much a stream of releases tells of each row, computed from the noise alone.
 
 This is a second way to the cost of a construction: it does not read how the construction was argued
-for, only which noise each release has. `audit` and tests compare it with what was charged.
+for, only which noise each release has. Tests compare it with what was charged; the audit has a
+third way of its own.
 """
 
 import math

@@ -74,6 +74,7 @@ class RunningSum:
         ``rows``: a vector, a matrix of ``batch`` rows, dense or of scipy.sparse, or a pair of
         indices and values.
         """
+        self._check_process()
         if self.settings.steps is not None and self.position >= self.settings.steps:
             raise ValueError(f"steps must be as many as declared, {self.position}; declare more")
         whole = self._rows.of(rows)
@@ -103,12 +104,18 @@ class RunningSum:
         handed out again. Whoever asks for it must have saved a state, or what rows will be added,
         before any release leaves.
         """
+        self._check_process()
         if self.settings.steps is not None and self.position + steps > self.settings.steps:
             raise ValueError(
                 f"steps must be as many as declared, {self.settings.steps}; declare more"
             )
         self.position += steps
         return self._noise.ahead(self.position - steps + 1, steps)
+
+    def _check_process(self) -> None:
+        # Buffers draw from words that were made of the key, and would not ask it.
+        if self.settings.private:
+            self._key.check_process()
 
     @property
     def total(self) -> Ints:
