@@ -46,6 +46,10 @@ def until(true, what, seconds=LONG):
     raise AssertionError(f"{what}: not within {seconds:g} seconds")
 
 
+def run(command):
+    return subprocess.run(command, capture_output=True, text=True, timeout=LONG, env=ENVIRONMENT)
+
+
 def free_port():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -82,17 +86,16 @@ class Federation:
         self.kits = made(self.folder, self.port)
         self._logs, self.processes = folder, {}
 
-    def command(self, *words, **options):
-        done = subprocess.run(
-            [COMMAND, "federated", *map(str, words)],
-            capture_output=True,
-            text=True,
-            timeout=LONG,
-            env=ENVIRONMENT,
-            **options,
-        )
+    def command(self, *words):
+        done = run([COMMAND, "federated", *map(str, words)])
         assert done.returncode == 0, done.stderr
         return done.stdout
+
+    def complaint(self, *words):
+        """What a command says that is refused."""
+        done = run([COMMAND, "federated", *map(str, words)])
+        assert done.returncode == 1
+        return done.stderr
 
     def start(self, name):
         role = "server" if name == "server" else "party"
@@ -144,13 +147,7 @@ class Federation:
 
     def administer(self, script, *words):
         """Run a script with a session of the administrator."""
-        done = subprocess.run(
-            [sys.executable, "-c", script, self.folder / "admin", *words],
-            capture_output=True,
-            text=True,
-            timeout=LONG,
-            env=ENVIRONMENT,
-        )
+        done = run([sys.executable, "-c", script, self.folder / "admin", *words])
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -11,6 +11,7 @@ import typer
 from dplasso.cli.federated_terms import check_terms
 from dplasso.cli.options import Json, Quiet, check_output
 from dplasso.cli.output import emit, note, say, show, show_rows
+from dplasso.federated.deployment.names import DEFAULT_PORT
 from dplasso.federated.roles import Terms
 
 if TYPE_CHECKING:  # NVFlare is an extra, and takes a second to import
@@ -40,7 +41,7 @@ def init(
     project: Annotated[Path, typer.Argument(help="A new folder for the kits.", show_default=False)],
     server: Annotated[str, typer.Option(help="Host name that parties reach the server by.")],
     party: Annotated[list[str], typer.Option(help="Name of a party; repeat for each.")],
-    port: Annotated[int, typer.Option(help="Port of the server.")] = 8632,
+    port: Annotated[int, typer.Option(help="Port of the server.")] = DEFAULT_PORT,
     quiet: Quiet = False,
 ) -> None:
     """Make a federation: an authority, and a kit with key and certificate for each participant."""

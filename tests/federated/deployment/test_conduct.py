@@ -12,6 +12,7 @@ pytest.importorskip("nvflare")
 from dplasso.federated import Refused, Terms  # noqa: E402
 from dplasso.federated.deployment import conduct  # noqa: E402
 from dplasso.federated.deployment.conduct import Conductor, Stopped  # noqa: E402
+from dplasso.federated.deployment.coordination import Coordination  # noqa: E402
 from dplasso.federated.deployment.transcript import Transcript  # noqa: E402
 from dplasso.federated.deployment.wire import Mark, Reply  # noqa: E402
 from drawing_parties import Coordinator, Party  # noqa: E402
@@ -151,6 +152,26 @@ def test_a_job_stops_when_told_and_keeps_what_it_has(tmp_path):
     with pytest.raises(Stopped):
         run(ask, tmp_path, stop=stop, coordinator=coordinator)
     assert len(coordinator._told["a"]) == 3
+
+
+def test_how_a_job_ended_is_told_in_words(tmp_path):
+    class Confused(Coordinator):
+        def receive(self, answers):
+            raise ValueError("the answers contradict each other")
+
+    def ended(job, coordinated, ask):
+        coordination = Coordination(vars(TERMS), ["a", "b"])
+        coordinator = coordinated(TERMS, ["a", "b"], job)
+        return coordination._conduct(coordinator, ask, tmp_path / job, patience=0.05)
+
+    assert ended("one", Coordinator, Line(tmp_path, (), "one")) == "complete"
+    assert ended("two", Confused, Line(tmp_path, (), "two")) == (
+        "failed: the answers contradict each other"
+    )
+    assert ended("three", Coordinator, lambda party, request: None) == (
+        "not all took part to the end: party a did not answer for 0.05 seconds; party b did not "
+        "answer for 0.05 seconds"
+    )
 
 
 @given(message=st.one_of(st.none(), st.integers(), st.text(), st.binary()))

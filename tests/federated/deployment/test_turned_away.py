@@ -123,11 +123,17 @@ with administration.administering(open_kit(pathlib.Path(sys.argv[1]), "admin")) 
 """
 
 
-def test_a_job_brings_no_code_and_builds_no_class_but_ours(federation):
-    said = federation.administer(FOREIGN, json.dumps(USUAL), json.dumps(PARTIES))
-    for job, why in zip(said.split(), ("BYOC not permitted", "is not in allow_list"), strict=True):
+def test_a_job_brings_no_code_and_builds_no_class_but_ours(federation, tmp_path):
+    said = federation.administer(FOREIGN, json.dumps(USUAL), json.dumps(PARTIES)).split()
+    for job, why in zip(said, ("BYOC not permitted", "is not in allow_list"), strict=True):
         until(lambda job=job, why=why: federation.says("server", job, why), "the job is refused")
         assert not any(federation.drawn(name, job) for name in PARTIES)
+    admin = federation.folder / "admin"
+    seen = json.loads(federation.command("status", admin, "--follow", "--json").splitlines()[-1])
+    states = {job["job"]: job["state"] for job in seen["jobs"]}
+    assert [states[job] for job in said] == ["failed", "failed"]
+    for job, why in ((said[0], "has no model card yet"), ("none", "there is no job none")):
+        assert why in federation.complaint("fetch", admin, job, "-o", tmp_path / "card.json")
 
 
 def test_a_kit_that_would_be_turned_away_says_so_itself(federation, tmp_path):

@@ -17,6 +17,8 @@ from nvflare.apis.fl_exception import FLCommunicationError
 from nvflare.fuel.flare_api.api_spec import (
     AuthenticationError,
     InternalError,
+    InvalidArgumentError,
+    JobNotDone,
     JobNotFound,
     JobNotRunning,
 )
@@ -86,35 +88,35 @@ class Administration:
         with tempfile.TemporaryDirectory() as folder:
             try:
                 place = Path(self._session.download_job_result(job, folder))
-                card, outcome = (next(place.rglob(name)).read_bytes() for name in (CARD, OUTCOME))
-            except (InternalError, StopIteration, OSError):
+                found = {path.name: path.read_bytes() for path in place.rglob("*.json")}
+                return found[CARD], json.loads(found[OUTCOME])
+            except (InternalError, JobNotDone, KeyError, OSError):
                 raise ValueError(
                     f"job {job} has no model card yet; see dplasso federated status"
                 ) from None
-        return card, json.loads(outcome)
 
     def _known(self, job: str) -> dict[str, Any]:
         try:
             return dict(self._session.get_job_meta(job))
-        except (JobNotFound, InternalError):
+        except (JobNotFound, InternalError, InvalidArgumentError):
             raise ValueError(f"there is no job {job}; see dplasso federated status") from None
 
     def _status_of(self, listed: dict[str, Any]) -> JobStatus:
         job, status = str(listed["job_id"]), str(listed["status"])
-        facts: dict[str, Any] = {}
         if status == "RUNNING":
             try:
                 facts = self._session.do_app_command(job, PROGRESS, {})
             except (InternalError, JobNotRunning, ValueError):
                 facts = {}  # it is about to begin, or has just ended
         else:
-            facts = self._known(job).get(OUTCOME_KEY, {})
+            meta = self._known(job)
+            told = "; ".join(meta.get("job_deploy_detail") or []) if "FAIL" in status else ""
+            facts = meta.get(OUTCOME_KEY, {"ended": told})
         away = ", ".join(facts.get("away", []))
         remarks = str(facts.get("ended", f"waits for {away}" if away else ""))
-        submitted = str(listed.get("submit_time", ""))[:19].replace("T", " ")
-        return JobStatus(
-            job, _STATES.get(status, status), submitted, facts.get("exchanges"), remarks
-        )
+        submitted = datetime.fromisoformat(listed["submit_time"]).astimezone(UTC)
+        state, exchanges = _STATES.get(status, status), facts.get("exchanges")
+        return JobStatus(job, state, f"{submitted:%Y-%m-%d %H:%M:%S}", exchanges, remarks)
 
 
 _STATES = {
@@ -124,6 +126,9 @@ _STATES = {
     "RUNNING": "running",
     "FINISHED:COMPLETED": "ended",
     "FINISHED:ABORTED": "stopped",
+    "FINISHED:EXECUTION_EXCEPTION": "failed",
+    "FINISHED:ABNORMAL": "failed",
+    "FINISHED:FAILED_TO_RUN": "failed",
 }
 
 

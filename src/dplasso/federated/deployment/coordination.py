@@ -76,6 +76,8 @@ class Coordination(Controller):
             except Stopped:
                 self._end_with_server()
                 return "stopped by an administrator"
+            except ValueError as error:  # answers that make no sense, or another transcript
+                return f"failed: {error}"
         lost = self._progress.lost
         told = "; ".join(f"party {party} {why}" for party, why in lost.items())
         return f"not all took part to the end: {told}" if lost else "complete"

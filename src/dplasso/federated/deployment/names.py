@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+DEFAULT_PORT = 8632
 _PARTY = re.compile(r"[a-z][a-z0-9-]{0,38}[a-z0-9]|[a-z]")
 _HOST = re.compile(
     r"(?=.{1,63}\Z)[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9-]*[A-Za-z0-9])*"

@@ -18,12 +18,11 @@ from nvflare.lighter.impl.workspace import WorkspaceBuilder
 from nvflare.lighter.provisioner import Provisioner
 
 from dplasso.federated.deployment.kits import Kit
-from dplasso.federated.deployment.names import check_host, check_parties, check_port
+from dplasso.federated.deployment.names import DEFAULT_PORT, check_host, check_parties, check_port
 from dplasso.federated.deployment.settings import write_party_settings, write_server_settings
 
 NAME, ORGANISATION = "federation", "federation"
 ADMIN = "admin@federation.org"  # has to look like an address; nobody writes to it
-DEFAULT_PORT = 8632
 CONFIG = "config"
 
 
@@ -36,7 +35,8 @@ def make_federation(
     and is needed by nobody who runs the federation; put it away.
     """
     names = check_parties(parties)
-    check_host(server), check_port(port)
+    check_host(server)
+    check_port(port)
     if folder.exists():
         raise ValueError(f"{folder} exists; a federation is made in a folder of its own")
     above = folder.absolute().parent
