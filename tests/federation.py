@@ -27,12 +27,12 @@ ENVIRONMENT = {
 
 SUBMIT = f"""
 import json, pathlib, sys
-from dplasso.federated import Terms
+from dplasso.federated.roles import Proposal
 from dplasso.federated.deployment.administration import administering
 from dplasso.federated.deployment.kits import open_kit
 with administering(open_kit(pathlib.Path(sys.argv[1]), "admin")) as admin:
     for terms in json.loads(sys.argv[2]):
-        print(admin.submit(Terms(**terms), {PARTIES!r}))
+        print(admin.submit(Proposal(**terms), {PARTIES!r}))
 """
 
 

@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 
 from dplasso.cli.app import app
 from dplasso.cli.federated_terms import check_terms
-from dplasso.federated import Terms
+from dplasso.federated.roles import Proposal
 
-TERMS = Terms(1.0, 1e-6, 1.0, 5, 5, 50, 100, "a")
+TERMS = Proposal(1.0, 1e-6, 1.0, 5, 5, 50, 100, "a")
 KNOWN = ("a", "b", "c")
 
 
@@ -36,7 +36,7 @@ def run(*words):
 def test_terms_that_no_party_could_agree_to(change, parties, message):
     check_terms(TERMS, KNOWN, KNOWN)
     with pytest.raises(ValueError, match=message):
-        check_terms(Terms(**{**vars(TERMS), **change}), parties, KNOWN)
+        check_terms(Proposal(**{**vars(TERMS), **change}), parties, KNOWN)
 
 
 def test_without_nvflare_it_says_what_to_install(monkeypatch, tmp_path):

@@ -12,7 +12,7 @@ from dplasso.cli.federated_terms import check_terms
 from dplasso.cli.options import Json, Quiet, check_output
 from dplasso.cli.output import emit, note, say, show, show_rows
 from dplasso.federated.deployment.names import DEFAULT_PORT
-from dplasso.federated.roles import Terms
+from dplasso.federated.roles import Proposal
 
 if TYPE_CHECKING:  # NVFlare is an extra, and takes a second to import
     from dplasso.federated.deployment.administration import JobStatus, Status
@@ -91,14 +91,22 @@ def submit(
     kit: Kit,
     epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="Of all parties together.")],
     delta: Annotated[float, typer.Option(help="Chance that epsilon fails.")],
-    rows: Annotated[int, typer.Option(help="Number of aligned rows, public.")],
+    rows: Annotated[int, typer.Option(help="Number of people, declared: public.")],
     labels: Annotated[str, typer.Option(help="The party that holds the labels.")],
-    radius: Annotated[float, typer.Option(help="Bound on the L1 norm of the coefficients.")] = 1.0,
-    rounds: Annotated[int, typer.Option("--rounds", "-T", help="Rounds.")] = 100,
-    tau: Annotated[int, typer.Option(help="Features a party looks at in a round.")] = 100,
+    radius: Annotated[float, typer.Option(help="Bound on the L1 norm of the weights.")] = 5.0,
+    rounds: Annotated[
+        int | None, typer.Option("--rounds", "-T", help="Rounds; else by a public rule.")
+    ] = None,
+    tau: Annotated[
+        int | None, typer.Option(help="Features a party looks at in a round; else all.")
+    ] = None,
     sketch_size: Annotated[
-        int, typer.Option("--sketch-size", "-m", help="Numbers in the sketch of a column.")
-    ] = 1000,
+        int | None,
+        typer.Option("--sketch-size", "-m", help="Numbers in a sketch; else by a public rule."),
+    ] = None,
+    label_bound: Annotated[
+        float, typer.Option(help="Bound on labels, as their holder has it; 1 for classes.")
+    ] = 1.0,
     party: Annotated[
         list[str] | None, typer.Option(help="Who takes part; all parties if left out.")
     ] = None,
@@ -110,7 +118,7 @@ def submit(
 
     opened = open_kit(kit, "admin")
     parties = party or list(opened.parties)
-    terms = Terms(epsilon, delta, radius, rounds, tau, sketch_size, rows, labels)
+    terms = Proposal(epsilon, delta, rows, labels, radius, rounds, tau, sketch_size, label_bound)
     check_terms(terms, parties, opened.parties)
     with administering(opened) as admin:
         job = admin.submit(terms, parties)

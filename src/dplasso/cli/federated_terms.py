@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from dplasso.federated.roles import Terms
+from dplasso.federated.roles import Proposal
 
 
-def check_terms(terms: Terms, parties: Sequence[str], known: Sequence[str]) -> None:
+def check_terms(terms: Proposal, parties: Sequence[str], known: Sequence[str]) -> None:
     """Refuse terms that no party could agree to, by the name of the option."""
     for name, value in asdict(terms).items():
         option = f"--{name.replace('_', '-')}"

@@ -3,14 +3,12 @@
 import json
 import math
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplasso.federated.errors import Refused
-from dplasso.federated.logbook import Logbook, Loss
 from dplasso.federated.messages import Ask, Gave, Release, Request
 from dplasso.federated.model import Card
 from dplasso.federated.plan import ENTRY, centre_of, plan_of
@@ -30,8 +28,8 @@ class Coordinator:
     """Runs a job: what to ask next, and what follows from the answers.
 
     Round 0 asks the label holder for the labels' sketch, rounds 1 to T the parties on the schedule,
-    and the last one tells every party its weights. With a ``journal`` answers and losses are kept,
-    and a coordinator that is made anew goes on after the last round that all had answered.
+    and the last one tells every party its weights. What it asks follows from the terms and from
+    what it was told, to the byte: one made anew and told the same again is where this one was.
 
     Formal guarantees
     -----------------
@@ -39,7 +37,7 @@ class Coordinator:
     the terms and of what the parties released: they cost nothing more.
     """
 
-    def __init__(self, terms: Terms, journal: Path | None = None) -> None:
+    def __init__(self, terms: Terms) -> None:
         self.terms = terms
         self.parties = tuple(party.name for party in terms.parties)
         self._plan, self._sampling, self._wire = plan_of(terms), Sampling(terms), Wire(terms)
@@ -50,10 +48,6 @@ class Coordinator:
         self._label_mean = 0.0
         self._uplink = dict.fromkeys(self.parties, 0)
         self._lost: dict[str, str] = {}
-        self._logbook: Logbook | None = None
-        if journal is not None:
-            self._logbook = Logbook(terms, journal)
-            self._resume(self._logbook)
 
     @property
     def rounds_done(self) -> int:
@@ -86,26 +80,26 @@ class Coordinator:
         }
 
     def receive(self, answers: Mapping[str, bytes]) -> None:
-        """Take the answers of this round: of all that were asked, and of nobody else."""
-        releases = self._releases(answers)
-        if self._logbook is not None:
-            self._logbook.received(answers)
+        """Take the answers of this round: of all that were asked and not lost, and of nobody else.
+
+        After a loss they are followed, and the job ends.
+        """
+        there = {party for party in self.requests() if party not in self._lost}
+        if self.done or set(answers) != there:
+            raise Refused("a round needs the answers of all that were asked, and no others")
+        releases = {party: self._checked(party, content) for party, content in answers.items()}
         self._follow(answers, releases)
+        self._end_if_lost()
 
     def lose(self, party: str, why: str) -> None:
-        """A party refuses or does not come back: the job ends with the rounds so far."""
+        """A party refuses or does not come back: the job ends with this round.
+
+        `receive` still takes what the others have answered to it.
+        """
         if party not in self.parties:
             raise ValueError(f"party must be one of {', '.join(self.parties)}")
-        if self.done or party in self._lost:
-            return
-        if self._logbook is not None:
-            self._logbook.lost(Loss(party, why))
-        self._follow_loss(Loss(party, why))
-
-    def close(self) -> None:
-        """Let go of the journal; another coordinator may go on with it."""
-        if self._logbook is not None:
-            self._logbook.close()
+        if not self.done:
+            self._lost.setdefault(party, why)
 
     def result(self) -> bytes:
         """The card, as JSON."""
@@ -131,15 +125,11 @@ class Coordinator:
             uplink_bytes=dict(self._uplink),
         )
 
-    def _releases(self, answers: Mapping[str, bytes]) -> dict[str, Release]:
-        if self.done or set(answers) != set(self.requests()):
-            raise Refused("a round needs the answers of all that were asked, and no others")
-        return {party: self._checked(party, content) for party, content in answers.items()}
-
-    def _follow_loss(self, loss: Loss) -> None:
-        self._lost[loss.party] = loss.why
-        everybody = set(self._lost) == set(self.parties)
-        self._round = self.terms.rounds + (2 if everybody else 1)
+    def _end_if_lost(self) -> None:
+        """With a party lost no round is of use any more; the others are told their weights."""
+        if self._lost and not self.done:
+            everybody = set(self._lost) == set(self.parties)
+            self._round = self.terms.rounds + (2 if everybody else 1)
 
     def _follow(self, answers: Mapping[str, bytes], releases: Mapping[str, Release]) -> None:
         for party, content in answers.items():
@@ -232,10 +222,3 @@ class Coordinator:
             "neighboring": "a person's rows at all parties, there or not",
             "covers": "everything that any party sent in this job, and all that follows from it",
         }
-
-    def _resume(self, logbook: Logbook) -> None:
-        for entry in logbook.entries():
-            if isinstance(entry, Loss):
-                self._follow_loss(entry)
-            else:
-                self._follow(entry, self._releases(entry))

@@ -146,14 +146,25 @@ class OpeningParty:
     """A `Party` that is asked whether it takes part before it is one.
 
     What it says of itself is how many features it has declared: a number that is public. Terms are
-    kept on disk before they are agreed to; whoever comes with others is refused.
+    kept on disk before they are agreed to; whoever comes with others is refused. ``y_bound`` is
+    that of a party with labels, ``ended`` is told its model once the job is over.
     """
 
     def __init__(
-        self, name: str, job: str, n_features: int, caps: Caps, folder: Path, open_party: OpenParty
+        self,
+        name: str,
+        job: str,
+        n_features: int,
+        caps: Caps,
+        folder: Path,
+        open_party: OpenParty,
+        *,
+        y_bound: float | None = None,
+        ended: Callable[[PartyModel], None] | None = None,
     ) -> None:
         self.name, self._job, self._n_features = name, job, n_features
         self._caps, self._folder, self._open = caps, folder, open_party
+        self._y_bound, self._ended = y_bound, ended
         self._party: Party | None = None
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if self._kept.exists():
@@ -175,7 +186,10 @@ class OpeningParty:
             return self._agree(asked)
         if self._party is None:
             raise Refused(f"{self.name} has agreed to no terms yet")
-        return self._party.answer(request)
+        answer = self._party.answer(request)
+        if asked.kind == Ask.FINISH and self._ended is not None:
+            self._ended(self._party.model)
+        return answer
 
     @property
     def _kept(self) -> Path:
@@ -186,10 +200,20 @@ class OpeningParty:
         if (offer.digest, offer.job) != (asked.digest, self._job) or self.name not in offer.parties:
             raise Refused(f"{self.name} refuses an offer of another job, or to others")
         self._caps.check_cost(offer.job, self.name, offer.epsilon, offer.delta)
+        if offer.label_holder == self.name:
+            self._check_labels(offer.y_bound)
         number = offer.parties.index(self.name)
         return Release(
             asked.digest, number, 0, Gave.INTRODUCED, feature=self._n_features
         ).to_bytes()
+
+    def _check_labels(self, y_bound: float) -> None:
+        if self._y_bound is None:
+            raise Refused(f"{self.name} has no labels")
+        if y_bound != self._y_bound:
+            raise Refused(
+                f"{self.name} has labels within {self._y_bound:g}, the job says {y_bound:g}"
+            )
 
     def _agree(self, asked: Request) -> bytes:
         terms = Terms.from_json(asked.text)
@@ -199,6 +223,8 @@ class OpeningParty:
         if terms.parties[terms.number_of(self.name)].n_features != self._n_features:
             raise Refused(f"{self.name} refuses terms with another number of features")
         self._caps.check(terms, self.name)
+        if terms.label_holder == self.name:
+            self._check_labels(terms.y_bound)
         if self._kept.exists() and self._kept.read_text() != terms.to_json():
             raise Refused(f"{self.name} has agreed to other terms of job {terms.job}")
         if self._party is None:

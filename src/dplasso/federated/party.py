@@ -18,6 +18,7 @@ from dplasso.federated.plan import plan_of
 from dplasso.federated.sampling import Sampling
 from dplasso.federated.terms import Terms
 from dplasso.federated.wire import Wire
+from dplasso.ledger import BudgetError
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.privacy import leaks
 from dplasso.privacy.accountant import Accountant
@@ -143,13 +144,17 @@ class Party:
             raise Refused(f"{self.name} refuses a residual of another size than the terms say")
 
     def _charge(self) -> None:
-        if self._accountant is not None:
+        if self._accountant is None:
+            return
+        try:
             self._accountant.charge(
                 self._plan.event_of(self.name),
                 delta=self._terms.delta,
                 neighboring="add_remove",
                 label=f"federated job {self._terms.job}",
             )
+        except BudgetError as error:
+            raise Refused(f"{self.name} refuses job {self._terms.job}: {error}") from error
 
     def _share_labels(self, asked: Request) -> Release:
         return self._released(asked, Gave.LABELS, 0, -1, self._holdings.labels())

@@ -5,37 +5,40 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-
-class Refused(ValueError):  # noqa: N818 (nothing went wrong)
-    """A party will not answer. The message goes to the server, and tells nothing of rows."""
+from dplasso.reading.plans import TablePlan
 
 
 @dataclass(frozen=True)
-class Terms:
-    """What a job asks of all parties together. Public, and the same for every one of them."""
+class Proposal:
+    """What a job asks of all parties together, public. What is None follows by public rules."""
 
     epsilon: float
     delta: float
-    radius: float
-    rounds: int
-    tau: int
-    sketch_size: int
     rows: int
     labels: str  # the party that holds them
+    radius: float = 5.0
+    rounds: int | None = None
+    tau: int | None = None
+    sketch_size: int | None = None
+    label_bound: float = 1.0
 
 
 @dataclass(frozen=True)
-class Holdings:
-    """What a party says of itself, in a file of its own: its data, and what may ever leave it."""
+class PartySettings:
+    """What a party says of itself, in a file of its own: its data, and what may ever leave it.
+
+    ``plan`` says what the columns of its table are; its target is the label column, or none.
+    """
 
     party: str
     data: Path
     id_column: str
-    label_column: str | None
-    label_bound: float | None
-    row_bound: float
+    plan: TablePlan
+    label_bound: float
+    row_budget: float
     max_epsilon: float
     max_delta: float
+    secret: Path
     ledger: Path
     state: Path
 
@@ -82,12 +85,12 @@ class Coordinates(Protocol):
 class OpensParty(Protocol):
     """How a transport gets a party of a job, anew or as it was left."""
 
-    def __call__(self, holdings: Holdings, job: str) -> Answers: ...
+    def __call__(self, settings: PartySettings, job: str) -> Answers: ...
 
 
 class OpensCoordinator(Protocol):
     """How a transport gets the coordinator of a job; `folder` is the job's own."""
 
     def __call__(
-        self, terms: Terms, parties: Sequence[str], job: str, folder: Path
+        self, proposal: Proposal, parties: Sequence[str], job: str, folder: Path
     ) -> Coordinates: ...

@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 
 pytest.importorskip("nvflare")
 
-from dplasso.federated import Refused, Terms  # noqa: E402
+from dplasso.federated import Refused  # noqa: E402
 from dplasso.federated.deployment import conduct  # noqa: E402
 from dplasso.federated.deployment.conduct import Conductor, Stopped  # noqa: E402
 from dplasso.federated.deployment.coordination import Coordination  # noqa: E402
 from dplasso.federated.deployment.transcript import Transcript  # noqa: E402
 from dplasso.federated.deployment.wire import Mark, Reply  # noqa: E402
+from dplasso.federated.roles import Proposal  # noqa: E402
 from drawing_parties import Coordinator, Party  # noqa: E402
 
-TERMS = Terms(0.5, 1e-6, 1.0, 6, 1, 10, 100, "a")
+TERMS = Proposal(0.5, 1e-6, 1.0, 6, 1, 10, 100, "a")
 FATES = ("answered", "lost on the way", "lost on the way back", "busy", "killed")
 
 
@@ -132,7 +133,7 @@ def test_a_party_at_work_is_waited_for_without_end(tmp_path):
 
 
 def test_a_refusal_is_told_as_the_party_said_it(tmp_path):
-    beyond = Terms(**{**vars(TERMS), "epsilon": 2.0})
+    beyond = Proposal(**{**vars(TERMS), "epsilon": 2.0})
     coordinator, progress = run(Line(tmp_path, ()), tmp_path, terms=beyond)
     assert set(coordinator._lost.values()) == {
         "epsilon is beyond what this party will ever release"

@@ -103,7 +103,7 @@ def test_a_party_cannot_take_the_name_of_another(federation, tmp_path):
 # Two jobs that an administrator may not have run: one brings code, one names another class.
 FOREIGN = """
 import json, pathlib, sys
-from dplasso.federated import Terms
+from dplasso.federated.roles import Proposal
 from dplasso.federated.deployment import administration
 from dplasso.federated.deployment.kits import open_kit
 written, terms, parties = administration._write_job, *map(json.loads, sys.argv[2:])
@@ -119,7 +119,7 @@ def of_another_class(*told):
     return job
 with administration.administering(open_kit(pathlib.Path(sys.argv[1]), "admin")) as admin:
     for administration._write_job in (with_code, of_another_class):
-        print(admin.submit(Terms(**terms), parties))
+        print(admin.submit(Proposal(**terms), parties))
 """
 
 

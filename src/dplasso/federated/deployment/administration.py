@@ -29,7 +29,7 @@ from dplasso.federated.deployment.certificates import check_certificate
 from dplasso.federated.deployment.coordination import CARD, OUTCOME, PROGRESS
 from dplasso.federated.deployment.kits import Kit
 from dplasso.federated.deployment.policy import COORDINATION
-from dplasso.federated.roles import Terms
+from dplasso.federated.roles import Proposal
 
 _JOB, _APP = "dplasso", "federation"
 _CONNECT = 20.0  # seconds
@@ -62,7 +62,7 @@ class Administration:
     def __init__(self, kit: Kit, session: Session) -> None:
         self._kit, self._session = kit, session
 
-    def submit(self, terms: Terms, parties: Sequence[str]) -> str:
+    def submit(self, terms: Proposal, parties: Sequence[str]) -> str:
         """Hand a job in; returns its id. It has no code, only the terms and who takes part."""
         with tempfile.TemporaryDirectory() as folder:
             job = _write_job(Path(folder), terms, parties)
@@ -167,7 +167,7 @@ def _log_in(kit: Kit) -> Session:
         raise ValueError(unreachable) from None
 
 
-def _write_job(folder: Path, terms: Terms, parties: Sequence[str]) -> Path:
+def _write_job(folder: Path, terms: Proposal, parties: Sequence[str]) -> Path:
     """A job as NVFlare wants it: who takes part, and one workflow with its arguments."""
     job = folder / _JOB
     config = job / _APP / "config"

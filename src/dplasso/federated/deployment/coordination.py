@@ -21,7 +21,7 @@ from dplasso.federated.deployment.kits import open_kit
 from dplasso.federated.deployment.settings import read_server_settings
 from dplasso.federated.deployment.transcript import Transcript
 from dplasso.federated.deployment.wire import CHANNEL, TOPIC, Reply
-from dplasso.federated.roles import Coordinates, Terms
+from dplasso.federated.roles import Coordinates, Proposal
 from dplasso.storage.atomic import replace_file
 
 CARD, OUTCOME, TRANSCRIPT = "model_card.json", "outcome.json", "transcript"
@@ -34,7 +34,7 @@ class Coordination(Controller):
 
     def __init__(self, terms: dict[str, Any], parties: Sequence[str]) -> None:
         super().__init__()
-        self._terms, self._parties = Terms(**terms), list(parties)
+        self._terms, self._parties = Proposal(**terms), list(parties)
         self._progress = Progress()
         self._stop = threading.Event()
         self._server = os.getppid()

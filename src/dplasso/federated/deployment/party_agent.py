@@ -17,7 +17,8 @@ from nvflare.private.defs import AUTH_CLIENT_NAME_FOR_SJ, CellMessageHeaderKeys
 from dplasso.federated.deployment.kits import open_kit
 from dplasso.federated.deployment.settings import read_party_settings
 from dplasso.federated.deployment.wire import CHANNEL, TOPIC, Mark, Reply
-from dplasso.federated.roles import Answers, Refused
+from dplasso.federated.errors import Refused
+from dplasso.federated.roles import Answers
 
 _JOB = re.compile("[A-Za-z0-9-]{1,64}")  # it becomes the name of a folder
 _TURN = 4.0  # seconds a request waits for the one before it
@@ -35,7 +36,7 @@ class PartyAgent(FLComponent):
     def __init__(self, kit: str, data: str) -> None:
         super().__init__()
         opened = open_kit(Path(kit), "party")
-        self._holdings, self._open = read_party_settings(opened.folder, opened.name, Path(data))
+        self._settings, self._open = read_party_settings(opened.folder, opened.name, Path(data))
         self._parties: dict[str, Answers] = {}
         self._turn = threading.Lock()
         self._client: Any = None
@@ -85,7 +86,7 @@ class PartyAgent(FLComponent):
     def _reply(self, job: str, request: bytes) -> Reply:
         try:
             if job not in self._parties:
-                self._parties[job] = self._open(self._holdings, job)
+                self._parties[job] = self._open(self._settings, job)
             return Reply(Mark.ANSWERED, self._parties[job].answer(request))
         except Refused as refusal:
             self.logger.warning(f"refused a request of job {job}: {refusal}")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -49,8 +50,11 @@ def make_federation(
         kits = [Kit(made / "server", "server", server, server, port, tuple(names))]
         kits += [Kit(made / name, "party", name, server, port, tuple(names)) for name in names]
         kits += [Kit(made / "admin", "admin", ADMIN, server, port, tuple(names))]
+        secret = secrets.token_hex(32)  # of the parties alone: the server has no use for it
         for kit in kits:
             _lay_out(provisioned / kit.name, kit)
+            if kit.role == "party":
+                (kit.folder / "secret").write_text(f"{secret}\n")
         _close_to_others(made)
         os.rename(made, folder)
     return [Kit(**{**vars(kit), "folder": folder / kit.folder.name}) for kit in kits]

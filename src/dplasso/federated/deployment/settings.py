@@ -2,32 +2,47 @@
 
 import importlib
 import math
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from dplasso.federated.roles import Holdings, OpensCoordinator, OpensParty
+from dplasso.federated.roles import OpensCoordinator, OpensParty, PartySettings
+from dplasso.federated.rows import NO_LABELS
+from dplasso.reading.plans import TablePlan
 
 PARTY_FILE, SERVER_FILE = "party.toml", "server.toml"
+
+_NUMBER = r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*"
+_BOUNDS = re.compile(f"{_NUMBER}:{_NUMBER}")
+_BUCKETS = re.compile(r"(hash|text)\s+([0-9]+)")
 
 _PARTY = """\
 # What {name} holds, and what may ever leave it. The server never sees this file.
 
 data = ""            # a table with a row for each person: .csv, .tsv or .parquet
 id_column = "id"     # which people the rows are, the same for all parties
-row_bound = 1.0      # features of a row are scaled down to this Euclidean length
 # label_column = "y" # only at the party that holds the labels
-# label_bound = 1.0  # labels are cut to this; public
+# classes = ["no", "yes"] # labels that are texts; else they are numbers
+label_bound = 1.0    # labels that are numbers are cut to this; public
 
 # Of all jobs together, for ever. What is beyond is refused, whatever the server asks.
 max_epsilon = 0.0
 max_delta = 0.0
+row_budget = 10.0    # the most that a row's shared entries may add up to in a job, squared
 
-ledger = "ledger.sqlite" # every charge, durably
-state = "state"          # everything drawn so far: without it a job cannot go on
-answers = "dplasso.federated.party:open_party"
+secret = "secret"    # the same for all parties, unknown to the server: it hides who the rows are of
+ledger = "ledger.db" # every charge, durably
+state = "state"      # everything drawn so far: without it a job cannot go on
+answers = "dplasso.federated.service:open_party"
+
+[columns]            # what the columns are taken as: public, and decided without looking at rows
+# age = "0:120"      # a number, clipped to these bounds
+# town = "hash 100"  # a category, in so many buckets
+# note = "text 1000" # a text, its words in so many buckets
+# name = "ignore"    # left out
 """
 
 _SERVER = """\
@@ -35,7 +50,7 @@ _SERVER = """\
 
 patience = 600.0     # seconds a party may be away before a job goes on, or ends, without it
 results = "results"  # a folder for each job, with its model card
-coordinates = "dplasso.federated.coordinator:open_coordinator"
+coordinates = "dplasso.federated.service:open_coordinator"
 """
 
 
@@ -56,28 +71,62 @@ def write_server_settings(folder: Path) -> None:
 
 def read_party_settings(
     folder: Path, name: str, data: Path | None = None
-) -> tuple[Holdings, OpensParty]:
+) -> tuple[PartySettings, OpensParty]:
     """What a party holds, and how its answers are made. Paths are seen from its folder."""
     file = _File(folder / PARTY_FILE, {} if data is None else {"data": str(data.absolute())})
-    holdings = Holdings(
+    settings = PartySettings(
         party=name,
         data=file.path("data"),
         id_column=file.text("id_column"),
-        label_column=file.text("label_column") if "label_column" in file else None,
-        label_bound=file.number("label_bound") if "label_bound" in file else None,
-        row_bound=file.number("row_bound"),
+        plan=_plan(file),
+        label_bound=file.number("label_bound"),
+        row_budget=file.number("row_budget"),
         max_epsilon=file.number("max_epsilon"),
         max_delta=file.number("max_delta"),
+        secret=file.path("secret"),
         ledger=file.path("ledger"),
         state=file.path("state"),
     )
     opened = cast(OpensParty, _named(file, "answers"))
     file.check_all_known()
-    if holdings.max_delta >= 1.0:
+    if settings.max_delta >= 1.0:
         raise ValueError(f"{file.place}: max_delta must be below 1")
-    if not holdings.data.exists():
-        raise ValueError(f"{file.place}: data is {str(holdings.data)!r}, and there is no such file")
-    return holdings, opened
+    if not settings.data.exists():
+        raise ValueError(f"{file.place}: data is {str(settings.data)!r}, and there is no such file")
+    return settings, opened
+
+
+def _plan(file: "_File") -> TablePlan:
+    """What the columns are, and which has the labels."""
+    label = file.text("label_column") if "label_column" in file else NO_LABELS
+    classes = file.texts("classes") if "classes" in file else None
+    roles: dict[str, dict[str, Any]] = {"bounds": {}, "hashed": {}, "text": {}, "ignore": {}}
+    for column, role in file.table("columns").items():
+        numbers = _BOUNDS.fullmatch(role)
+        buckets = _BUCKETS.fullmatch(role)
+        if numbers:
+            roles["bounds"][column] = (float(numbers[1]), float(numbers[2]))
+        elif buckets:
+            roles["hashed"][column] = int(buckets[2])
+            if buckets[1] == "text":
+                roles["text"][column] = True
+        elif role == "ignore":
+            roles["ignore"][column] = True
+        else:
+            raise ValueError(
+                f'{file.place}: column {column!r} must be "low:high", "hash buckets", '
+                '"text buckets" or "ignore"'
+            )
+    # Columns that are not named are left out: nothing leaves by oversight.
+    return TablePlan(
+        label,
+        bounds=roles["bounds"],
+        hashed=roles["hashed"],
+        text=tuple(roles["text"]),
+        ignore=tuple(roles["ignore"]),
+        classes=classes,
+        complete=True,
+    )
 
 
 def read_server_settings(folder: Path) -> ServerSettings:
@@ -114,6 +163,19 @@ class _File:
         if not isinstance(value, str) or not value:
             raise ValueError(f"{self.place}: {name} must be a text in quotes; set it")
         return value
+
+    def texts(self, name: str) -> list[str]:
+        value = self._value(name)
+        if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+            raise ValueError(f'{self.place}: {name} must be a list of texts, such as ["a", "b"]')
+        return value
+
+    def table(self, name: str) -> dict[str, str]:
+        value = self._value(name)
+        fit = isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+        if not fit or not value:
+            raise ValueError(f"{self.place}: [{name}] must name a column or more; see the examples")
+        return dict(value)
 
     def path(self, name: str) -> Path:
         return self.place.parent / self.text(name)
