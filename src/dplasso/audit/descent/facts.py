@@ -22,6 +22,7 @@ class Course:
     clip: float  # where residuals are cut; sums are in units of it
     least_mass: float  # of columns that are damped
     centred_from: float  # mass of columns that are centred, in standard deviations of its noise
+    shared_from: float  # of rows' square length, in their mean: all columns are centred
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -51,7 +51,10 @@ class Walk:
         mean, sd = (mass + 0.5) / total, noise / total
         floor = max(course.least_mass, _DAMPED * sd)
         self.damping = np.sqrt(floor / np.maximum(mean, floor))
-        centre = np.where(mean > course.centred_from * sd, mean, 0.0)
+        square = np.sum(mean**2, axis=1, keepdims=True)
+        shared = square - mean.shape[1] * sd**2
+        told = np.where(mean > course.centred_from * sd, mean, 0.0)
+        centre = np.where(shared > course.shared_from, mean * (shared / square), told)
         length = np.linalg.norm(centre, axis=1, keepdims=True)
         self.centre = centre / np.maximum(length, 1.0)
         self.weights = np.zeros((len(mass), facts.outputs, mass.shape[1]))

@@ -72,6 +72,7 @@ class Prepared:
             clip=plan.clip,
             least_mass=plan.least_mass,
             centred_from=plan.centred_from,
+            shared_from=plan.shared_from,
         )
 
     def stated_sigma(self, place: int) -> float:

@@ -33,6 +33,7 @@ class Mass:
     noise: float
     least: float  # mass of columns that are damped
     centred_from: float  # mass of columns that are centred, in standard deviations of the noise
+    shared_from: float  # of rows' square length, in their mean: all columns are centred
 
     @classmethod
     def of(cls, released: Ints, plan: GradientPlan) -> "Mass":
@@ -40,7 +41,8 @@ class Mass:
         total = plan.unit * plan.n_rows
         middle = 0.5 if plan.mass_sigma else 0.0
         mean = (released.astype(np.float64) + middle) / total
-        return cls(mean, plan.mass_sigma / total, plan.least_mass, plan.centred_from)
+        noise = plan.mass_sigma / total
+        return cls(mean, noise, plan.least_mass, plan.centred_from, plan.shared_from)
 
     def damping(self, columns: slice = ALL) -> Floats:
         """The more of the rows' length a column has, the less it counts."""
@@ -52,8 +54,19 @@ class Mass:
         """How much of the rows' length a column has: no less than what noise can hide."""
         return np.maximum(self.mean, self.noise / 2.0)
 
+    @property
+    def shared(self) -> float:
+        """Square length of the mean, without that of its noise: what unit rows have in common."""
+        return float(np.sum(self.mean**2)) - len(self.mean) * self.noise**2
+
     def centre(self) -> Floats:
-        """The mean, where it is told from noise; else 0, which keeps columns sparse."""
+        """The mean, where it is told from noise; else 0, which keeps columns sparse.
+
+        Rows that have much in common differ in little: then all of the mean is taken off, shrunk by
+        what is noise in it (James and Stein), however little a single column stands out.
+        """
+        if self.shared > self.shared_from:
+            return self.mean * (self.shared / float(np.sum(self.mean**2)))
         return np.where(self.mean > self.centred_from * self.noise, self.mean, 0.0)
 
 

@@ -46,6 +46,7 @@ class Pace(NamedTuple):
     fewest_steps: int
     least_mass: float  # of columns that are damped
     centred_from: float  # mass of columns that are centred, in standard deviations of its noise
+    shared_from: float = math.inf  # of rows' square length, in their mean: all columns are centred
 
 
 # With a cut at a fifth, every row of two classes counts alike until it is predicted right with a
@@ -56,15 +57,13 @@ PACES = {
     SOFTMAX: Pace(1.0, 0.5, 300.0, 10.0, 5, 0.001, 5.0),
     SQUARED: Pace(1.0, 0.12, 25.0, 2.5, 5, 0.005, 5.0),
 }
-# Few columns have little noise in all: a descent may go farther.
+# Few columns have little noise in all: a descent may go farther, and one of two classes
+# needs no cut.
 NARROW_PACES = {
-    LOGISTIC: Pace(0.2, 6.0, 600.0, 20.0, 40, 0.02, 20.0),
+    LOGISTIC: Pace(1.0, 3.5, 300.0, 20.0, 40, 0.02, 20.0, shared_from=0.3),
     SOFTMAX: Pace(0.15, 3.0, 600.0, 20.0, 40, 0.02, 5.0),
     SQUARED: Pace(1.0, 0.3, 25.0, 2.5, 40, 0.005, 5.0),
 }
-# With little noise to save, a cut only takes away.
-CLEAR_MU = 0.7
-CLEAR_NARROW_PACES = NARROW_PACES | {LOGISTIC: Pace(1.0, 3.0, 300.0, 20.0, 40, 0.02, 20.0)}
 
 
 @dataclass(frozen=True)
@@ -98,6 +97,7 @@ class GradientPlan:
     intercept_step: float
     least_mass: float  # of columns that are damped
     centred_from: float  # mass of columns that are centred, in standard deviations of its noise
+    shared_from: float  # of rows' square length, in their mean: all columns are centred
     reweighted: bool
     n_nonzero: int | None  # weights that stay, all outputs together
     unit_bits: int
@@ -187,7 +187,7 @@ def plan_descent(
         mu = gaussian.mu_of(epsilon, delta)
     mass_mu, steps_mu = gaussian.split(mu, (MASS_SHARE, 1.0 - MASS_SHARE))
     narrow = n_columns <= NARROW_COLUMNS
-    pace = _pace(loss, narrow, mu, n_nonzero)
+    pace = _pace(loss, narrow, n_nonzero)
     signal = n_rows * min(steps_mu / changed, MOST_MU) / ROW_LENGTH
     steps, length = _steps(pace, signal)
     intercept_step = min(pace.intercept_step, MOST_INTERCEPT_NOISE * signal / steps)
@@ -208,6 +208,7 @@ def plan_descent(
         intercept_step=intercept_step / (pace.cut * n_rows),
         least_mass=pace.least_mass,
         centred_from=pace.centred_from,
+        shared_from=pace.shared_from,
         reweighted=not narrow,
         n_nonzero=n_nonzero,
         unit_bits=_unit_bits(n_rows, changed, mass_multiplier, step_multiplier),
@@ -216,9 +217,8 @@ def plan_descent(
     )
 
 
-def _pace(loss: Loss, narrow: bool, mu: float, n_nonzero: int | None) -> Pace:
-    narrow_paces = CLEAR_NARROW_PACES if mu > CLEAR_MU else NARROW_PACES
-    pace = (narrow_paces if narrow else PACES)[loss.code]
+def _pace(loss: Loss, narrow: bool, n_nonzero: int | None) -> Pace:
+    pace = (NARROW_PACES if narrow else PACES)[loss.code]
     if n_nonzero is None:
         return pace
     few = checks.count("n_nonzero", n_nonzero, least=1) <= FEW_NONZEROS
