@@ -51,9 +51,8 @@ class Coordination(Controller):
         settings = read_server_settings(kit.folder)
         results = settings.results / job
         results.mkdir(parents=True, exist_ok=True)
-        if not (
-            results / OUTCOME
-        ).exists():  # else the server was stopped just before the job's end
+        ended_before = (results / OUTCOME).exists()  # and then the server was stopped
+        if not ended_before:
             threading.Thread(target=self._heed, args=(abort_signal,), daemon=True).start()
             coordinator = settings.open_coordinator(self._terms, self._parties, job, results)
             asked = partial(_ask, fl_ctx.get_engine().get_cell())
