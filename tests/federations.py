@@ -10,7 +10,7 @@ import pytest
 
 from dplasso.federated import Coordinator, Party, agree, holdings
 from dplasso.federated.holdings import Holdings
-from dplasso.federated.messages import Gave, Release
+from dplasso.federated.messages import Ask, Gave, Release, Request
 from dplasso.mechanisms.random_bits import random_bits
 
 SECRET = bytes(range(32))
@@ -95,6 +95,12 @@ def run_job(terms, data, **options):
     """A recorded run, and its coordinator."""
     coordinator = Coordinator(terms)
     return recorded(coordinator, parties_of(terms, data, **options)), coordinator
+
+
+def ask(terms, party, at, kind=Ask.SELECT, numbers=None, clip=1.0):
+    """A request, as any coordinator may make it up."""
+    given = np.ones(terms.sketch_size) if numbers is None else np.asarray(numbers, float)
+    return Request(terms.digest, terms.number_of(party), at, kind, clip, given).to_bytes()
 
 
 class Part(NamedTuple):

@@ -1,47 +1,14 @@
-"""Parties that are killed, closed or damaged: what was drawn is never drawn again."""
-
-import contextlib
-import itertools
-import multiprocessing
+"""Parties that are closed, damaged or out of room: what was drawn is never drawn again."""
 
 import numpy as np
 import pytest
 
-from dplasso.federated import Coordinator, Party, Refused
-from dplasso.federated.messages import Ask, Gave, Release, Request
+from dplasso.federated import Coordinator, Refused
 from dplasso.federated.notebook import Notebook
 from dplasso.ledger import Budget
 from dplasso.storage.journal import Journal
-from federations import SECRET, agreed, made
-
-TERMS = agreed({"bank": 6}, rounds=5)
-DATA = made(features={"bank": 6})
-END = TERMS.rounds + 1
-
-
-def bank(folder, **options):
-    rows = DATA.blocks["bank"], DATA.identifiers["bank"]
-    return Party(TERMS, "bank", *rows, SECRET, y=DATA.y, folder=folder, **options)
-
-
-def ask(at):
-    if at == 0:
-        return Request(TERMS.digest, 0, 0, Ask.LABELS).to_bytes()
-    return Request(TERMS.digest, 0, at, Ask.SELECT, 1.0, np.full(16, 1.0 + at)).to_bytes()
-
-
-@contextlib.contextmanager
-def living(folder, **options):
-    party = bank(folder, **options)
-    try:
-        yield party
-    finally:
-        party.close()
-
-
-def rounds_on_disk(folder):
-    with contextlib.closing(Notebook(TERMS, "bank", folder)) as notebook:
-        return [release.round for release in notebook.releases()]
+from federated_lives import END, TERMS, ask_bank, bank, living, rounds_on_disk
+from federations import agreed
 
 
 def test_a_party_goes_on_as_if_nothing_had_happened(tmp_path):
@@ -66,7 +33,7 @@ def test_a_party_goes_on_as_if_nothing_had_happened(tmp_path):
 def test_rows_give_no_more_in_two_lives_than_in_one(tmp_path):
     with living(tmp_path) as party:
         before = party._holdings._columns.left.copy()
-        party.answer(ask(1))
+        party.answer(ask_bank(1))
         after = party._holdings._columns.left.copy()
     assert (after <= before).all() and (after < before).any()
     with living(tmp_path) as party:
@@ -75,10 +42,10 @@ def test_rows_give_no_more_in_two_lives_than_in_one(tmp_path):
 
 def test_a_party_that_is_closed_answers_nothing(tmp_path):
     with living(tmp_path) as party:
-        party.answer(ask(1))
+        party.answer(ask_bank(1))
     for at in (1, 2):
         with pytest.raises(Refused, match="is closed"):
-            party.answer(ask(at))
+            party.answer(ask_bank(at))
     party.close()
     assert rounds_on_disk(tmp_path) == [1]
 
@@ -87,14 +54,14 @@ def test_one_life_at_a_time(tmp_path):
     with living(tmp_path) as party:
         with pytest.raises(Refused, match="another process works on job"):
             bank(tmp_path)
-        party.answer(ask(1))
+        party.answer(ask_bank(1))
     with living(tmp_path):
         pass
 
 
 def test_a_name_serves_one_job(tmp_path):
     with living(tmp_path) as party:
-        party.answer(ask(1))
+        party.answer(ask_bank(1))
     other = agreed({"bank": 6}, rounds=5, epsilon=2.5)
     for _ in range(2):  # refused the same way again: the lock is free
         with pytest.raises(Refused, match="begun on other terms"):
@@ -111,7 +78,7 @@ def three_rounds(tmp_path):
     path, ends, answers = tmp_path / "job.notebook", [], []
     with living(tmp_path) as party:
         for at in range(3):
-            answers.append(party.answer(ask(at)))
+            answers.append(party.answer(ask_bank(at)))
             ends.append(path.stat().st_size)
     return path, answers, ends
 
@@ -148,7 +115,7 @@ def test_half_a_record_of_a_crash_is_taken_off(three_rounds, tmp_path):
     for length in (1, 11, 100):
         path.write_bytes(content + content[ends[1] : ends[1] + length])
         with living(tmp_path) as party:
-            assert party.answer(ask(2)) == answers[2]
+            assert party.answer(ask_bank(2)) == answers[2]
     assert path.read_bytes() == content
 
 
@@ -159,7 +126,7 @@ def test_a_crash_before_the_count_is_written_loses_nothing(three_rounds, tmp_pat
     for found in ((3).to_bytes(8, "little"), b""):
         count.write_bytes(found)
         with living(tmp_path) as party:
-            assert party.answer(ask(2)) == answers[2]
+            assert party.answer(ask_bank(2)) == answers[2]
 
 
 def test_a_full_disk_ends_the_life_and_not_the_job(tmp_path, monkeypatch):
@@ -170,17 +137,17 @@ def test_a_full_disk_ends_the_life_and_not_the_job(tmp_path, monkeypatch):
         raise OSError("no room")
 
     with living(tmp_path) as party:
-        party.answer(ask(0))
+        party.answer(ask_bank(0))
         with monkeypatch.context() as full:
             full.setattr(Journal, "append", fails)
             with pytest.raises(OSError, match="no room"):
-                party.answer(ask(1))
+                party.answer(ask_bank(1))
         with pytest.raises(Refused, match="is closed"):
-            party.answer(ask(1))
+            party.answer(ask_bank(1))
     with living(tmp_path) as party:
-        answer = party.answer(ask(1))
+        answer = party.answer(ask_bank(1))
     with living(tmp_path) as party:
-        assert party.answer(ask(1)) == answer
+        assert party.answer(ask_bank(1)) == answer
     assert rounds_on_disk(tmp_path) == [0, 1]
 
 
@@ -189,81 +156,15 @@ def test_a_job_is_charged_once_over_restarts(tmp_path, monkeypatch):
     with monkeypatch.context() as killed, living(tmp_path, accountant=budget) as party:
         killed.setattr(Notebook, "begin", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            party.answer(ask(0))
+            party.answer(ask_bank(0))
     # Between the charge and the notebook a crash wastes a charge, and never loses one.
     for at in (0, 0, 1, 2, 5):
         with living(tmp_path, accountant=budget) as party:
-            party.answer(ask(at))
+            party.answer(ask_bank(at))
         assert len(budget.entries()) == 2
 
 
 def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    bank(None).answer(ask(1))
+    bank(None).answer(ask_bank(1))
     assert list(tmp_path.iterdir()) == []
-
-
-def serve(folder, connection):
-    party = bank(folder)
-    while True:
-        connection.send_bytes(party.answer(connection.recv_bytes()))
-
-
-class Life:
-    """A party in a process of its own."""
-
-    def __init__(self, folder):
-        context = multiprocessing.get_context("fork")
-        self._ours, theirs = context.Pipe()
-        self._process = context.Process(target=serve, args=(folder, theirs), daemon=True)
-        self._process.start()
-        theirs.close()
-
-    def ask(self, request, patience):
-        """The answer, if there is one before the patience ends with SIGKILL."""
-        with contextlib.suppress(BrokenPipeError):
-            self._ours.send_bytes(request)
-        if patience is not None and not self._ours.poll(patience):
-            self.kill()
-        try:
-            return self._ours.recv_bytes()
-        except (EOFError, OSError):
-            return None
-
-    def kill(self):
-        self._process.kill()
-        self._process.join()
-
-    def close(self):
-        self.kill()
-        self._ours.close()
-
-
-@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
-def test_killed_again_and_again_a_party_never_answers_a_round_in_two_ways(tmp_path):
-    rng, kills, heard = np.random.default_rng(0), 0, {}
-    coordinator = Coordinator(TERMS)
-    life = Life(tmp_path)
-    for at in itertools.count():
-        if not (requests := coordinator.requests()):
-            break
-        # Killed before, while or after it answers, until it was heard twice.
-        hearings = 0
-        while hearings < 2:
-            answer = life.ask(requests["bank"], None if kills > 24 else rng.uniform(0.0, 0.06))
-            if answer is not None:
-                hearings += 1
-                assert heard.setdefault(at, answer) == answer
-            if kills <= 24 and (answer is None or rng.random() < 0.7):
-                life.close()
-                kills += 1
-                life = Life(tmp_path)
-        coordinator.receive({"bank": heard[at]})
-    life.close()
-    assert kills >= 10 and coordinator.card().ended == "complete"
-    assert rounds_on_disk(tmp_path) == list(range(END + 1))
-    with living(tmp_path) as party:
-        model, card = party.model, coordinator.card()
-    shared = [r for r in map(Release.from_bytes, heard.values()) if r.kind == Gave.SHARED]
-    assert model.features == card.features == [release.feature for release in shared]
-    assert (model.coefficients, model.intercept) == (card.coefficients, card.intercept)

@@ -1,0 +1,76 @@
+"""One party after another on the same notebook: closed, or killed in a process of its own."""
+
+import contextlib
+import multiprocessing
+
+from dplasso.federated import Party
+from dplasso.federated.messages import Ask
+from dplasso.federated.notebook import Notebook
+from federations import SECRET, agreed, ask, made
+
+TERMS = agreed({"bank": 6}, rounds=5)
+DATA = made(features={"bank": 6})
+END = TERMS.rounds + 1
+
+
+def bank(folder, **options):
+    """A party that is alone in its federation."""
+    rows = DATA.blocks["bank"], DATA.identifiers["bank"]
+    return Party(TERMS, "bank", *rows, SECRET, y=DATA.y, folder=folder, **options)
+
+
+def ask_bank(at):
+    """The labels in round 0, a feature in others."""
+    return ask(TERMS, "bank", at, Ask.SELECT if at else Ask.LABELS)
+
+
+@contextlib.contextmanager
+def living(folder, **options):
+    """A party that is closed in the end."""
+    party = bank(folder, **options)
+    try:
+        yield party
+    finally:
+        party.close()
+
+
+def rounds_on_disk(folder):
+    """Of the releases in the notebook."""
+    with contextlib.closing(Notebook(TERMS, "bank", folder)) as notebook:
+        return [release.round for release in notebook.releases()]
+
+
+def serve(folder, connection):
+    party = bank(folder)
+    while True:
+        connection.send_bytes(party.answer(connection.recv_bytes()))
+
+
+class Life:
+    """A party in a process of its own."""
+
+    def __init__(self, folder):
+        context = multiprocessing.get_context("fork")
+        self._ours, theirs = context.Pipe()
+        self._process = context.Process(target=serve, args=(folder, theirs), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def ask(self, request, patience):
+        """The answer, if there is one before the patience ends with SIGKILL."""
+        with contextlib.suppress(BrokenPipeError):
+            self._ours.send_bytes(request)
+        if patience is not None and not self._ours.poll(patience):
+            self.kill()
+        try:
+            return self._ours.recv_bytes()
+        except (EOFError, OSError):
+            return None
+
+    def kill(self):
+        self._process.kill()
+        self._process.join()
+
+    def close(self):
+        self.kill()
+        self._ours.close()
