@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import clone
 
 from dplasso.audit.descent.subject import DescentSubject
-from dplasso.audit.facts import AS_IS, PRESENCE, SQRT, Facts
+from dplasso.audit.facts import AS_IS, BLEND, PRESENCE, SQRT, Facts
 from dplasso.audit.selection.subject import SelectionSubject
 from dplasso.audit.stream.subject import StreamSubject
 from dplasso.audit.subject import ONLINE, Subject, refuse
@@ -106,7 +106,7 @@ def _others(first: Subject, estimator: Any) -> Iterator[tuple[str, dict[str, Any
         yield from _other_noises(estimator)
         return
     assert isinstance(first.facts, Facts)
-    for rows in (AS_IS, PRESENCE, SQRT):
+    for rows in (AS_IS, PRESENCE, SQRT, BLEND):
         if rows != first.facts.rows:
             yield f"rows {rows}", {"rows": rows}
 

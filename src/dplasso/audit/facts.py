@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LOGISTIC, SOFTMAX, SQUARED = "logistic", "softmax", "squared"
-AS_IS, PRESENCE, SQRT = "as_is", "presence", "sqrt"
+AS_IS, PRESENCE, SQRT, BLEND = "as_is", "presence", "sqrt", "blend"
 
 
 @dataclass(frozen=True, kw_only=True)

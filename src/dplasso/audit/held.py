@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from dplasso.audit.facts import PRESENCE, SQRT, Facts
+from dplasso.audit.facts import BLEND, PRESENCE, SQRT, Facts
 
 Floats = NDArray[np.float64]
 
@@ -17,13 +17,16 @@ def column_bounds(columns: int, facts: Facts) -> Floats:
 
 
 def held_rows(X: Floats, facts: Facts) -> Floats:
-    """Entries clipped and stretched to one bound, or their roots; or 1 where there is any."""
+    """Entries clipped and stretched to one bound, their roots, or half way from them to the bound;
+    or 1 where there is any."""
     if facts.rows == PRESENCE:
         return np.where(X != 0.0, 1.0, 0.0)
     bounds = column_bounds(X.shape[1], facts)
     rows: Floats = np.clip(X, -bounds, bounds) * (facts.x_bound / bounds)
     if facts.rows == SQRT:
         rows = np.sign(rows) * np.sqrt(np.abs(rows))
+    if facts.rows == BLEND:
+        rows = (rows + np.sign(rows) * facts.x_bound) / 2.0
     return rows
 
 

@@ -44,7 +44,7 @@ def audit(
     delta: Annotated[float, typer.Option(help="The claim.")] = 1e-6,
     x_bound: Annotated[float, typer.Option(help="Public bound on entries.")] = 1.0,
     rows: Annotated[
-        str | None, typer.Option(help="as_is, presence or sqrt: how entries are read.")
+        str | None, typer.Option(help="as_is, presence, sqrt or blend: how entries are read.")
     ] = None,
     neighboring: Annotated[str, typer.Option(help="add_remove or replace_one.")] = "add_remove",
     rounds: Annotated[

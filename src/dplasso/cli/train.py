@@ -56,7 +56,7 @@ def train(
         str, typer.Option(help="frank_wolfe (sparse), gradient (dense, more accurate) or auto.")
     ] = "frank_wolfe",
     row_map: Annotated[
-        str, typer.Option(help="What entries count as: as_is, presence, sqrt, or auto.")
+        str, typer.Option(help="What entries count as: as_is, presence, sqrt, blend, or auto.")
     ] = "auto",
     intercept: Annotated[bool, typer.Option(help="Fit an intercept.")] = True,
     neighboring: Annotated[str, typer.Option(help="add_remove or replace_one.")] = "add_remove",

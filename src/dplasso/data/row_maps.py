@@ -9,33 +9,36 @@ import scipy.sparse as sp
 from dplasso.data.bounds import ColumnBounds
 from dplasso.data.columns import ColumnMatrix
 
-RowMap = Literal["as_is", "presence", "sqrt"]
+RowMap = Literal["as_is", "presence", "sqrt", "blend"]
 ROW_MAPS = get_args(RowMap)
 
 
-def mapped(X: Any, rows: str) -> Any:
-    """``X``, sparse or dense, with "presence" (1 where an entry is not 0) or "sqrt" (the root of
-    its size, with its sign) in place of every entry; "as_is" changes nothing.
+def mapped(X: Any, rows: str, bound: float = 1.0) -> Any:
+    """``X``, sparse or dense, with "presence" (1 where an entry is not 0), "sqrt" (the root of its
+    size, with its sign) or "blend" (half way between the entry and the bound, with its sign) in
+    place of every entry that is not 0; "as_is" changes nothing.
 
     >>> mapped(np.array([[0.0, -4.0]]), "sqrt").tolist()
     [[0.0, -2.0]]
     >>> mapped(sp.csr_array([[0.0, -4.0]]), "presence").toarray().tolist()
     [[0.0, 1.0]]
+    >>> mapped(np.array([[0.0, -0.5]]), "blend").tolist()
+    [[0.0, -0.75]]
     """
     if rows == "as_is":
         return X
     if not sp.issparse(X):
-        return _of(np.asarray(X), rows)
+        return _of(np.asarray(X), rows, bound)
     found = X.copy() if X.format in ("csr", "csc", "coo") else sp.csr_array(X)
     found.sum_duplicates()
-    found.data = _of(found.data, rows)
+    found.data = _of(found.data, rows, bound)
     return found
 
 
 def row_view(X: Any, rows: str, bounds: ColumnBounds) -> tuple[Any, ColumnBounds]:
     """``X`` as a solver sees it before it clips, and the bounds that then hold.
 
-    "as_is" leaves both. "presence" needs no bounds. "sqrt" stretches and clips first.
+    "as_is" leaves both. "presence" needs no bounds. "sqrt" and "blend" stretch and clip first.
     """
     if rows == "as_is":
         return X, bounds
@@ -44,7 +47,8 @@ def row_view(X: Any, rows: str, bounds: ColumnBounds) -> tuple[Any, ColumnBounds
     if rows == "presence":
         return mapped(X, rows), ColumnBounds(1.0, None)
     seen = clipped(bounds.apply(X), bounds.largest)
-    return mapped(seen, rows), ColumnBounds(math.sqrt(bounds.largest), None)
+    largest = math.sqrt(bounds.largest) if rows == "sqrt" else bounds.largest
+    return mapped(seen, rows, bounds.largest), ColumnBounds(largest, None)
 
 
 def unit_length(X: Any) -> Any:
@@ -60,9 +64,11 @@ def unit_length(X: Any) -> Any:
     return sp.csr_array((values, compressed.indices, compressed.indptr), shape=compressed.shape)
 
 
-def _of(values: Any, rows: str) -> Any:
+def _of(values: Any, rows: str, bound: float) -> Any:
     if rows == "presence":
         return (values != 0).astype(np.float64)
+    if rows == "blend":
+        return 0.5 * (np.asarray(values, np.float64) + bound * np.sign(values))
     return np.sign(values) * np.sqrt(np.abs(values, dtype=np.float64))
 
 

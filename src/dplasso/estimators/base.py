@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,8 +20,9 @@ from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.row_maps import ROW_MAPS, clipped, row_view, unit_length
 from dplasso.estimators import frank_wolfe_fit, gradient_fit, private_bound
 from dplasso.estimators.charging import bits_of, charge, check_accountant
-from dplasso.estimators.defaults import auto_rows, auto_solver
+from dplasso.estimators.defaults import auto_rows, auto_solver, row_signal
 from dplasso.estimators.intake import checked_rows
+from dplasso.estimators.settings import rows_used
 from dplasso.estimators.sparsifier import Sparsifier
 from dplasso.losses import Loss
 from dplasso.mechanisms.random_bits import RandomBits
@@ -237,7 +238,14 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         if private_bound.is_asked(self):
             return "as_is"
         sparse = sp.issparse(X) or isinstance(X, ColumnMatrix)
-        return auto_rows(self.solver_, sparse, X.shape[1])
+        return auto_rows(self.solver_, sparse, X.shape[1], self._row_signal(X))
+
+    def _row_signal(self, X: Any) -> float:
+        """Of a descent of two classes or more on the entries themselves; 0 for any other fit."""
+        if self.solver_ != "gradient" or not is_classifier(self) or not sp.issparse(X):
+            return 0.0
+        n_rows = rows_used(self, X.shape[0])[0]
+        return row_signal(float(self.epsilon), float(self.delta), n_rows, X.shape[1])
 
     def _statement(self, task: Any) -> PrivacyStatement:
         """What was promised: the facts of every fit, and those of the solver."""

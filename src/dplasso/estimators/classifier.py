@@ -48,9 +48,10 @@ class PrivateLassoClassifier(ClassifierMixin, PrivateLasso):  # type: ignore[mis
     solver : "frank_wolfe" (sparse: at most one nonzero a round), "gradient" (more accurate; dense,
         or with ``n_nonzero`` coefficients), or "auto": "gradient" with privacy.
     rows : a public map of the entries, also of rows to predict: "as_is", "presence" (1 where an
-        entry is not 0), "sqrt". "auto" is "presence" for sparse X of more than 1,000 columns under
-        "gradient", else "as_is". Under "gradient", rows are then scaled to length 1, and ``coef_``
-        is for such rows.
+        entry is not 0), "sqrt", "blend" (half way from an entry to the bound). "auto" is "as_is",
+        but for sparse X under "gradient": "presence" with more than 1,000 columns, else "blend"
+        where rows are many beside the noise. Under "gradient", rows are then scaled to length 1,
+        and ``coef_`` is for such rows.
     n_nonzero : keep only so many coefficients, a public number; "gradient" makes the most of them.
     sparsify : the same; or a `Sparsifier`, which spends part of the budget on a private count.
     selection : "lazy", or another rule of the engine.

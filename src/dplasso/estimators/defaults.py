@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from dplasso.privacy.gaussian import mu_of
 from dplasso.privacy.zcdp import rho_of
 from dplasso.solvers.gradient.plan import NARROW_COLUMNS
 
 FEWEST_ROUNDS, MOST_ROUNDS = 3, 1000
 SMALLEST_REACH, LARGEST_REACH = 0.5, 30.0  # the latter an output
 FEW_ROWS = 0.1  # a `weakest_signal` above which little can be found
+CLEAR_SIGNAL = 1000.0  # a `row_signal` above which noise is of little concern
 
 
 def auto_rounds(epsilon: float, delta: float, rows: int, columns: int, outputs: int = 1) -> int:
@@ -61,17 +63,30 @@ def auto_solver(epsilon: float) -> tuple[str, str]:
     return "gradient", "public rule: the more accurate one"
 
 
-def auto_rows(solver: str, sparse: bool, columns: int) -> str:
+def auto_rows(solver: str, sparse: bool, columns: int, signal: float = 0.0) -> str:
     """The map of rows behind ``rows="auto"``.
 
     Sparse and wide is text: which words there are says more than how often. The columns of narrower
-    data may be numbers, of which presence would leave nothing.
+    data may be numbers, of which presence would leave nothing; but where noise is small, that a
+    number is not 0 tells something beside its size. ``signal`` is that of `row_signal`, for
+    classifiers.
 
     >>> auto_rows("gradient", True, 50_000), auto_rows("gradient", True, 60)
     ('presence', 'as_is')
+    >>> auto_rows("gradient", True, 60, signal=2_000.0)
+    'blend'
     """
-    wide = columns > NARROW_COLUMNS
-    return "presence" if solver == "gradient" and sparse and wide else "as_is"
+    if solver != "gradient" or not sparse:
+        return "as_is"
+    if columns > NARROW_COLUMNS:
+        return "presence"
+    return "blend" if signal > CLEAR_SIGNAL else "as_is"
+
+
+def row_signal(epsilon: float, delta: float, rows: int, columns: int) -> float:
+    """How far all rows together stand out of the noise of all columns: n mu / sqrt(D)."""
+    mu = math.inf if math.isinf(epsilon) else mu_of(epsilon, delta)
+    return rows * mu / math.sqrt(columns)
 
 
 def weakest_signal(
