@@ -20,9 +20,6 @@ NARROW_COLUMNS = 1000
 MOST_STEPS = 1000
 # With less noise than this a descent goes no farther: it would fit the rows it has too well.
 MOST_MU = 3.0
-# Standard deviation of the noise in an intercept, in units of a residual while weights are 0: of
-# few rows it would else be all noise, and residuals at their cut whatever the weights.
-MOST_INTERCEPT_NOISE = 0.4
 # Weights beyond a public number of nonzeros are dropped between these parts of the steps. It takes
 # steps before, between and after; more where few weights are to stay.
 CUT_FROM, CUT_UNTIL = 0.3, 0.7
@@ -46,6 +43,9 @@ class Pace(NamedTuple):
     fewest_steps: int
     least_mass: float  # of columns that are damped
     centred_from: float  # mass of columns that are centred, in standard deviations of its noise
+    # Standard deviation of the noise in an intercept, at most: of few rows it would else be all
+    # noise, and residuals at their cut whatever the weights.
+    intercept_noise: float = 0.4
     shared_from: float = math.inf  # of rows' square length, in their mean: all columns are centred
 
 
@@ -53,12 +53,11 @@ class Pace(NamedTuple):
 # probability of 0.9. Residuals of probabilities level off, so that their steps may be long; those
 # of numbers do not.
 PACES = {
-    LOGISTIC: Pace(0.2, 3.5, 600.0, 10.0, 30, 0.001, 5.0),
+    LOGISTIC: Pace(0.2, 3.5, 600.0, 10.0, 30, 0.001, 5.0, intercept_noise=0.25),
     SOFTMAX: Pace(1.0, 0.5, 300.0, 10.0, 5, 0.001, 5.0),
     SQUARED: Pace(1.0, 0.12, 25.0, 2.5, 5, 0.005, 5.0),
 }
-# Few columns have little noise in all: a descent may go farther, and one of two classes
-# needs no cut.
+# Few columns have little noise in all: a descent may go farther, and a cut only takes away.
 NARROW_PACES = {
     LOGISTIC: Pace(1.0, 3.5, 300.0, 20.0, 40, 0.02, 20.0, shared_from=0.3),
     SOFTMAX: Pace(0.15, 3.0, 600.0, 20.0, 40, 0.02, 5.0),
@@ -190,7 +189,7 @@ def plan_descent(
     pace = _pace(loss, narrow, n_nonzero)
     signal = n_rows * min(steps_mu / changed, MOST_MU) / ROW_LENGTH
     steps, length = _steps(pace, signal)
-    intercept_step = min(pace.intercept_step, MOST_INTERCEPT_NOISE * signal / steps)
+    intercept_step = min(pace.intercept_step, pace.intercept_noise * signal / steps)
     mass_multiplier, step_multiplier = 1.0 / mass_mu, math.sqrt(steps) / steps_mu
     return GradientPlan(
         epsilon=epsilon,
