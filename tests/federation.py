@@ -73,7 +73,9 @@ def made(folder, port):
         table.write_text("id,x\n1,0.5\n")
         limits = {"max_epsilon": 1.0 if name == "clinic" else 9.0, "max_delta": 1e-3}
         answers = "drawing_parties:open_party"
-        set_in(folder / name / "party.toml", data="rows.csv", answers=answers, **limits)
+        settings = folder / name / "party.toml"
+        set_in(settings, data="rows.csv", answers=answers, **limits)
+        settings.write_text(settings.read_text() + 'x = "0:1"\n')
     coordinates = "drawing_parties:open_coordinator"
     set_in(folder / "server" / "server.toml", coordinates=coordinates, patience=LONG)
     return kits

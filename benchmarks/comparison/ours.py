@@ -52,16 +52,17 @@ def score(column: str, problem: Problem, epsilon: float, seed: int) -> float:
     if column == "search":
         return _searched(problem, epsilon, seed, settings)
     model = PrivateLassoClassifier(epsilon, problem.delta, random_state=seed, **settings)
-    model.fit(_held(problem, case.x_bound), problem.labels)
+    model.fit(_rows(problem, case.x_bound), problem.labels)
     return problem.judge(model.decision_function(utility.bounded(problem.test, case.x_bound)))
 
 
 @lru_cache(maxsize=1)
-def _held(problem: Problem, x_bound: float | None) -> ColumnMatrix:
-    """Training rows in the engine's form, for all fits of a set."""
-    return ColumnMatrix.of(
-        utility.bounded(problem.train, x_bound), 1.0 if x_bound is None else x_bound
-    )
+def _rows(problem: Problem, x_bound: float | None) -> Any:
+    """Training rows for all fits of a set: in the engine's form where that saves time."""
+    rows = utility.bounded(problem.train, x_bound)
+    if not problem.is_wide:
+        return rows
+    return ColumnMatrix.of(rows, 1.0 if x_bound is None else x_bound)
 
 
 def _searched(problem: Problem, epsilon: float, seed: int, settings: dict[str, Any]) -> float:

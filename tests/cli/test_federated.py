@@ -9,7 +9,7 @@ from dplasso.cli.app import app
 from dplasso.cli.federated_terms import check_terms
 from dplasso.federated.roles import Proposal
 
-TERMS = Proposal(1.0, 1e-6, 1.0, 5, 5, 50, 100, "a")
+TERMS = Proposal(1.0, 1e-6, 100, "a", 1.0, 5, 5, 50)
 KNOWN = ("a", "b", "c")
 
 

@@ -28,7 +28,7 @@ def test_a_ledger_that_refuses_stops_the_party_before_anything_is_drawn(monkeypa
         monkeypatch.setattr(Holdings, name, lambda *_: pytest.fail("drawn"))
     bank = parties_of(TERMS, made(), accountant=Strict())["bank"]
     for at, kind in ((0, Ask.LABELS), (1, Ask.SELECT)):
-        with pytest.raises(BudgetError):
+        with pytest.raises(Refused, match="nothing is left"):
             bank.answer(ask(TERMS, "bank", at, kind))
     assert bank._last is None and not bank._notebook.begun
 

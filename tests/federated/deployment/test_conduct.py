@@ -18,7 +18,7 @@ from dplasso.federated.deployment.wire import Mark, Reply  # noqa: E402
 from dplasso.federated.roles import Proposal  # noqa: E402
 from drawing_parties import Coordinator, Party  # noqa: E402
 
-TERMS = Proposal(0.5, 1e-6, 1.0, 6, 1, 10, 100, "a")
+TERMS = Proposal(0.5, 1e-6, 100, "a", 1.0, 6, 1, 10)
 FATES = ("answered", "lost on the way", "lost on the way back", "busy", "killed")
 
 

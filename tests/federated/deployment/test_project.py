@@ -21,6 +21,7 @@ from dplasso.federated.deployment.settings import (  # noqa: E402
     read_party_settings,
     read_server_settings,
 )
+from dplasso.federated.rows import NO_LABELS  # noqa: E402
 from federation import LONG, PARTIES, made, set_in  # noqa: E402
 
 
@@ -113,19 +114,24 @@ def test_a_new_party_releases_nothing_until_it_says_how_much(tmp_path):
     folder = tmp_path / "new" / "a"
     (folder / "rows.csv").write_text("id\n")
     set_in(folder / "party.toml", data="rows.csv", answers="drawing_parties:open_party")
+    with pytest.raises(ValueError, match=r"party.toml: \[columns\] must name a column"):
+        read_party_settings(folder, "a")
+    with open(folder / "party.toml", "a") as file:
+        file.write('age = "0:120"\ntown = "hash 10"\nnote = "text 20"\nname = "ignore"\n')
     with pytest.raises(ValueError, match=r"party.toml: max_epsilon must be .* above 0"):
         read_party_settings(folder, "a")
     set_in(folder / "party.toml", max_epsilon=1.0, max_delta=1e-6)
-    holdings, _ = read_party_settings(folder, "a")
-    assert (holdings.max_epsilon, holdings.max_delta, holdings.label_column) == (1.0, 1e-6, None)
-    assert holdings.data == folder / "rows.csv"
+    settings, _ = read_party_settings(folder, "a")
+    assert (settings.max_epsilon, settings.max_delta) == (1.0, 1e-6)
+    assert settings.plan.target == NO_LABELS and settings.plan.complete
+    assert settings.data == folder / "rows.csv"
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"max_delta": 2.0}, "max_delta must be below 1"),
-        ({"row_bound": "1"}, "row_bound must be a finite number"),
+        ({"row_budget": "1"}, "row_budget must be a finite number"),
         ({"data": "nowhere.csv"}, "no such file"),
         ({"id_column": ""}, "id_column must be a text"),
         ({"answers": "drawing_parties:none"}, "answers names no function"),
@@ -138,7 +144,7 @@ def test_settings_that_cannot_be_are_named(project, change, message):
         set_in(path, **change)
         with pytest.raises(ValueError, match=f"party.toml: .*{message}"):
             read_party_settings(path.parent, "registry")
-        path.write_text(before + "epsilon = 3\n")
+        path.write_text("epsilon = 3\n" + before)
         with pytest.raises(ValueError, match="epsilon is not known"):
             read_party_settings(path.parent, "registry")
         path.write_text("not TOML")
