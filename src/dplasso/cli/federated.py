@@ -171,7 +171,7 @@ def fetch(
 ) -> None:
     """Get the model card of a job that has ended, with an admin's kit.
 
-    Each party has its own coefficients, in its own folder; they are not in the card.
+    Each party has its own coefficients by name, in state/JOB/coefficients.csv of its kit.
     """
     from dplasso.federated.deployment.administration import administering
     from dplasso.federated.deployment.kits import open_kit
@@ -185,6 +185,50 @@ def fetch(
         emit(outcome)
     else:
         note(f"wrote {output}: {outcome['ended']}")
+
+
+@app.command()
+def margins(
+    kit: Kit,
+    job: Job,
+    data: Annotated[Path, typer.Argument(help="New rows, a table as in training.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="A CSV file: id, margin.")],
+) -> None:
+    """A party's part of the predictions of new rows, with its own kit and coefficients.
+
+    Margins are not private: they tell of the new rows. Hand them on only where that is allowed.
+    """
+    from dplasso.cli.federated_margins import margins_of, table
+    from dplasso.federated.deployment.kits import open_kit
+    from dplasso.federated.deployment.settings import read_party_settings
+    from dplasso.federated.model import PartyModel
+    from dplasso.federated.service import MODEL
+    from dplasso.storage.atomic import replace_file
+
+    check_output(output, data)
+    opened = open_kit(kit, "party")
+    settings, _ = read_party_settings(opened.folder, opened.name, data)
+    model = settings.state / job / MODEL
+    if not model.exists():
+        raise ValueError(f"there are no coefficients of job {job} here; has it ended?")
+    rows = margins_of(settings, PartyModel.load(model), data)
+    replace_file(output, table(rows, "margin"))
+    note(f"wrote {output}: {len(rows):,} rows")
+
+
+@app.command()
+def combine(
+    files: Annotated[list[Path], typer.Argument(help="Margins of all parties.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="A CSV file: id, prediction.")],
+) -> None:
+    """Add up all parties' margins: the predictions. Of two classes, above 0 is the second."""
+    from dplasso.cli.federated_margins import combined, table
+    from dplasso.storage.atomic import replace_file
+
+    check_output(output, *files)
+    rows = combined(files)
+    replace_file(output, table(rows, "prediction"))
+    note(f"wrote {output}: {len(rows):,} rows")
 
 
 def _show_status(seen: "Status") -> None:

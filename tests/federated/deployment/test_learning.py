@@ -1,0 +1,120 @@
+"""A job from the command to predictions: tables, three parties, a server, certificates."""
+
+import csv
+
+import numpy as np
+import pytest
+
+pytest.importorskip("nvflare")
+
+from dplasso.ledger import Budget  # noqa: E402
+from federation import PARTIES, Federation, set_in, until  # noqa: E402
+
+ROWS, NEW = 4000, 50
+
+
+def tables(seed, rows, labels):
+    """Two columns of each party; one of them tells at two of the parties. One knows fewer rows."""
+    rng = np.random.default_rng(seed)
+    found, score = {}, np.zeros(rows)
+    for k, name in enumerate(PARTIES):
+        told, noise = rng.integers(0, 2, rows), rng.integers(0, 100, rows)
+        score += (1.0, 1.0, 0.0)[k] * (told - 0.5)
+        found[name] = [["id", "told", "age", "name"]]
+        known = rows if name != "registry" else rows // 2
+        found[name] += [[f"p{i}", told[i], noise[i], f"n{i}"] for i in range(known)]
+    sick = np.where(score > 0, "yes", "no")
+    if labels:
+        head, *rest = found["clinic"]
+        found["clinic"] = [[*head, "sick"], *([*row, sick[i]] for i, row in enumerate(rest))]
+    return found, sick
+
+
+def write(path, rows):
+    with open(path, "w", newline="") as file:
+        csv.writer(file).writerows(rows)
+
+
+def read(path):
+    with open(path, newline="") as file:
+        return list(csv.reader(file))
+
+
+@pytest.fixture(scope="module")
+def learning(tmp_path_factory):
+    made = Federation(tmp_path_factory.mktemp("learning"))
+    data, _ = tables(0, ROWS, labels=True)
+    for name in PARTIES:
+        write(made.folder / name / "rows.csv", data[name])
+        settings = made.folder / name / "party.toml"
+        text = settings.read_text().replace('x = "0:1"\n', "")
+        if name == "clinic":
+            text = 'label_column = "sick"\nclasses = ["no", "yes"]\n' + text
+        settings.write_text(text + 'told = "0:1"\nage = "0:100"\n')
+        set_in(settings, answers="dplasso.federated.service:open_party", max_epsilon=8.0)
+    coordinates = "dplasso.federated.service:open_coordinator"
+    set_in(made.folder / "server" / "server.toml", coordinates=coordinates)
+    try:
+        made.start_all()
+        yield made
+    finally:
+        made.close()
+
+
+def submitted(learning, *options):
+    admin = learning.folder / "admin"
+    common = ("--delta", 1e-7, "--rows", ROWS, "--labels", "clinic")
+    return learning.command("submit", admin, *common, *options).strip()
+
+
+def rho_spent(learning, name):
+    return Budget.open(str(learning.folder / name / "ledger.db")).spent_rho
+
+
+def test_three_parties_learn_what_none_of_them_knows(learning, tmp_path):
+    job = submitted(learning, "--epsilon", 6)
+    outcome, card = learning.outcome(job)
+    assert outcome["ended"] == card["ended"] == "complete"
+    assert card["privacy"]["epsilon"] == 6.0
+    assert sum(map(abs, card["weights"])) <= card["terms"]["radius"]
+    for name in PARTIES:
+        kit = learning.folder / name
+        assert rho_spent(learning, name) == pytest.approx(card["privacy"]["rho_by_party"][name])
+        told = read(kit / "state" / job / "coefficients.csv")
+        assert told[0] == ["feature", "coefficient"]
+        assert {row[0] for row in told[1:]} <= {
+            "told", "told is missing", "age", "age is missing", "intercept"
+        }  # fmt: skip
+    new, sick = tables(1, NEW, labels=False)
+    for name in PARTIES:
+        write(tmp_path / f"{name}.csv", new[name])
+        out = tmp_path / f"{name}.margins.csv"
+        data = tmp_path / f"{name}.csv"
+        learning.command("margins", learning.folder / name, job, data, "-o", out)
+    files = [tmp_path / f"{name}.margins.csv" for name in PARTIES]
+    learning.command("combine", *files, "-o", tmp_path / "all.csv")
+    rows = read(tmp_path / "all.csv")[1:]
+    assert [row[0] for row in rows] == [f"p{i}" for i in range(NEW)]
+    right = [(float(row[1]) > 0) == (truth == "yes") for row, truth in zip(rows, sick, strict=True)]
+    assert np.mean(right) > 0.7
+
+
+def test_what_is_beyond_a_cap_is_refused_and_nothing_is_charged(learning):
+    before = {name: rho_spent(learning, name) for name in PARTIES}
+    outcome, card = learning.outcome(submitted(learning, "--epsilon", 9))
+    why = "clinic refuses job"
+    assert why in outcome["ended"] and "epsilon is 9, its cap is 8" in outcome["ended"]
+    assert card["rounds_done"] == 0
+    assert {name: rho_spent(learning, name) for name in PARTIES} == before
+
+
+def test_a_party_that_is_killed_in_a_job_goes_on_with_what_it_drew(learning):
+    job = submitted(learning, "--epsilon", 1, "--rounds", 400, "--sketch-size", 200)
+    notebook = learning.folder / "insurer" / "state" / job / f"{job}.notebook"
+    until(lambda: notebook.exists() and notebook.stat().st_size > 6_000, "the job is under way")
+    learning.kill("insurer")
+    drawn = notebook.read_bytes()
+    learning.start("insurer")
+    outcome, card = learning.outcome(job)
+    assert outcome["ended"] == "complete" and card["rounds_done"] == 400
+    assert notebook.read_bytes().startswith(drawn)
