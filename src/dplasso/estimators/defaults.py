@@ -16,6 +16,8 @@ from dplasso.solvers.gradient.plan import NARROW_COLUMNS
 
 FEWEST_ROUNDS, MOST_ROUNDS = 3, 1000
 SMALLEST_REACH, LARGEST_REACH = 0.5, 30.0  # the latter an output
+FEW_NONZEROS = 4  # columns that are selected before they are fitted, at most
+STANDS_OUT = 12.0  # what rows must say, in units of what a selection needs
 FEW_ROWS = 0.1  # a `weakest_signal` above which little can be found
 
 
@@ -47,18 +49,44 @@ def auto_reach(epsilon: float, delta: float, rows: int, columns: int, outputs: i
     return max(SMALLEST_REACH, min(LARGEST_REACH * outputs, rounds / 8.0))
 
 
-def auto_solver(epsilon: float) -> tuple[str, str]:
+def auto_solver(
+    epsilon: float,
+    delta: float,
+    rows: int,
+    columns: int,
+    outputs: int = 1,
+    n_nonzero: int | None = None,
+) -> tuple[str, str]:
     """The solver behind ``solver="auto"``, and why.
 
-    Selecting a few columns first, by the exponential mechanism, was the better one for few nonzeros
-    at a small epsilon until descents cut on their way (benchmarks/results/gradient_ideas.txt).
+    The descent is the more accurate one, but for very few nonzeros in many columns: it cuts by what
+    its first, noisiest steps showed of each column. The exponential mechanism does better there,
+    as long as `few_stand_out`. For k of 5 to 10 on, what was chosen before anything was fitted is
+    the worse choice (benchmarks/results/gradient_ideas.txt).
 
-    >>> auto_solver(1.0)[0], auto_solver(math.inf)[0]
+    >>> auto_solver(1.0, 1e-6, 15_000, 42_000)[0], auto_solver(math.inf, 1e-6, 15_000, 42_000)[0]
     ('gradient', 'frank_wolfe')
+    >>> auto_solver(1.0, 1e-6, 15_000, 42_000, n_nonzero=3)[0]
+    'select'
     """
     if math.isinf(epsilon):
         return "frank_wolfe", "public rule: without privacy the LASSO itself is solved"
-    return "gradient", "public rule: the more accurate one"
+    few = n_nonzero is not None and n_nonzero <= FEW_NONZEROS
+    if not few or columns <= NARROW_COLUMNS or outputs > 1:
+        return "gradient", "public rule: the more accurate one"
+    if not few_stand_out(epsilon, delta, rows, columns):
+        return "gradient", "public rule: of so few rows a selection would be all noise"
+    return "select", "public rule: so few of so many columns are best selected first, then fitted"
+
+
+def few_stand_out(epsilon: float, delta: float, rows: int, columns: int) -> bool:
+    """Whether rows can say enough, at this budget, for telling columns to be selected.
+
+    A draw needs theta times a score above ln V, V vertices; that is a share of
+    ``rows * sqrt(2 rho)`` which no public fact tells. The factor is measured.
+    """
+    told = rows * math.sqrt(2.0 * rho_of(min(epsilon, 1e6), delta))
+    return told >= STANDS_OUT * math.log(2 * columns)
 
 
 def auto_rows(solver: str, sparse: bool, columns: int) -> str:
@@ -71,7 +99,7 @@ def auto_rows(solver: str, sparse: bool, columns: int) -> str:
     ('presence', 'as_is')
     """
     wide = columns > NARROW_COLUMNS
-    return "presence" if solver == "gradient" and sparse and wide else "as_is"
+    return "presence" if solver != "frank_wolfe" and sparse and wide else "as_is"
 
 
 def weakest_signal(

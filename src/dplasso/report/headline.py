@@ -92,11 +92,17 @@ def _numbers(model: Any, found: Evaluation | None) -> Markup:
         "Delta": number(statement["delta"]) if private else "–",
         **({} if found is None else {found.score_name: _score(found)}),
         "Nonzero coefficients": f"{nonzeros(model):,}",
-        "Rounds" if len(model.vertices_) else "Steps": f"{model.n_iter_:,}",
+        _counted(model): f"{model.n_iter_:,}",
         "Features" if target_of(model) else "Columns": f"{model.n_features_in_:,}",
     }
     cards = (tag("div", tag("dt", name), tag("dd", value)) for name, value in shown.items())
     return tag("dl", *cards, class_="numbers")
+
+
+def _counted(model: Any) -> str:
+    """What the fit went by; online models and those of earlier code have no other than rounds."""
+    chose_rounds = len(model.vertices_) and getattr(model, "solver_", "") != "select"
+    return "Rounds" if chose_rounds else "Steps"
 
 
 def _score(found: Evaluation) -> Markup:
