@@ -6,10 +6,11 @@ from typing import Any
 
 from sklearn.base import clone
 
-from dplasso.audit.descent.subject import DescentSubject
+from dplasso.audit.descent.subject import WIDE, DescentSubject
 from dplasso.audit.facts import AS_IS, PRESENCE, SQRT
+from dplasso.audit.few.subject import FewSubject
 from dplasso.audit.selection.subject import SelectionSubject
-from dplasso.audit.subject import Subject, refuse
+from dplasso.audit.subject import DECLARED_ROWS, Subject, refuse
 from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor, Sparsifier
 from dplasso.mechanisms.selection import PRIVATE
 
@@ -18,8 +19,15 @@ def example_estimators(solver: str = "frank_wolfe", **common: Any) -> list[Any]:
     """One of each kind: a binary classifier, a regressor, and a classifier of three classes.
 
     The first by Frank-Wolfe has a Sparsifier. Those by gradient descent claim more, epsilon 8,
-    unless told: so that the few fits of a quick audit can certify most of the claim.
+    unless told: so that the few fits of a quick audit can certify most of the claim. Those that
+    "select" two columns first, by ``solver="auto"``, do so as well, and are not of three classes.
     """
+    if solver == "select":
+        more = {"epsilon": 8.0, "n_rows": 200, "rows": PRESENCE, "n_nonzero": 2, **common}
+        return [
+            PrivateLassoClassifier(classes=[0, 1], solver="auto", **more),
+            PrivateLassoRegressor(solver="auto", **more),
+        ]
     if solver == "gradient":
         common = {"epsilon": 8.0, "n_rows": 200, "rows": PRESENCE, **common}
         keep: dict[str, Any] = {}
@@ -36,14 +44,16 @@ def example_estimators(solver: str = "frank_wolfe", **common: Any) -> list[Any]:
 def usual_estimators(
     common: Mapping[str, Any], by_rounds: Mapping[str, Any], *, thorough: bool
 ) -> list[Any]:
-    """What is audited where nothing is named: both solvers, by descent a classifier at least.
+    """What is audited where nothing is named: both solvers, by descent a classifier at least, and
+    if thorough also what selects columns first.
 
-    Options are ``common`` to both solvers, or for Frank-Wolfe alone.
+    Options are ``common`` to all solvers, or for Frank-Wolfe alone.
     """
     descents = example_estimators("gradient", **common)
+    selecting = example_estimators("select", **common)
     return [
         *example_estimators(**common, **by_rounds),
-        *(descents if thorough else descents[:1]),
+        *(descents + selecting if thorough else descents[:1]),
     ]
 
 
@@ -51,8 +61,17 @@ def subject_of(estimator: Any, name: str | None = None, weight: float = 1.0) -> 
     """The estimator as a subject of the solver that it would be fitted by."""
     refuse(estimator)
     estimator._check_parameters()
-    descends = estimator._chosen_solver()[0] == "gradient"
-    return (DescentSubject if descends else SelectionSubject)(estimator, name, weight)
+    if not estimator._descends:
+        return SelectionSubject(estimator, name, weight)
+    return (FewSubject if _selects(estimator) else DescentSubject)(estimator, name, weight)
+
+
+def _selects(estimator: Any) -> bool:
+    """Whether "auto" would choose columns first, where there are more than 1,000."""
+    classes = getattr(estimator, "classes", None)
+    outputs = 1 if classes is None or len(classes) == 2 else len(classes)
+    rows = estimator.n_rows or DECLARED_ROWS
+    return bool(estimator._chosen_solver((rows, WIDE), outputs)[0] == "select")
 
 
 def variations(estimator: Any) -> Iterator[Subject]:

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from dplasso.audit import descent, selection
+from dplasso.audit import descent, few, selection
 from dplasso.audit.check import Check, EitherSolver, Session
 from dplasso.audit.examples import subject_of, usual_estimators, variations
 from dplasso.audit.generator import Generator
@@ -23,15 +23,16 @@ Mode = Literal["quick", "thorough"]
 CHECKS: dict[str, Check[Any]] = {
     check.name: check
     for check in (
-        EitherSolver(selection.Accounting(), descent.Accounting()),
-        selection.RangeTest(),
-        descent.Sensitivity(),
-        EitherSolver(selection.Release(), descent.Release()),
+        # What is known of descents is known of those on few columns, too: they are asked first.
+        EitherSolver(selection.Accounting(), few.Accounting(), descent.Accounting()),
+        EitherSolver(selection.RangeTest(), few.RangeTest()),
+        EitherSolver(few.Sensitivity(), descent.Sensitivity()),
+        EitherSolver(selection.Release(), few.Release(), descent.Release()),
         Generator(),
         selection.Count(),
-        selection.Law(),
+        EitherSolver(selection.Law(), few.Law()),
         descent.Noise(),
-        EitherSolver(selection.Canary(), descent.Canary()),
+        EitherSolver(selection.Canary(), few.Canary(), descent.Canary()),
     )
 }
 FALSE_ALARM = 1e-4  # chance that correct code alarms anywhere in an audit, at most

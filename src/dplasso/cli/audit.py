@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 ALARM = 3  # what the command exits with
 KINDS = ("classifier", "regressor", "multinomial")
-SOLVERS = ("frank_wolfe", "gradient")
+SOLVERS = ("frank_wolfe", "gradient", "select")  # the last is what "auto" may come to
 Checks = Annotated[
     list[str] | None,
     typer.Option(
@@ -29,7 +29,7 @@ def audit(
     estimator: Annotated[
         str, typer.Option(help="classifier, regressor, multinomial, or all.")
     ] = "all",
-    solver: Annotated[str, typer.Option(help="frank_wolfe, gradient, or all.")] = "all",
+    solver: Annotated[str, typer.Option(help="frank_wolfe, gradient, select, or all.")] = "all",
     epsilon: Annotated[
         float | None,
         typer.Option("--epsilon", "-e", help="The claim: 1 unless told, 8 of descents."),
@@ -113,7 +113,9 @@ def _estimators(
     for option, value, known in (("estimator", kind, KINDS), ("solver", solver, SOLVERS)):
         if value not in (*known, "all"):
             raise ValueError(f"--{option} must be one of {', '.join(known)}, or all, got {value!r}")
-    if solver == "gradient" and by_rounds:
+    if kind == "multinomial" and solver == "select":
+        raise ValueError("--solver select is of two classes or numbers; name another estimator")
+    if solver in ("gradient", "select") and by_rounds:
         raise ValueError(
             "--rounds, --radius, --selection and --no-intercept are for --solver frank_wolfe; a "
             "descent has a length of its own and an intercept, leave them out"
@@ -124,9 +126,9 @@ def _estimators(
         return usual_estimators(common, by_rounds, thorough=thorough)
     found = []
     for each in SOLVERS if solver == "all" else (solver,):
-        options = common if each == "gradient" else common | by_rounds
+        options = common | by_rounds if each == "frank_wolfe" else common
         made = example_estimators(each, **options)
-        found += made if kind == "all" else [made[KINDS.index(kind)]]
+        found += made if kind == "all" else made[KINDS.index(kind) :][:1]
     return found
 
 

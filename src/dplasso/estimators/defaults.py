@@ -17,7 +17,7 @@ from dplasso.solvers.gradient.plan import NARROW_COLUMNS
 FEWEST_ROUNDS, MOST_ROUNDS = 3, 1000
 SMALLEST_REACH, LARGEST_REACH = 0.5, 30.0  # the latter an output
 FEW_NONZEROS = 4  # columns that are selected before they are fitted, at most
-STANDS_OUT = 12.0  # what rows must say, in units of what a selection needs
+STANDS_OUT = 9.0  # what rows must say, in units of what a selection needs
 FEW_ROWS = 0.1  # a `weakest_signal` above which little can be found
 
 
@@ -71,21 +71,22 @@ def auto_solver(
     """
     if math.isinf(epsilon):
         return "frank_wolfe", "public rule: without privacy the LASSO itself is solved"
-    few = n_nonzero is not None and n_nonzero <= FEW_NONZEROS
-    if not few or columns <= NARROW_COLUMNS or outputs > 1:
+    wide = columns > NARROW_COLUMNS and outputs == 1
+    if n_nonzero is None or n_nonzero > FEW_NONZEROS or not wide:
         return "gradient", "public rule: the more accurate one"
-    if not few_stand_out(epsilon, delta, rows, columns):
+    if not few_stand_out(epsilon, delta, rows, columns, n_nonzero):
         return "gradient", "public rule: of so few rows a selection would be all noise"
     return "select", "public rule: so few of so many columns are best selected first, then fitted"
 
 
-def few_stand_out(epsilon: float, delta: float, rows: int, columns: int) -> bool:
+def few_stand_out(epsilon: float, delta: float, rows: int, columns: int, n_nonzero: int) -> bool:
     """Whether rows can say enough, at this budget, for telling columns to be selected.
 
-    A draw needs theta times a score above ln V, V vertices; that is a share of
-    ``rows * sqrt(2 rho)`` which no public fact tells. The factor is measured.
+    k draws share their budget, so that each has theta as sqrt(rho / k), and a telling column needs
+    theta times its score above ln V, V signed columns. How many rows a column tells apart is not
+    public; that ``rows * sqrt(2 rho / k)`` should be nine times ln V is measured.
     """
-    told = rows * math.sqrt(2.0 * rho_of(min(epsilon, 1e6), delta))
+    told = rows * math.sqrt(2.0 * rho_of(min(epsilon, 1e6), delta) / n_nonzero)
     return told >= STANDS_OUT * math.log(2 * columns)
 
 

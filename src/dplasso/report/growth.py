@@ -35,8 +35,8 @@ def growth(model: Any) -> Markup:
     heading = "How the model grew"
     if model.solver_ == "select":
         text = (
-            f"The columns of its {len(model.vertices_):,} coefficients were chosen first; they were "
-            f"then fitted by {model.n_iter_:,} steps. No rounds to show."
+            f"The columns of its {len(model.vertices_):,} coefficients were chosen first, and then "
+            f"fitted by {model.n_iter_:,} steps; no rounds to show."
         )
         return section("growth", heading, tag("p", text))
     if len(model.vertices_) == 0:
