@@ -44,16 +44,15 @@ def example_estimators(solver: str = "frank_wolfe", **common: Any) -> list[Any]:
 def usual_estimators(
     common: Mapping[str, Any], by_rounds: Mapping[str, Any], *, thorough: bool
 ) -> list[Any]:
-    """What is audited where nothing is named: both solvers, by descent a classifier at least, and
-    if thorough also what selects columns first.
+    """What is audited where nothing is named: all solvers, other than by Frank-Wolfe a classifier
+    at least.
 
     Options are ``common`` to all solvers, or for Frank-Wolfe alone.
     """
-    descents = example_estimators("gradient", **common)
-    selecting = example_estimators("select", **common)
+    others = [example_estimators(solver, **common) for solver in ("gradient", "select")]
     return [
         *example_estimators(**common, **by_rounds),
-        *(descents + selecting if thorough else descents[:1]),
+        *(one for found in others for one in (found if thorough else found[:1])),
     ]
 
 

@@ -54,7 +54,8 @@ def run(
     ----------
     estimator : an unfitted classifier or regressor, or several; None for a binary classifier
         with a Sparsifier, a regressor and a classifier of three classes by Frank-Wolfe, and a
-        classifier by gradient descent (if thorough, all three). The audit makes data of its own.
+        classifier each by gradient descent and by a selection of columns before it (if thorough,
+        of all kinds that there are). The audit makes data of its own.
     mode : "quick" makes a fixed number of runs, in well under a minute. "thorough" also audits
         both neighbouring relations, all maps of rows and all selection rules, and makes as many
         runs as time allows.

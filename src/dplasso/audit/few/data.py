@@ -57,7 +57,9 @@ def canary_rows(columns: int, facts: FewFacts) -> Neighbours:
     """
     own, others = labels_apart(facts)
     bounds, most = column_bounds(columns, facts), max((facts.n_rows - 1) // 2, 1)
-    crowd = min(_rows_for(_CERTAIN, facts), most)
+    # Where rows are replaced there are as many as declared.
+    enough = _rows_for(_CERTAIN, facts) if facts.neighboring == "add_remove" else most
+    crowd = min(enough, most)
     X = np.concatenate([np.tile(bounds, (crowd, 1)), np.zeros((crowd, columns))])
     y = np.repeat([others[0], own], crowd)
     even = np.arange(columns) % 2 == 0

@@ -21,9 +21,9 @@ class Law(Check[FewSubject]):
 
     The law is computed by `dplasso.audit.few.reference` from the raw rows, the released sum of the
     labels and the public numbers alone, with the theta that the claim allows. Columns without
-    entries are counted together. Finds a theta that is not the one stated, a sign that is read and
-    not drawn, columns drawn twice, wrong scores, biased bits. A fault in one row's share of a score
-    is too small for it: `range` and `canary` look for those.
+    entries are counted together, by sign. Finds a theta that is not the one stated, a sign that is
+    read and not drawn, columns drawn twice, wrong scores, biased bits. A fault in one row's share
+    of a score is too small for it: `range` and `canary` look for those.
     """
 
     name = "law"
@@ -73,7 +73,7 @@ def _centres(drawn: list[Run], prepared: FewPrepared, subject: FewSubject) -> Fl
 
 
 def _p_values(law: Floats, drawn: Ints, columns: int) -> dict[str, float]:
-    first, later = Tally(2 * columns + 1), Tally(2 * columns + 1)
+    first, later = Tally(2 * columns + 2), Tally(2 * columns + 2)
     for place, outcome in enumerate(drawn.T):
         tally = later if place else first
         tally.add(_cells(np.exp(law), columns), _cell_of(outcome, columns))
@@ -82,12 +82,13 @@ def _p_values(law: Floats, drawn: Ints, columns: int) -> dict[str, float]:
 
 
 def _cells(law: Floats, columns: int) -> Floats:
-    """Chances of the columns that have entries, by sign, and of all others together."""
-    told = np.concatenate([law[:, :columns], law[:, WIDE : WIDE + columns]], axis=1)
-    return np.column_stack([told, np.clip(1.0 - told.sum(axis=1), 0.0, 1.0)])
+    """Chances by sign of the columns that have entries, and of all others together."""
+    halves = (law[:, :WIDE], law[:, WIDE:])
+    parts = [(half[:, :columns], half[:, columns:].sum(axis=1)) for half in halves]
+    return np.column_stack([part for own in parts for part in own])
 
 
 def _cell_of(outcome: Ints, columns: int) -> Ints:
     place, negative = outcome % WIDE, outcome >= WIDE
-    cells: Ints = np.where(place < columns, place + columns * negative, 2 * columns)
+    cells: Ints = np.minimum(place, columns) + (columns + 1) * negative
     return cells
