@@ -97,7 +97,6 @@ def test_correct_descents_do_not_alarm(fewer_runs, place, neighboring, rows):
         (1, "draws for one sign", "range"),
         (1, "budget of the descent not reduced", "accounting"),
         (1, "rows not scaled", "sensitivity"),
-        (0, "noise of one step", "canary"),
     ],
 )
 def test_nor_are_choices(monkeypatch, fewer_runs, place, bug, check):
