@@ -1,8 +1,9 @@
-"""Rules behind ``radius="auto"`` and ``max_iter="auto"``: public facts in, a number out.
+"""Rules behind what is "auto", radius, max_iter, solver and rows: public facts in, a choice out.
 
 Nothing here may see the data. ``rows`` is the declared number of rows, or the real one treated as
 public; the privacy statement of a fit says which. The constants were chosen on the sets of
-``benchmarks/utility.py``, which compares the rules with a grid tuned on the test rows.
+``benchmarks/utility.py``, which compares the rules with a grid tuned on the test rows; those of
+`auto_solver` by the figures in ``benchmarks/results/gradient_ideas.txt``.
 """
 
 import math
