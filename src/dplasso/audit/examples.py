@@ -11,6 +11,7 @@ from dplasso.audit.facts import AS_IS, PRESENCE, SQRT
 from dplasso.audit.few.subject import FewSubject
 from dplasso.audit.selection.subject import SelectionSubject
 from dplasso.audit.subject import DECLARED_ROWS, Subject, refuse
+from dplasso.data.columns import MOST_ROWS
 from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor, Sparsifier
 from dplasso.mechanisms.selection import PRIVATE
 
@@ -23,11 +24,9 @@ def example_estimators(solver: str = "frank_wolfe", **common: Any) -> list[Any]:
     "select" two columns first, by ``solver="auto"``, do so as well, and are not of three classes.
     """
     if solver == "select":
-        more = {"epsilon": 8.0, "n_rows": 200, "rows": PRESENCE, "n_nonzero": 2, **common}
-        return [
-            PrivateLassoClassifier(classes=[0, 1], solver="auto", **more),
-            PrivateLassoRegressor(solver="auto", **more),
-        ]
+        more = {"epsilon": 8.0, "rows": PRESENCE, "n_nonzero": 2, "solver": "auto", **common}
+        more = {"n_rows": _enough_rows(PrivateLassoRegressor(**more)), **more}
+        return [PrivateLassoClassifier(classes=[0, 1], **more), PrivateLassoRegressor(**more)]
     if solver == "gradient":
         common = {"epsilon": 8.0, "n_rows": 200, "rows": PRESENCE, **common}
         keep: dict[str, Any] = {}
@@ -63,6 +62,14 @@ def subject_of(estimator: Any, name: str | None = None, weight: float = 1.0) -> 
     if not estimator._descends:
         return SelectionSubject(estimator, name, weight)
     return (FewSubject if _selects(estimator) else DescentSubject)(estimator, name, weight)
+
+
+def _enough_rows(estimator: Any) -> int:
+    """A number of rows that "auto" selects columns with, if any is."""
+    rows = 200
+    while rows < MOST_ROWS and not _selects(estimator.set_params(n_rows=rows)):
+        rows *= 2
+    return rows
 
 
 def _selects(estimator: Any) -> bool:
