@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
+import planted_in_choices as choice_slips
 import planted_in_descents as slips
 from dplasso.data import columns
 from dplasso.estimators import base, frank_wolfe_fit
@@ -127,6 +128,10 @@ def _in_descents(plant, *found_by):
     return Bug(plant, found_by, "gradient")
 
 
+def _in_choices(plant, *found_by):
+    return Bug(plant, found_by, "select")
+
+
 BUGS = {
     "theta doubled": Bug(theta_doubled, ("accounting", "law")),
     "theta doubled in the engine": Bug(theta_doubled_in_the_engine, ("range", "law")),
@@ -148,5 +153,13 @@ BUGS = {
     "row weights forgotten": _in_descents(slips.row_weights_forgotten, "sensitivity", "release"),
     "noise of one step": _in_descents(
         slips.noise_of_one_step, "accounting", "sensitivity", "noise", "canary"
+    ),
+    "draws for one sign": _in_choices(choice_slips.draws_for_one_sign, "range", "law"),
+    "signs read and not drawn": _in_choices(choice_slips.signs_read, "law"),
+    "centre without noise": _in_choices(
+        choice_slips.centre_without_noise, "accounting", "sensitivity", "noise"
+    ),
+    "budget of the descent not reduced": _in_choices(
+        choice_slips.whole_budget_for_the_descent, "accounting"
     ),
 }

@@ -17,13 +17,14 @@ import dplasso
 from dplasso import kernels
 from dplasso.data import columns
 from dplasso.data.row_medians import entries_of, row_medians
-from dplasso.data.unit_rows import Scaling
+from dplasso.data.unit_rows import Scaling, UnitRows
 from dplasso.domains import L1Ball, L2Ball, Simplex
 from dplasso.federated import agree, simulate
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.mechanisms.selection.lazy_tiers import LONG_COLUMN
 from dplasso.online import OnlineLearner, OracleLeader, ProjectedLeader
 from dplasso.reading import read_svmlight, svmlight_chunks
+from dplasso.solvers.few import ColumnScores, choose, plan_few
 from dplasso.solvers.gradient import gradient_descent, plan_descent
 from dplasso.storage import build_store
 from dplasso.streams import running_sum
@@ -72,6 +73,8 @@ def warm() -> None:
         columns.turned(data.tocsr())  # as large matrices are
         for scaling in get_args(Scaling):
             gradient_descent(data, y, loss=loss, plan=plan, scaling=scaling)
+            few = plan_few(loss, epsilon=1.0, delta=1e-6, n_rows=100, n_chosen=1)
+            choose(ColumnScores.of(UnitRows.of(data, scaling), y, loss, few), few, random_bits())
     warm_online(X)
     terms = agree({"one": 5}, "one", n_rows=100, epsilon=1.0, delta=1e-6, rounds=2)
     simulate(terms, {"one": X}, y)

@@ -6,6 +6,9 @@ from dplasso import audit
 from dplasso.audit import check as check_module
 from dplasso.audit.descent import canary as descent_canary
 from dplasso.audit.descent import noise, sensitivity
+from dplasso.audit.few import canary as few_canary
+from dplasso.audit.few import law as few_law
+from dplasso.audit.few import sensitivity as few_sensitivity
 from dplasso.audit.selection import canary, count, law, range_test
 from dplasso.audit.stream import noise as stream_noise
 from dplasso.audit.stream import sensitivity as stream_sensitivity
@@ -13,7 +16,10 @@ from planted import BUGS
 
 SEEDS = range(10)
 FOUND = [(name, check) for name, bug in BUGS.items() for check in bug.found_by]
-NEEDED_RUNS = {canary: 400, law: 120, count: 150, descent_canary: 100, noise: 20, stream_noise: 20}
+NEEDED_RUNS = {
+    **{canary: 400, law: 120, count: 150, descent_canary: 100, noise: 20, stream_noise: 20},
+    **{few_canary: 100, few_law: 150},
+}
 
 
 @pytest.fixture
@@ -21,7 +27,8 @@ def fewer_runs(monkeypatch):
     """As many as these bugs need, where a quick audit makes several times more."""
     for module, runs in NEEDED_RUNS.items():
         monkeypatch.setattr(module, "RUNS", runs)
-    for module, tries in ((range_test, 20), (sensitivity, 40), (stream_sensitivity, 10)):
+    tries_of = {range_test: 20, sensitivity: 40, few_sensitivity: 15, stream_sensitivity: 10}
+    for module, tries in tries_of.items():
         monkeypatch.setattr(module, "NEIGHBOURS", tries)
     monkeypatch.setattr(check_module, "_PILOT", 4)
     monkeypatch.setattr(check_module, "_FEWEST", 20)
@@ -39,13 +46,14 @@ def test_a_planted_bug_is_found(monkeypatch, fewer_runs, bug, check):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_correct_code_does_not_alarm(monkeypatch, fewer_runs, seed):
-    for module, runs in ((canary, 100), (descent_canary, 40)):
+    for module, runs in ((canary, 100), (descent_canary, 40), (few_canary, 20)):
         monkeypatch.setattr(module, "RUNS", runs)
     report = audit.run(seed=seed, seconds=600.0)
     assert report.passed, str(report)
     assert {verdict.check for verdict in report} == set(audit.CHECKS)
     assert {verdict.estimator for verdict in report} == {
-        *("classifier", "regressor", "multinomial", "classifier, gradient", "classifier, online")
+        *("classifier", "regressor", "multinomial"),
+        *("classifier, gradient", "classifier, select", "classifier, online"),
     }
 
 
@@ -83,3 +91,35 @@ def test_correct_descents_do_not_alarm(fewer_runs, place, neighboring, rows):
     report = audit.run(estimator, seed=place, seconds=600.0)
     assert report.passed, str(report)
     assert "canary" in {verdict.check for verdict in report}
+
+
+@pytest.mark.parametrize(
+    ("place", "bug", "check"),
+    [
+        (0, "centre without noise", "canary"),
+        (1, "draws for one sign", "range"),
+        (1, "budget of the descent not reduced", "accounting"),
+        (1, "rows not scaled", "sensitivity"),
+    ],
+)
+def test_nor_are_choices(monkeypatch, fewer_runs, place, bug, check):
+    BUGS[bug].plant(monkeypatch)
+    estimator = audit.example_estimators("select")[place]
+    assert not audit.run(estimator, checks=[check], seed=0).passed
+
+
+@pytest.mark.parametrize(
+    ("place", "neighboring", "rows", "n_nonzero"),
+    [
+        (0, "replace_one", "presence", 1),
+        (1, "add_remove", "as_is", 3),
+        (1, "replace_one", "sqrt", 2),
+    ],
+)
+def test_correct_choices_do_not_alarm(fewer_runs, place, neighboring, rows, n_nonzero):
+    options = {"neighboring": neighboring, "rows": rows, "epsilon": 6.0, "x_bound": 3.0}
+    estimator = audit.example_estimators("select", n_nonzero=n_nonzero, **options)[place]
+    report = audit.run(estimator, seed=place, seconds=600.0)
+    assert report.passed, str(report)
+    wanted = set(audit.CHECKS) - {"count"}
+    assert {verdict.check for verdict in report} == wanted

@@ -10,6 +10,8 @@ import pytest
 from dplasso import PrivateOnlineClassifier
 from dplasso.audit.descent import canary as descent_canary
 from dplasso.audit.descent import noise
+from dplasso.audit.few import canary as few_canary
+from dplasso.audit.few import law as few_law
 from dplasso.audit.selection import canary, count, law
 from dplasso.cli import app as application
 from planted import BUGS
@@ -23,7 +25,7 @@ FAST = (
 @pytest.fixture
 def run(monkeypatch, capsys):
     """Run the command in this process; its exit code, output and complaints."""
-    for module in (canary, count, law, descent_canary, noise):
+    for module in (canary, count, law, descent_canary, noise, few_canary, few_law):
         monkeypatch.setattr(module, "RUNS", 100)
 
     def command(*arguments):
@@ -49,6 +51,7 @@ def test_no_alarm(run, tmp_path):
         "regressor",
         "multinomial",
         "classifier, gradient",
+        "classifier, select",
         "classifier, online",
     ]
     table = out.splitlines()[: 1 + len(document["verdicts"])]
@@ -97,12 +100,22 @@ def test_options_reach_a_descent(run):
         assert {name: facts[name] for name in expected} == expected
 
 
-def test_a_kind_is_audited_by_both_solvers_and_in_streams(run):
+def test_a_kind_is_audited_by_all_solvers_and_in_streams(run):
     code, out, _ = run("--check", "accounting", "--estimator", "regressor", "--radius", 2, "--json")
     assert code == 0
-    by_rounds, by_descent, of_streams = json.loads(out)["estimators"]
+    by_rounds, by_descent, by_choice, of_streams = json.loads(out)["estimators"]
     assert (by_rounds["radius"], by_rounds["solver"]) == (2.0, "frank_wolfe")
     assert (by_descent["solver"], of_streams["solver"]) == ("gradient", "online")
+    assert (by_choice["name"], by_choice["solver"]) == ("regressor, select", "auto")
+
+
+def test_a_choice_is_audited_at_any_budget(run):
+    claim = ("--solver", "select", "--epsilon", 0.1, "--neighboring", "replace_one")
+    code, out, _ = run("--check", "accounting", *claim, "--json")
+    assert code == 0
+    found = json.loads(out)["estimators"]
+    assert [facts["name"] for facts in found] == ["classifier, select", "regressor, select"]
+    assert {facts["epsilon"] for facts in found} == {0.1}
 
 
 def test_thorough_takes_minutes(run):
@@ -122,6 +135,8 @@ def test_quiet_says_nothing_without_alarm(run):
         (("--solver", "newton"), "--solver must be one of frank_wolfe, gradient"),
         (("--solver", "gradient", "--radius", 2), "--radius.* are for --solver frank_wolfe"),
         (("--solver", "online", "--rounds", 3), "--rounds.* are for --solver frank_wolfe"),
+        (("--solver", "select", "--rounds", 2), "--rounds.* are for --solver frank_wolfe"),
+        (("--solver", "select", "--estimator", "multinomial"), "two classes or numbers"),
         (("--rows", "log"), "rows must be one of"),
         (("--minutes", 3), "--minutes is for --thorough"),
         (("--thorough", "--minutes", -3), "--minutes must be a number above 0"),

@@ -25,6 +25,7 @@ pytestmark = [
         PrivateLassoRegressor(epsilon=math.inf),
         PrivateLassoClassifier(solver="gradient"),
         PrivateLassoClassifier(epsilon=1e4, solver="auto"),
+        PrivateLassoClassifier(epsilon=1e4, solver="auto", n_nonzero=2),
         PrivateLassoRegressor(epsilon=1e4, solver="gradient"),
     ]
 )

@@ -1,7 +1,8 @@
 """The audit: does the installed code keep what it promises?
 
 One check a file, all of them listed in `dplasso.audit.runner.CHECKS`; those of one solver in
-`selection` (Frank-Wolfe) and `descent` (gradient descent). What they are held against, modules
+`selection` (Frank-Wolfe), `descent` (gradient descent) and `few` (a few columns selected first,
+then a descent). What they are held against, modules
 called `account`, `facts`, `held` and `reference`, computes everything a second time, by plain
 formulae.
 """

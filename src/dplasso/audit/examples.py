@@ -6,11 +6,13 @@ from typing import Any
 
 from sklearn.base import clone
 
-from dplasso.audit.descent.subject import DescentSubject
+from dplasso.audit.descent.subject import WIDE, DescentSubject
 from dplasso.audit.facts import AS_IS, BLEND, PRESENCE, SQRT, Facts
+from dplasso.audit.few.subject import FewSubject
 from dplasso.audit.selection.subject import SelectionSubject
 from dplasso.audit.stream.subject import StreamSubject
-from dplasso.audit.subject import ONLINE, Subject, refuse
+from dplasso.audit.subject import DECLARED_ROWS, ONLINE, Subject, refuse
+from dplasso.data.columns import MOST_ROWS
 from dplasso.estimators import (
     PrivateLassoClassifier,
     PrivateLassoRegressor,
@@ -25,9 +27,10 @@ def example_estimators(solver: str = "frank_wolfe", **common: Any) -> list[Any]:
     """One of each kind: a binary classifier, a regressor, and a classifier of three classes.
 
     The first by Frank-Wolfe has a Sparsifier. Those by gradient descent claim more, epsilon 8,
-    unless told: so that the few fits of a quick audit can certify most of the claim. ``solver`` is
-    "frank_wolfe", "gradient", or "online" for estimators of streams: one with a window, an endless
-    one, and one whose rows are as long as they are.
+    unless told: so that the few fits of a quick audit can certify most of the claim. Those that
+    "select" two columns first, by ``solver="auto"``, do so as well, and are not of three classes.
+    ``solver`` may also be "online", for estimators of streams: one with a window, an endless one,
+    and one whose rows are as long as they are.
     """
     if solver == "online":
         return [
@@ -38,6 +41,10 @@ def example_estimators(solver: str = "frank_wolfe", **common: Any) -> list[Any]:
                 **{"window": 32, "batch": 3, "rows": AS_IS, "construction": "tree", **common},
             ),
         ]
+    if solver == "select":
+        more = {"epsilon": 8.0, "rows": PRESENCE, "n_nonzero": 2, "solver": "auto", **common}
+        more = {"n_rows": _enough_rows(PrivateLassoRegressor(**more)), **more}
+        return [PrivateLassoClassifier(classes=[0, 1], **more), PrivateLassoRegressor(**more)]
     if solver == "gradient":
         common = {"epsilon": 8.0, "n_rows": 200, "rows": PRESENCE, **common}
         keep: dict[str, Any] = {}
@@ -54,15 +61,16 @@ def example_estimators(solver: str = "frank_wolfe", **common: Any) -> list[Any]:
 def usual_estimators(
     common: Mapping[str, Any], by_rounds: Mapping[str, Any], *, thorough: bool
 ) -> list[Any]:
-    """What is audited where nothing is named: both solvers, and streams; of descents and streams a
+    """What is audited where nothing is named: all solvers, and streams; other than by Frank-Wolfe a
     classifier at least.
 
-    Options are ``common`` to both solvers, or for Frank-Wolfe alone.
+    Options are ``common`` to all solvers, or for Frank-Wolfe alone.
     """
     most = None if thorough else 1
     return [
         *example_estimators(**common, **by_rounds),
         *example_estimators("gradient", **common)[:most],
+        *example_estimators("select", **common)[:most],
         *example_estimators("online", **of_streams(common))[:most],
     ]
 
@@ -78,8 +86,25 @@ def subject_of(estimator: Any, name: str | None = None, weight: float = 1.0) -> 
     estimator._check_parameters()
     if isinstance(estimator, ONLINE):
         return StreamSubject(estimator, name, weight)
-    descends = estimator._chosen_solver()[0] == "gradient"
-    return (DescentSubject if descends else SelectionSubject)(estimator, name, weight)
+    if not estimator._descends:
+        return SelectionSubject(estimator, name, weight)
+    return (FewSubject if _selects(estimator) else DescentSubject)(estimator, name, weight)
+
+
+def _enough_rows(estimator: Any) -> int:
+    """A number of rows that "auto" selects columns with, if any is."""
+    rows = 200
+    while rows < MOST_ROWS and not _selects(estimator.set_params(n_rows=rows)):
+        rows *= 2
+    return rows
+
+
+def _selects(estimator: Any) -> bool:
+    """Whether "auto" would choose columns first, where there are more than 1,000."""
+    classes = getattr(estimator, "classes", None)
+    outputs = 1 if classes is None or len(classes) == 2 else len(classes)
+    rows = estimator.n_rows or DECLARED_ROWS
+    return bool(estimator._chosen_solver((rows, WIDE), outputs)[0] == "select")
 
 
 def variations(estimator: Any) -> Iterator[Subject]:

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from dplasso.audit import descent, selection, stream
+from dplasso.audit import descent, few, selection, stream
 from dplasso.audit.check import Check, EachInItsWay, Session
 from dplasso.audit.examples import subject_of, usual_estimators, variations
 from dplasso.audit.generator import Generator
@@ -23,15 +23,18 @@ Mode = Literal["quick", "thorough"]
 CHECKS: dict[str, Check[Any]] = {
     check.name: check
     for check in (
-        EachInItsWay(selection.Accounting(), descent.Accounting(), stream.Accounting()),
-        selection.RangeTest(),
-        EachInItsWay(descent.Sensitivity(), stream.Sensitivity()),
-        EachInItsWay(selection.Release(), descent.Release(), stream.Release()),
+        # What is known of descents is known of those on few columns, too: they are asked first.
+        EachInItsWay(
+            selection.Accounting(), few.Accounting(), descent.Accounting(), stream.Accounting()
+        ),
+        EachInItsWay(selection.RangeTest(), few.RangeTest()),
+        EachInItsWay(few.Sensitivity(), descent.Sensitivity(), stream.Sensitivity()),
+        EachInItsWay(selection.Release(), few.Release(), descent.Release(), stream.Release()),
         Generator(),
         selection.Count(),
-        selection.Law(),
+        EachInItsWay(selection.Law(), few.Law()),
         EachInItsWay(descent.Noise(), stream.Noise(), stream.GammaNoise()),
-        EachInItsWay(selection.Canary(), descent.Canary(), stream.Canary()),
+        EachInItsWay(selection.Canary(), few.Canary(), descent.Canary(), stream.Canary()),
     )
 }
 FALSE_ALARM = 1e-4  # chance that correct code alarms anywhere in an audit, at most
@@ -53,8 +56,9 @@ def run(
     ----------
     estimator : a classifier or regressor, or several, online ones among them; a fitted or loaded
         one stands for its parameters. None for a binary classifier with a Sparsifier, a regressor
-        and a classifier of three classes by Frank-Wolfe, and a classifier by gradient descent and
-        one of streams (if thorough, all three of each). The audit makes data of its own.
+        and a classifier of three classes by Frank-Wolfe, and a classifier each by gradient descent,
+        by a selection of columns before it, and of streams (if thorough, of all kinds that there
+        are). The audit makes data of its own.
     mode : "quick" makes a fixed number of runs, in well under a minute. "thorough" also audits
         both neighbouring relations, all maps of rows, all selection rules and all noises of
         streams, and makes as many runs as time allows.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ALARM = 3  # what the command exits with
 KINDS = ("classifier", "regressor", "multinomial")
-SOLVERS = ("frank_wolfe", "gradient", "online")
+SOLVERS = ("frank_wolfe", "gradient", "select", "online")  # "auto" may come to "select"
 Checks = Annotated[
     list[str] | None,
     typer.Option(
@@ -31,7 +31,7 @@ def audit(
         str, typer.Option(help="classifier, regressor, multinomial, or all.")
     ] = "all",
     solver: Annotated[
-        str, typer.Option(help="frank_wolfe, gradient, online (for streams), or all.")
+        str, typer.Option(help="frank_wolfe, gradient, select, online (for streams), or all.")
     ] = "all",
     model: Annotated[
         Path | None,
@@ -129,7 +129,9 @@ def _estimators(
     for option, value, known in (("estimator", kind, KINDS), ("solver", solver, SOLVERS)):
         if value not in (*known, "all"):
             raise ValueError(f"--{option} must be one of {', '.join(known)}, or all, got {value!r}")
-    if solver in ("gradient", "online") and by_rounds:
+    if kind == "multinomial" and solver == "select":
+        raise ValueError("--solver select is of two classes or numbers; name another estimator")
+    if solver in ("gradient", "select", "online") and by_rounds:
         raise ValueError(
             "--rounds, --radius, --selection and --no-intercept are for --solver frank_wolfe; a "
             "descent or stream has a length of its own and an intercept, leave them out"
@@ -142,7 +144,7 @@ def _estimators(
     for each in SOLVERS if solver == "all" else (solver,):
         options = {"frank_wolfe": common | by_rounds, "online": of_streams(common)}
         made = example_estimators(each, **options.get(each, common))
-        found += made if kind == "all" else [made[KINDS.index(kind)]]
+        found += made if kind == "all" else made[KINDS.index(kind) :][:1]
     return found
 
 

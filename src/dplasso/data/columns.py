@@ -114,6 +114,22 @@ class ColumnMatrix:
         norm1 = None if values is None else norms_of(indptr, values, self.x_bound)
         return ColumnMatrix(indptr, indices, values, norm1, (rows, columns + 1), self.x_bound)
 
+    def picked(self, columns: NDArray[np.int64]) -> "ColumnMatrix":
+        """The matrix of some of the columns, in the order given."""
+        starts, lengths = self.indptr[columns], np.diff(self.indptr)[columns]
+        runs = [np.arange(a, a + n) for a, n in zip(starts, lengths, strict=True)]
+        places = np.concatenate(runs) if runs else np.empty(0, np.int64)
+        indptr = np.concatenate(([0], np.cumsum(lengths))).astype(self.indptr.dtype)
+        return ColumnMatrix(
+            indptr,
+            self.indices[places],
+            None if self.values is None else self.values[places],
+            None if self.norm1 is None else self.norm1[columns],
+            (self.shape[0], len(columns)),
+            self.x_bound,
+            stretch=None if self.stretch is None else self.stretch[columns],
+        )
+
     @property
     def constant(self) -> float:
         """What the entries of the column added by `with_constant` are."""

@@ -64,6 +64,21 @@ def unit_length(X: Any) -> Any:
     return sp.csr_array((values, compressed.indices, compressed.indptr), shape=compressed.shape)
 
 
+def only_columns(X: Any, columns: Any) -> Any:
+    """``X`` with nothing left but some of its columns, in their places.
+
+    >>> only_columns(np.array([[1.0, 2.0, 3.0]]), [2]).tolist()
+    [[0.0, 0.0, 3.0]]
+    """
+    kept = np.zeros(X.shape[1], np.bool_)
+    kept[columns] = True
+    if not sp.issparse(X):
+        return np.where(kept, np.asarray(X, np.float64), 0.0)
+    compressed = sp.csr_array(X, dtype=np.float64)
+    values = np.where(kept[compressed.indices], compressed.data, 0.0)
+    return sp.csr_array((values, compressed.indices, compressed.indptr), shape=X.shape)
+
+
 def _of(values: Any, rows: str, bound: float) -> Any:
     if rows == "presence":
         return (values != 0).astype(np.float64)

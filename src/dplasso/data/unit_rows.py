@@ -16,7 +16,7 @@ Scaling = Literal["presence", "unit"]
 # the squares of eight million of them to add up.
 WHOLE = 2**20
 # No entry is cut at this bound: rows are scaled by what is in them. It fits single precision.
-_NO_BOUND = 1e30
+NO_BOUND = 1e30
 # Covers the rounding of a row's length and of its inverse.
 _SAFE = 1.0 - 2.0**-40
 
@@ -54,7 +54,7 @@ class UnitRows:
         """
         if scaling not in ("presence", "unit"):
             raise ValueError(f"scaling must be 'presence' or 'unit', got {scaling!r}")
-        matrix = X if isinstance(X, ColumnMatrix) else ColumnMatrix.of(X, _NO_BOUND)
+        matrix = X if isinstance(X, ColumnMatrix) else ColumnMatrix.of(X, NO_BOUND)
         values, entries = matrix.values, matrix.entries
         if values is not None:
             values = values[:entries]

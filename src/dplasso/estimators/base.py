@@ -17,8 +17,8 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from dplasso.data import ColumnBounds, ColumnMatrix
-from dplasso.data.row_maps import ROW_MAPS, clipped, row_view, unit_length
-from dplasso.estimators import frank_wolfe_fit, gradient_fit, private_bound
+from dplasso.data.row_maps import ROW_MAPS, clipped, only_columns, row_view, unit_length
+from dplasso.estimators import few_fit, frank_wolfe_fit, gradient_fit, private_bound
 from dplasso.estimators.charging import bits_of, charge, check_accountant
 from dplasso.estimators.defaults import auto_rows, auto_solver, row_signal
 from dplasso.estimators.intake import checked_rows
@@ -33,6 +33,12 @@ from dplasso.privacy.statement import READ, PrivacyStatement, fact, jsonable
 from dplasso.solvers import rule_for
 
 SOLVERS = ("frank_wolfe", "gradient", "auto")
+# What knows how to fit by a solver; "select" is what "auto" may come to.
+_ROUTES: dict[str, Any] = {
+    "frank_wolfe": frank_wolfe_fit,
+    "gradient": gradient_fit,
+    "select": few_fit,
+}
 _REFUSED = {
     "sample_weight": "a weight multiplies a row's influence, and with it what the row is promised",
     "class_weight": "a weight multiplies a row's influence, and with it what the row is promised",
@@ -116,12 +122,12 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
 
     def _prepare(self, X: Any, y: Any) -> Any:
         """Check everything, and fix what the fit will cost, before anything is charged."""
-        self.solver_, _ = self._chosen_solver()
         X, y = self._checked(X, y)
-        self.rows_ = self._chosen_rows(X)
         loss = self._make_loss(y)
         if len(y) != X.shape[0]:
             raise ValueError("X and y differ in their number of rows; give one label per row")
+        self.solver_, _ = self._chosen_solver(X.shape, loss.outputs)
+        self.rows_ = self._chosen_rows(X)
         if private_bound.is_asked(self):
             return private_bound.prepare(self, X, y, loss)
         x_bound = bound_or_one(self, "x_bound")
@@ -130,8 +136,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
 
     @property
     def _route(self) -> Any:
-        """The module that knows how to fit by the chosen solver."""
-        return gradient_fit if self.solver_ == "gradient" else frank_wolfe_fit
+        return _ROUTES[self.solver_]
 
     def _check_parameters(self) -> None:
         """Refuse what can be refused before the data are looked at."""
@@ -170,7 +175,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
             checks.count("n_nonzero", self.n_nonzero, least=1)
             if self._sparsify is not None:
                 raise ValueError("n_nonzero and sparsify both say what to keep; give one")
-        if self._chosen_solver()[0] != "gradient":
+        if not self._descends:
             return
         if self.radius != "auto" or self.max_iter != "auto" or not self.fit_intercept:
             raise ValueError(
@@ -224,11 +229,18 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
     def _thread_count(self) -> int | None:
         return _threads(self.n_jobs)
 
-    def _chosen_solver(self) -> tuple[str, str]:
+    @property
+    def _descends(self) -> bool:
+        """Whether the fit is a descent, on all columns or on a few."""
+        return self.solver == "gradient" or (self.solver == "auto" and not math.isinf(self.epsilon))
+
+    def _chosen_solver(self, shape: tuple[int, int], outputs: int) -> tuple[str, str]:
         """Which solver, by public facts, and why."""
-        if self.solver == "auto":
-            return auto_solver(float(self.epsilon))
-        return self.solver, "given"
+        if self.solver != "auto":
+            return self.solver, "given"
+        rows = rows_used(self, shape[0])[0]
+        facts = (float(self.epsilon), float(self.delta), rows, shape[1], outputs)
+        return auto_solver(*facts, self._n_nonzero)
 
     def _chosen_rows(self, X: Any) -> str:
         """Which map of rows; "auto" looks at the kind of X and its number of columns alone, and
@@ -285,8 +297,9 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         """What the statement of one solver has and that of the other does not."""
         own: dict[str, Any] = self._route.statement(self, task)
         if self.solver != "frank_wolfe":
-            own["public"]["solver"] = fact(*self._chosen_solver())
-        if self.rows_ != "as_is" or self.solver_ == "gradient":
+            shape = (own["public"]["n_rows"]["value"] or 0, self.n_features_in_)
+            own["public"]["solver"] = fact(*self._chosen_solver(shape, task.loss.outputs))
+        if self.rows_ != "as_is" or self.solver_ != "frank_wolfe":
             source = "public rule" if self.rows == "auto" else "given"
             own["public"]["rows"] = fact(self.rows_, source)
         return own
@@ -359,9 +372,12 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         names = getattr(self, "feature_names_in_", None)
         bounds = ColumnBounds.of(x_bound, X.shape[1], names)
         if self.rows_ == "as_is":
-            return unit_length(clipped(bounds.apply(X), bounds.largest))
-        found, _ = row_view(X, self.rows_, bounds)
-        return unit_length(found) if self.solver_ == "gradient" else found
+            found = clipped(bounds.apply(X), bounds.largest)
+        else:
+            found, _ = row_view(X, self.rows_, bounds)
+        if self.solver_ == "select":
+            found = only_columns(found, self.vertices_[:, 0])
+        return found if self.solver_ == "frank_wolfe" else unit_length(found)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_weights")

@@ -46,13 +46,15 @@ class PrivateLassoClassifier(ClassifierMixin, PrivateLasso):  # type: ignore[mis
     feature_names : the names of the columns of a frame as a public fact. Left out, they are those
         of ``X`` and the statement says so; strict mode refuses.
     solver : "frank_wolfe" (sparse: at most one nonzero a round), "gradient" (more accurate; dense,
-        or with ``n_nonzero`` coefficients), or "auto": "gradient" with privacy.
+        or with ``n_nonzero`` coefficients), or "auto": "gradient" with privacy; for ``n_nonzero``
+        up to 4 of more than 1,000 columns, two classes and rows enough, half of the budget selects
+        the columns first (``solver_`` is then "select").
     rows : a public map of the entries, also of rows to predict: "as_is", "presence" (1 where an
         entry is not 0), "sqrt", "blend" (half way from an entry to the bound). "auto" is "as_is",
         but for sparse X under "gradient": "presence" with more than 1,000 columns, else "blend"
         where rows are many beside the noise. Under "gradient", rows are then scaled to length 1,
         and ``coef_`` is for such rows.
-    n_nonzero : keep only so many coefficients, a public number; "gradient" makes the most of them.
+    n_nonzero : keep only so many coefficients, a public number; "auto" makes the most of them.
     sparsify : the same; or a `Sparsifier`, which spends part of the budget on a private count.
     selection : "lazy", or another rule of the engine.
     neighboring : "add_remove" (one row more or less) or "replace_one".
@@ -65,7 +67,8 @@ class PrivateLassoClassifier(ClassifierMixin, PrivateLasso):  # type: ignore[mis
     ----------
     coef_, intercept_, classes_, n_iter_, n_features_in_, feature_names_in_ : as in scikit-learn.
     vertices_ : what was released, one row a round: column (``n_features_in_`` is the intercept),
-        +1 where the coefficient moves up or -1, and the class where there are more than two.
+        +1 where the coefficient moves up or -1, and the class where there are more than two. Of a
+        fit that selects columns first, those columns and signs; of a descent, none.
     privacy_ : what is promised, a dict; ``print(model.privacy_)`` for a paragraph.
 
     Formal guarantees

@@ -1,8 +1,9 @@
-"""Rules behind ``radius="auto"`` and ``max_iter="auto"``: public facts in, a number out.
+"""Rules behind what is "auto", radius, max_iter, solver and rows: public facts in, a choice out.
 
 Nothing here may see the data. ``rows`` is the declared number of rows, or the real one treated as
 public; the privacy statement of a fit says which. The constants were chosen on the sets of
-``benchmarks/utility.py``, which compares the rules with a grid tuned on the test rows.
+``benchmarks/utility.py``, which compares the rules with a grid tuned on the test rows; those of
+`auto_solver` by the figures in ``benchmarks/results/gradient_ideas.txt``.
 """
 
 import math
@@ -17,6 +18,8 @@ from dplasso.solvers.gradient.plan import NARROW_COLUMNS
 
 FEWEST_ROUNDS, MOST_ROUNDS = 3, 1000
 SMALLEST_REACH, LARGEST_REACH = 0.5, 30.0  # the latter an output
+FEW_NONZEROS = 4  # columns that are selected before they are fitted, at most
+STANDS_OUT = 9.0  # what rows must say, in units of what a selection needs
 FEW_ROWS = 0.1  # a `weakest_signal` above which little can be found
 CLEAR_SIGNAL = 1000.0  # a `row_signal` above which noise is of little concern
 
@@ -49,18 +52,45 @@ def auto_reach(epsilon: float, delta: float, rows: int, columns: int, outputs: i
     return max(SMALLEST_REACH, min(LARGEST_REACH * outputs, rounds / 8.0))
 
 
-def auto_solver(epsilon: float) -> tuple[str, str]:
+def auto_solver(
+    epsilon: float,
+    delta: float,
+    rows: int,
+    columns: int,
+    outputs: int = 1,
+    n_nonzero: int | None = None,
+) -> tuple[str, str]:
     """The solver behind ``solver="auto"``, and why.
 
-    Selecting a few columns first, by the exponential mechanism, was the better one for few nonzeros
-    at a small epsilon until descents cut on their way (benchmarks/results/gradient_ideas.txt).
+    The descent is the more accurate one, but for very few nonzeros in many columns: it cuts by what
+    its first, noisiest steps showed of each column. The exponential mechanism does better there,
+    as long as `few_stand_out`. For k of 5 to 10 on, what was chosen before anything was fitted is
+    the worse choice (benchmarks/results/gradient_ideas.txt).
 
-    >>> auto_solver(1.0)[0], auto_solver(math.inf)[0]
+    >>> auto_solver(1.0, 1e-6, 15_000, 42_000)[0], auto_solver(math.inf, 1e-6, 15_000, 42_000)[0]
     ('gradient', 'frank_wolfe')
+    >>> auto_solver(1.0, 1e-6, 15_000, 42_000, n_nonzero=3)[0]
+    'select'
     """
     if math.isinf(epsilon):
         return "frank_wolfe", "public rule: without privacy the LASSO itself is solved"
-    return "gradient", "public rule: the more accurate one"
+    wide = columns > NARROW_COLUMNS and outputs == 1
+    if n_nonzero is None or n_nonzero > FEW_NONZEROS or not wide:
+        return "gradient", "public rule: the more accurate one"
+    if not few_stand_out(epsilon, delta, rows, columns, n_nonzero):
+        return "gradient", "public rule: of so few rows a selection would be all noise"
+    return "select", "public rule: so few of so many columns are best selected first, then fitted"
+
+
+def few_stand_out(epsilon: float, delta: float, rows: int, columns: int, n_nonzero: int) -> bool:
+    """Whether rows can say enough, at this budget, for telling columns to be selected.
+
+    k draws share their budget, so that each has theta as sqrt(rho / k), and a telling column needs
+    theta times its score above ln V, V signed columns. How many rows a column tells apart is not
+    public; that ``rows * sqrt(2 rho / k)`` should be nine times ln V is measured.
+    """
+    told = rows * math.sqrt(2.0 * rho_of(min(epsilon, 1e6), delta) / n_nonzero)
+    return told >= STANDS_OUT * math.log(2 * columns)
 
 
 def auto_rows(solver: str, sparse: bool, columns: int, signal: float = 0.0) -> str:
@@ -76,7 +106,7 @@ def auto_rows(solver: str, sparse: bool, columns: int, signal: float = 0.0) -> s
     >>> auto_rows("gradient", True, 60, signal=2_000.0)
     'blend'
     """
-    if solver != "gradient" or not sparse:
+    if solver == "frank_wolfe" or not sparse:
         return "as_is"
     if columns > NARROW_COLUMNS:
         return "presence"

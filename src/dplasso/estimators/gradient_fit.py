@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.row_maps import row_view
-from dplasso.data.unit_rows import UnitRows
+from dplasso.data.unit_rows import NO_BOUND, Scaling, UnitRows
 from dplasso.estimators.settings import rows_used
 from dplasso.losses import Loss
 from dplasso.mechanisms.grid_gaussian import GridGaussian, NoiseOf
@@ -43,7 +43,8 @@ def prepare(
     """Fix what a descent will do and cost, unless it is planned already, and hold the rows."""
     plan, bits = planned or (plan_for(model, X.shape, loss, bounds.largest), model._random_bits())
     source = rows_used(model, X.shape[0])[1]
-    return GradientTask(_unit_rows(X, model.rows_, bounds), y, loss, bounds, plan, source, bits)
+    rows = UnitRows.of(*held_matrix(X, model.rows_, bounds))
+    return GradientTask(rows, y, loss, bounds, plan, source, bits)
 
 
 def plan_for(
@@ -90,8 +91,8 @@ def statement(model: Any, task: GradientTask) -> dict[str, Any]:
     """What differs from a fit by selections."""
     plan = task.plan
     releases = [
-        _release("the mean of the rows", plan.mass_multiplier),
-        _release(f"{plan.steps} sums of row gradients, each", plan.step_multiplier),
+        noisy_release("the mean of the rows", plan.mass_multiplier),
+        noisy_release(f"{plan.steps} sums of row gradients, each", plan.step_multiplier),
     ]
     private = not math.isinf(plan.epsilon)
     # With a bound on entries the releases are not all Gaussian.
@@ -109,13 +110,15 @@ def statement(model: Any, task: GradientTask) -> dict[str, Any]:
     }
 
 
-def _release(what: str, multiplier: float) -> dict[str, Any]:
+def noisy_release(what: str, multiplier: float) -> dict[str, Any]:
+    """A Gaussian release, as statements have it."""
     mechanism = "Gaussian noise on a grid"
     return {"what": what, "mechanism": mechanism, "noise_multiplier": jsonable(multiplier)}
 
 
-def _unit_rows(X: Any, rows: str, bounds: ColumnBounds) -> UnitRows:
+def held_matrix(X: Any, rows: str, bounds: ColumnBounds) -> tuple[ColumnMatrix, Scaling]:
+    """Entries as the map of rows has them, and how rows are then scaled to length 1."""
     if rows == "presence":
-        return UnitRows.of(X, "presence")
+        return ColumnMatrix.of(X, NO_BOUND), "presence"
     seen, held = row_view(X, rows, bounds)
-    return UnitRows.of(ColumnMatrix.of(held.apply(seen), held.largest), "unit")
+    return ColumnMatrix.of(held.apply(seen), held.largest), "unit"

@@ -174,7 +174,9 @@ def _model(header: dict[str, Any], arrays: _Arrays) -> Any:
     model.vertices_ = _vertices(arrays["vertices"], (outputs, columns))
     model.n_iter_ = header["n_iter"]
     model.privacy_ = PrivacyStatement(from_json(header["privacy"], arrays))
-    model.solver_ = _known(model.privacy_, "solver", ("frank_wolfe", "gradient"))
+    model.solver_ = _known(model.privacy_, "solver", ("frank_wolfe", "gradient", "select"))
+    if model.solver_ == "select" and np.any(model.vertices_[:, 0] == columns):
+        raise ValueError("vertices of chosen columns name the intercept, which is none")
     model.rows_ = _known(model.privacy_, "rows", ROW_MAPS)
     if private_bound.is_asked(model):
         positive_bound(private_bound.bound_of(model))

@@ -33,6 +33,12 @@ class Growth(NamedTuple):
 def growth(model: Any) -> Markup:
     """Charts over the rounds, and a slider that tells what each released."""
     heading = "How the model grew"
+    if model.solver_ == "select":
+        text = (
+            f"The columns of its {len(model.vertices_):,} coefficients were chosen first, and then "
+            f"fitted by {model.n_iter_:,} steps; no rounds to show."
+        )
+        return section("growth", heading, tag("p", text))
     if len(model.vertices_) == 0:
         until = "by" if model.solver_ == "gradient" else "until it converged, in"
         text = f"It was fitted {until} {model.n_iter_:,} steps; no rounds to show."

@@ -106,7 +106,7 @@ def _numbers(model: Any, found: Evaluation | None) -> Markup:
 def _of_fit(model: Any) -> dict[str, str]:
     return {
         "Nonzero coefficients": f"{nonzeros(model):,}",
-        "Rounds" if len(model.vertices_) else "Steps": f"{model.n_iter_:,}",
+        _counted(model): f"{model.n_iter_:,}",
     }
 
 
@@ -117,6 +117,12 @@ def _of_stream(statement: PrivacyStatement) -> dict[str, str]:
         "Rows so far": f"{statement['rows_seen']:,}",
         "Rows expired": f"{statement['rows_expired']:,}",
     }
+
+
+def _counted(model: Any) -> str:
+    """What the fit went by; online models and those of earlier code have no other than rounds."""
+    chose_rounds = len(model.vertices_) and getattr(model, "solver_", "") != "select"
+    return "Rounds" if chose_rounds else "Steps"
 
 
 def _score(found: Evaluation) -> Markup:

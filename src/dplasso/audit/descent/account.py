@@ -10,7 +10,7 @@ import math
 import numpy as np
 from scipy.optimize import brentq
 
-from dplasso.privacy.events import Composed, Event, Gaussian, Repeated
+from dplasso.privacy.events import BoundedRange, Composed, Event, Gaussian, Repeated
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
 # Of pieces, in widths from the peak: nothing is left beyond, in double precision.
@@ -57,7 +57,10 @@ def mu_for(epsilon: float, delta: float) -> float:
 
 
 def multipliers_of(event: Event) -> list[float]:
-    """Noise multipliers of all Gaussian releases that an accountant was charged, in order."""
+    """Noise multipliers of all Gaussian releases that an accountant was charged, in order.
+
+    Draws by the exponential mechanism have none.
+    """
     match event:
         case Gaussian(noise_multiplier):
             return [noise_multiplier]
@@ -65,6 +68,8 @@ def multipliers_of(event: Event) -> list[float]:
             return [found for part in events for found in multipliers_of(part)]
         case Repeated(part, count):
             return multipliers_of(part) * count
+        case BoundedRange():
+            return []
     raise ValueError(f"event must be of Gaussian releases, got {type(event).__name__}")
 
 

@@ -116,17 +116,17 @@ def _log_ratios(
         for place in range(len(batch[0]))
     ]
     there, not_there = (arm.rows.mass(course) for arm in pair)
-    mass, square = _ratio(released[0], there, not_there, sigmas[0])
+    mass, square = log_ratio(released[0], there, not_there, sigmas[0])
     walk, steps = Walk(released[0], sigmas[0], course, facts), np.zeros(len(batch))
     for release in released[1:]:
         sums = release.reshape(len(batch), facts.outputs, -1)
-        more, length = _ratio(sums, walk.sums(pair[0].rows), walk.sums(pair[1].rows), sigmas[1])
+        more, length = log_ratio(sums, walk.sums(pair[0].rows), walk.sums(pair[1].rows), sigmas[1])
         steps, square = steps + more, square + length
         walk.receive(sums)
     return np.stack([mass + steps, mass, steps], axis=1), square
 
 
-def _ratio(
+def log_ratio(
     released: Floats, there: Floats, not_there: Floats, sigma: float
 ) -> tuple[Floats, Floats]:
     """How far releases lie towards one of two normal laws; the square of how far those are apart.

@@ -21,7 +21,8 @@ _FRESH = 3  # fits by bits of their own
 class Noise(Check[DescentSubject]):
     """Tests of released sums less exact ones, in the standard deviations that are charged.
 
-    Mean, variance and a chi-square test of the law, for the mass and for the steps; that signs of
+    Mean, variance and a chi-square test of the law, for the first release (the mass; of fits that
+    select columns the sum of labels) and for those after it; that signs of
     draws agree as often as not between one release and the next, one column and the next, one fit
     and the next; and that no two releases, of the same fit or of two, share their noise. Fits that
     draw their own bits, as a user's do, are among these. Finds noise that is missing in places, too
@@ -47,7 +48,7 @@ class Noise(Check[DescentSubject]):
             fits.append(_units(prepared.releases(session.bits), prepared))
             session.tell((run + 1) / runs)
         yield self._repeated(session, fits)
-        for tested, p_value in _p_values(fits).items():
+        for tested, p_value in _p_values(fits, subject.first_release).items():
             yield Verdict(
                 self.name,
                 subject.name,
@@ -83,11 +84,11 @@ def _units(drawn: list[Recorded], prepared: Prepared) -> list[Floats]:
     ]
 
 
-def _p_values(fits: list[list[Floats]]) -> dict[str, float]:
-    mass = np.concatenate([fit[0] for fit in fits])
+def _p_values(fits: list[list[Floats]], first_release: str) -> dict[str, float]:
+    first = np.concatenate([fit[0] for fit in fits])
     steps = np.concatenate([release for fit in fits for release in fit[1:]])
     found = {}
-    for of, draws in (("the mass", mass), ("steps", steps)):
+    for of, draws in ((first_release, first), ("steps", steps)):
         found[f"mean of the noise of {of}"] = zero_mean(float(draws.sum()), len(draws))
         found[f"variance of the noise of {of}"] = unit_variance(float(draws @ draws), len(draws))
         cells = np.clip((ndtr(draws) * _CELLS).astype(np.int64), 0, _CELLS - 1)

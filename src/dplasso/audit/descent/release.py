@@ -64,10 +64,10 @@ def _figures(session: Session[DescentSubject], k: int) -> tuple[float, float, fl
         beyond, apart = _against_reference(
             model, drawn, Rows.of(X, y, facts), prepared.course, facts
         )
-    return _differing(model, elsewhere.model), _differing(model, whole), beyond, apart
+    return differing(model, elsewhere.model), differing(model, whole), beyond, apart
 
 
-def _differing(one: Any, other: Any) -> float:
+def differing(one: Any, other: Any) -> float:
     """Coefficients and intercepts that are not the same to the last bit."""
     apart = np.sum(_coefficients(one) != _coefficients(other))
     return float(apart + np.sum(np.asarray(one.intercept_) != np.asarray(other.intercept_)))

@@ -62,11 +62,11 @@ def _widest(session: Session[DescentSubject], k: int) -> tuple[float, float]:
     charged = multipliers_of(pair[0].task.plan.event)
     if not len(one) == len(other) == len(charged):
         return math.inf, math.inf
-    shares = [_share(*three) for three in zip(one, other, charged, strict=True)]
+    shares = [share_of_charge(*three) for three in zip(one, other, charged, strict=True)]
     return shares[0], max(shares[1:])
 
 
-def _share(one: Recorded, other: Recorded, multiplier: float) -> float:
+def share_of_charge(one: Recorded, other: Recorded, multiplier: float) -> float:
     """The length of the difference of two sums over what the noise was charged for."""
     if one.sigma <= 0.0 or one.sigma != other.sigma:
         return math.inf

@@ -12,6 +12,7 @@ from dplasso.audit.subject import Floats, Ints, Subject
 from dplasso.estimators import gradient_fit
 from dplasso.estimators.gradient_fit import GradientTask
 from dplasso.mechanisms.random_bits import RandomBits
+from dplasso.solvers.gradient import GradientPlan
 
 MOST_ROWS = 4000  # of the data that audits make
 WIDE = 1100  # columns, of a descent that re-weights them
@@ -21,6 +22,7 @@ class DescentSubject(Subject):
     """A configuration of gradient descent."""
 
     facts: DescentFacts
+    first_release = "the mass"
 
     def prepare(self, X: Any, y: Floats) -> "Prepared":
         """A fit up to its first draw. Bounds by column are those of the first, again and again."""
@@ -63,17 +65,7 @@ class Prepared:
     @property
     def course(self) -> Course:
         """How the descent goes on from releases."""
-        plan = self.task.plan
-        return Course(
-            unit=plan.unit,
-            steps=plan.steps,
-            step=plan.step,
-            intercept_step=plan.intercept_step,
-            clip=plan.clip,
-            least_mass=plan.least_mass,
-            centred_from=plan.centred_from,
-            shared_from=plan.shared_from,
-        )
+        return course_of(self.task.plan)
 
     def stated_sigma(self, place: int) -> float:
         """The noise that a release is stated to have, on what the textbook says it can move by."""
@@ -93,3 +85,17 @@ class Prepared:
         forgery = Forgery(releases)
         gradient_fit.run(self.model, self.task._replace(noise_of=forgery))
         return forgery.found
+
+
+def course_of(plan: GradientPlan) -> Course:
+    """What the plan of a descent says of its way."""
+    return Course(
+        unit=plan.unit,
+        steps=plan.steps,
+        step=plan.step,
+        intercept_step=plan.intercept_step,
+        clip=plan.clip,
+        least_mass=plan.least_mass,
+        centred_from=plan.centred_from,
+        shared_from=plan.shared_from,
+    )

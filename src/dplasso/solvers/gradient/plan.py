@@ -73,7 +73,7 @@ class GradientPlan:
     -----------------
     One release of column masses, of noise multiplier ``mass_multiplier``, and ``steps`` releases of
     gradient sums, of ``step_multiplier``, each a `GridGaussian` of the standard deviation stated:
-    together mu-GDP, mu = `mu_of(epsilon, delta)`, under ``neighboring`` and hence
+    together mu-GDP, mu = `mu_of(epsilon, delta)` at most, under ``neighboring`` and hence
     (epsilon, delta)-DP. Sensitivities are whole-number facts (`solvers/gradient/rows.py`): a row
     counts 2^unit_bits in the masses and 2^unit_bits * ROW_LENGTH in a step, twice that where rows
     are replaced. Where ``bound_epsilon`` is not 0, a release of that bounded range comes first, mu
@@ -155,6 +155,7 @@ def plan_descent(
     neighboring: Neighboring = "add_remove",
     account: Literal["gaussian", "zcdp"] = "gaussian",
     bound_share: float = 0.0,
+    share: float = 1.0,
 ) -> GradientPlan:
     """The default rule: functions of the loss and the declared numbers only.
 
@@ -162,7 +163,8 @@ def plan_descent(
 
     The exact Gaussian curve allows a little more than zCDP, in which a ledger counts unlike
     releases: ``account="zcdp"`` plans for what that allows. So does a ``bound_share`` above 0, the
-    share of rho that is spent on a bound on entries beforehand.
+    share of rho that is spent on a bound on entries beforehand, and a ``share`` below 1: what other
+    releases of a fit leave of rho.
 
     >>> from dplasso.losses import LogisticLoss
     >>> public = dict(epsilon=1.0, delta=1e-8, n_rows=10_000, n_columns=50_000)
@@ -178,8 +180,8 @@ def plan_descent(
         raise ValueError(f"neighboring must be 'add_remove' or 'replace_one', got {neighboring!r}")
     changed = 1 if neighboring == "add_remove" else 2
     bound_epsilon = 0.0
-    if account == "zcdp" or bound_share:
-        rho = zcdp.rho_of(epsilon, delta)
+    if account == "zcdp" or bound_share or share < 1.0:
+        rho = share * zcdp.rho_of(epsilon, delta)
         bound_epsilon = math.sqrt(8.0 * bound_share * rho) * (1.0 - 1e-12) if bound_share else 0.0
         mu = math.sqrt(2.0 * (1.0 - bound_share) * rho) * (1.0 - 1e-12)
     else:

@@ -1,0 +1,77 @@
+"""The data that audits of a choice make."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from dplasso.audit.descent.data import filled
+from dplasso.audit.facts import PRESENCE
+from dplasso.audit.few.facts import FewFacts
+from dplasso.audit.held import Floats, column_bounds
+from dplasso.audit.made import labels_apart
+from dplasso.audit.subject import Ints
+from dplasso.solvers.few import Chosen
+from dplasso.solvers.few.plan import LABEL
+
+_MOST_ROWS = 4000
+_BEYOND = 8.0  # times the bound: entries that a fit must clip
+_CERTAIN = 14.0  # nats by which a canary's columns outdo all empty ones
+
+
+def telling_rows(columns: int, nats: float, facts: FewFacts) -> tuple[Floats, Floats]:
+    """Columns that go with the labels from not at all to ``nats`` in a log-weight, either way."""
+    own, others = labels_apart(facts)
+    # Where presence alone counts, rows of one label have a column and those of the other have not.
+    pairs = _rows_for(nats / (1.0 if facts.rows == PRESENCE else 2.0), facts)
+    y = np.tile([own, others[0]], pairs)
+    shares = np.linspace(0.0, 1.0, columns)
+    held = np.repeat(np.arange(pairs), 2)[:, None] < shares * pairs
+    ways = np.where(np.arange(columns) % 2 == 0, 1.0, -1.0) * np.tile([1.0, -1.0], pairs)[:, None]
+    entries = np.maximum(ways, 0.0) if facts.rows == PRESENCE else ways
+    return filled(entries * held * column_bounds(columns, facts), y, facts)
+
+
+def forged_choice(columns: int, row: Floats, facts: FewFacts, rng: np.random.Generator) -> Chosen:
+    """A centre that labels may have, and columns, those that the row has among them."""
+    centre = int(np.clip(rng.integers(-2 * LABEL, 2 * LABEL + 1), -LABEL, LABEL))
+    own = rng.permutation(np.flatnonzero(row))[: rng.integers(facts.chosen + 1)]
+    rest = np.setdiff1d(rng.permutation(columns), own, assume_unique=True)
+    picked: Ints = rng.permutation(np.concatenate([own, rest])[: facts.chosen]).astype(np.int64)
+    return Chosen(centre, picked, rng.choice([-1, 1], facts.chosen))
+
+
+class Neighbours(NamedTuple):
+    """Rows and labels with the canary, and without it or with its rival in its place."""
+
+    present: tuple[Floats, Floats]
+    absent: tuple[Floats, Floats]
+
+
+def canary_rows(columns: int, facts: FewFacts) -> Neighbours:
+    """A crowd that has all of the columns, and a canary with every other of them.
+
+    Labels of the crowd balance, those of rows with the columns pulling the other way than the
+    canary's: all columns are as likely to be chosen but for the canary, and whichever are, its
+    residual is large from the first step to the last.
+    """
+    own, others = labels_apart(facts)
+    bounds, most = column_bounds(columns, facts), max((facts.n_rows - 1) // 2, 1)
+    # Where rows are replaced there are as many as declared.
+    enough = _rows_for(_CERTAIN, facts) if facts.neighboring == "add_remove" else most
+    crowd = min(enough, most)
+    X = np.concatenate([np.tile(bounds, (crowd, 1)), np.zeros((crowd, columns))])
+    y = np.repeat([others[0], own], crowd)
+    even = np.arange(columns) % 2 == 0
+    canary, rival = (np.where(place, _BEYOND * bounds, 0.0) for place in (even, ~even))
+    if facts.neighboring == "add_remove":
+        return Neighbours((np.vstack([X, canary]), np.append(y, own)), (X, y))
+    present, absent = (
+        filled(np.vstack([row, X]), np.insert(y, 0, own), facts) for row in (canary, rival)
+    )
+    return Neighbours(present, absent)
+
+
+def _rows_for(nats: float, facts: FewFacts) -> int:
+    """Rows that move a log-weight by so much together, if they can."""
+    return int(min(max(math.ceil(nats / facts.theta(0.0)), 6), _MOST_ROWS))

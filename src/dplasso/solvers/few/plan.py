@@ -1,0 +1,135 @@
+"""What choosing a few columns and fitting them costs: fixed before data are read."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dplasso.losses import Loss
+from dplasso.privacy import checks, zcdp
+from dplasso.privacy.calibration import Neighboring
+from dplasso.privacy.events import BoundedRange, Composed, Event, Gaussian, Repeated
+from dplasso.solvers.gradient.plan import GradientPlan, plan_descent
+
+# Of rho: for choosing, and of that for the centre. The rest is for the descent.
+CHOICE_SHARE, CENTRE_SHARE = 0.5, 0.05
+# Whole numbers in a label at its bound. Residuals are at most twice that, entries 2^20 and rows
+# 2^27: scores fit 63 bits whatever the data are, and never wrap around.
+LABEL = 2**14
+# Whole numbers that a label's are split into under noise, which must be many of them.
+GRAINS = 2**8
+# Covers the rounding of a share's root: together the shares cannot exceed rho.
+_SAFE = 1.0 - 1e-12
+
+
+@dataclass(frozen=True)
+class FewPlan:
+    """The numbers of a choice and a descent, all of them public.
+
+    Formal guarantees
+    -----------------
+    In order: a bound on entries, ``bound_epsilon``-bounded-range, where that is not 0; the sum of
+    the labels, a `GridGaussian` of noise multiplier ``centre_multiplier``; ``n_chosen`` draws of a
+    column and its sign, each ``draw_epsilon``-bounded-range; and the releases of ``refit``. Costs
+    add in rho, to `rho_of(epsilon, delta)` at most, under ``neighboring``. Sensitivities are
+    whole-number facts (`solvers/few/scores.py`): a row counts LABEL * GRAINS in the sum of labels,
+    and moves signed scores within a range of twice the largest entry times the longest residual,
+    both twice that where rows are replaced. Under "add_remove" ``n_rows`` is a declared number, the
+    same for both neighbours.
+    """
+
+    epsilon: float
+    delta: float
+    neighboring: Neighboring
+    n_rows: int
+    n_chosen: int
+    centre_multiplier: float
+    draw_epsilon: float
+    refit: GradientPlan
+    event: Event
+    bound_epsilon: float = 0.0  # of a bound on entries, released before
+
+    @property
+    def rows_changed(self) -> int:
+        """How many rows' contributions two neighbours may differ in."""
+        return 1 if self.neighboring == "add_remove" else 2
+
+    @property
+    def centre_sigma(self) -> float:
+        """Standard deviation of the noise on the sum of the labels, in whole numbers."""
+        return self.centre_multiplier * self.rows_changed * LABEL * GRAINS
+
+    def theta(self, longest: int) -> Fraction:
+        """How sharp draws are where a row moves no score by more than ``longest``.
+
+        A column's two signs move apart by twice that.
+        """
+        return Fraction(self.draw_epsilon) / (2 * self.rows_changed * longest)
+
+    @property
+    def rho(self) -> float:
+        """What all releases cost in zCDP."""
+        return zcdp.rho(self.event)
+
+
+def plan_few(
+    loss: Loss,
+    *,
+    epsilon: float,
+    delta: float,
+    n_rows: int,
+    n_chosen: int,
+    neighboring: Neighboring = "add_remove",
+    bound_share: float = 0.0,
+) -> FewPlan:
+    """Half of rho to choose columns, half to fit them, but for what a bound on entries takes.
+
+    >>> from dplasso.losses import LogisticLoss
+    >>> public = dict(epsilon=1.0, delta=1e-8, n_rows=10_000, n_chosen=3)
+    >>> plan = plan_few(LogisticLoss(), **public)
+    >>> plan.refit.n_columns, round(plan.draw_epsilon, 3), plan.rho <= zcdp.rho_of(1.0, 1e-8)
+    (3, 0.148, True)
+    """
+    checks.bound("epsilon", epsilon)  # without privacy, nothing need be chosen first
+    n_chosen = checks.count("n_chosen", n_chosen, least=1)
+    if loss.outputs != 1:
+        raise ValueError(f"loss must have one output, got {loss.outputs}; use plan_descent")
+    left = 1.0 - bound_share
+    refit = plan_descent(
+        loss,
+        epsilon=epsilon,
+        delta=delta,
+        n_rows=n_rows,
+        n_columns=n_chosen,
+        neighboring=neighboring,
+        account="zcdp",
+        share=left * (1.0 - CHOICE_SHARE),
+    )
+    rho = zcdp.rho_of(epsilon, delta)
+    choosing = left * CHOICE_SHARE * rho
+    bound_epsilon = math.sqrt(8.0 * bound_share * rho) * _SAFE
+    centre_multiplier = 1.0 / (math.sqrt(2.0 * CENTRE_SHARE * choosing) * _SAFE)
+    draw_epsilon = math.sqrt(8.0 * (1.0 - CENTRE_SHARE) * choosing / n_chosen) * _SAFE
+    _check_noise(centre_multiplier)
+    bound = (BoundedRange(bound_epsilon),) if bound_share else ()
+    draws = Repeated(BoundedRange(draw_epsilon), n_chosen)
+    return FewPlan(
+        epsilon=refit.epsilon,
+        delta=refit.delta,
+        neighboring=neighboring,
+        n_rows=refit.n_rows,
+        n_chosen=n_chosen,
+        centre_multiplier=centre_multiplier,
+        draw_epsilon=draw_epsilon,
+        refit=refit,
+        event=Composed((*bound, Gaussian(centre_multiplier), draws, refit.event)),
+        bound_epsilon=bound_epsilon,
+    )
+
+
+def _check_noise(centre_multiplier: float) -> None:
+    """Refuse what the noise on the labels has no whole numbers for."""
+    if not 2.0**-10 <= centre_multiplier <= 2.0**25:
+        raise ValueError(
+            "epsilon and delta ask for more, or less, noise than whole numbers can hold; "
+            "choose an epsilon between 1e-5 and 1e6"
+        )

@@ -1,0 +1,82 @@
+"""What columns are chosen by, and the only part that sees data."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dplasso import threads as pool
+from dplasso.data.unit_rows import UnitRows
+from dplasso.kernels import residual_sums as kernel
+from dplasso.losses import Loss, SquaredLoss
+from dplasso.solvers.few.plan import GRAINS, LABEL, FewPlan
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ColumnScores:
+    """Rows and whole labels, and how columns go with the labels: sums of entry times residual.
+
+    A row's entries are whole numbers in units of its largest: what rows have in it counts, not how
+    long they are. A label is a whole number from -LABEL to LABEL, one end for each of two classes.
+
+    Formal guarantees
+    -----------------
+    Both sums are exact, and a row's part in them is a function of that row, its label and the
+    public centre alone.
+
+    - `label_sum` has a part of at most LABEL * GRAINS in size.
+    - `of_centre` has a part of at most `longest` in every column: the largest entry a row may have
+      times the longest residual that any label may have, which are public given the centre.
+
+    >>> from dplasso.losses import LogisticLoss
+    >>> from dplasso.solvers.few.plan import plan_few
+    >>> public = dict(epsilon=1.0, delta=1e-6, n_rows=3, n_chosen=1)
+    >>> rows, loss = UnitRows.of([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]), LogisticLoss()
+    >>> scores = ColumnScores.of(rows, [1, 1, 0], loss, plan_few(loss, **public))
+    >>> (scores.of_centre(0) / LABEL).tolist()
+    [2.0, 0.0]
+    """
+
+    rows: UnitRows
+    labels: Ints
+
+    @classmethod
+    def of(cls, rows: UnitRows, y: ArrayLike, loss: Loss, plan: FewPlan) -> "ColumnScores":
+        """Check rows and labels against each other and what was planned."""
+        labels = _whole(loss, y)
+        if len(labels) != rows.shape[0]:
+            raise ValueError("X and y differ in their number of rows; give one label per row")
+        if plan.neighboring == "replace_one" and rows.shape[0] != plan.n_rows:
+            raise ValueError("n_rows must be the number of rows of X under 'replace_one'")
+        if plan.n_chosen > rows.shape[1]:
+            raise ValueError(
+                f"the plan is to choose {plan.n_chosen} columns, and X has {rows.shape[1]}; plan "
+                "for fewer"
+            )
+        return cls(rows, labels)
+
+    def label_sum(self) -> Ints:
+        """The sum of the labels, in grains; a vector of one."""
+        return np.array([int(self.labels.sum()) * GRAINS], np.int64)
+
+    def of_centre(self, centre: int, threads: int | None = None) -> Ints:
+        """Scores of all columns, residuals being labels less ``centre``."""
+        rows, residuals = self.rows, self.labels - centre
+        found = np.empty(rows.shape[1], np.int64)
+        runs = pool.balanced_runs(rows.indptr, threads or pool.available())
+        given = (rows.indptr, rows.indices, rows.values, residuals)
+        pool.run(kernel.residual_sums, [(*given, *run, found) for run in runs])
+        return found
+
+    def longest(self, centre: int) -> int:
+        """Most that a row can add to a score."""
+        return self.rows.largest * (LABEL + abs(centre))
+
+
+def _whole(loss: Loss, y: ArrayLike) -> Ints:
+    """Labels as whole numbers from -LABEL to LABEL."""
+    labels = loss.encode(y)
+    shares = labels / loss.y_bound if isinstance(loss, SquaredLoss) else 2.0 * labels - 1.0
+    return np.rint(np.clip(shares, -1.0, 1.0) * LABEL).astype(np.int64)

@@ -1,0 +1,133 @@
+"""Draw columns one after the other, then descend on those alone."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from dplasso import threads as pool
+from dplasso.data.columns import ColumnMatrix
+from dplasso.data.unit_rows import Scaling, UnitRows
+from dplasso.losses import Loss
+from dplasso.mechanisms.exponential import draw_by_score
+from dplasso.mechanisms.grid_gaussian import GridGaussian, NoiseOf
+from dplasso.mechanisms.random_bits import RandomBits
+from dplasso.solvers.few.plan import GRAINS, LABEL, FewPlan
+from dplasso.solvers.few.scores import ColumnScores
+from dplasso.solvers.gradient import gradient_descent
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a choice releases, in the order of the draws.
+
+    Attributes
+    ----------
+    centre : what labels were compared with, in whole numbers of which LABEL are the bound.
+    columns : all different.
+    signs : +1 where rows that have the column are said to have larger labels, else -1.
+    """
+
+    centre: int
+    columns: Ints
+    signs: Ints
+
+
+@dataclass(frozen=True)
+class FewSolution:
+    """Weights (1 x all columns) and intercept, for rows of length 1 in the chosen columns."""
+
+    weights: sp.csr_array
+    intercepts: NDArray[np.float64]
+
+
+def choose(
+    scores: ColumnScores,
+    plan: FewPlan,
+    bits: RandomBits,
+    n_threads: int | None = None,
+    noise_of: NoiseOf = GridGaussian,
+) -> Chosen:
+    """Release the mean of the labels, then draw columns that go with what is left of them.
+
+    Formal guarantees
+    -----------------
+    The mean is a function of an exact sum with `GridGaussian` noise; given it, each draw is
+    `draw_by_score` over the signed scores of all columns not drawn before, whose change lies within
+    the range that theta is made for. Both cost what ``plan`` says, under its neighbouring relation;
+    the second adapts to the first, and every draw to those before it.
+    """
+    threads = n_threads or pool.available()
+    released = scores.label_sum()
+    noise_of(plan.centre_sigma).add_to(released, bits.generator, threads)
+    centre = _centre(int(released[0]), plan)
+    columns, signs = _drawn(
+        scores.of_centre(centre, threads),
+        plan.theta(scores.longest(centre)),
+        plan.n_chosen,
+        bits.generator,
+    )
+    return Chosen(centre, columns, signs)
+
+
+def refit(
+    matrix: ColumnMatrix,
+    y: ArrayLike,
+    chosen: Chosen,
+    *,
+    loss: Loss,
+    plan: FewPlan,
+    scaling: Scaling,
+    bits: RandomBits,
+    n_threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
+    noise_of: NoiseOf = GridGaussian,
+) -> FewSolution:
+    """Descend on the chosen columns, as if there were no others.
+
+    Formal guarantees
+    -----------------
+    Those of `gradient_descent`, for ``plan.refit``. It reads the chosen columns as it would read
+    any public ones: its costs add to those of the choice, which it adapts to.
+    """
+    order = np.argsort(chosen.columns)
+    columns = chosen.columns[order]
+    solution = gradient_descent(
+        UnitRows.of(matrix.picked(columns), scaling),
+        y,
+        loss=loss,
+        plan=plan.refit,
+        generator=bits,
+        n_threads=n_threads,
+        progress=progress,
+        noise_of=noise_of,
+    )
+    starts = np.array([0, len(columns)])
+    weights = np.asarray(solution.weights, np.float64).ravel()
+    shape = (1, matrix.shape[1])
+    return FewSolution(sp.csr_array((weights, columns, starts), shape=shape), solution.intercepts)
+
+
+def _centre(released: int, plan: FewPlan) -> int:
+    """The mean label, of a release that was rounded down, and no farther out than labels are."""
+    mean = round(Fraction(2 * released + 1, 2 * GRAINS * plan.n_rows))
+    return min(max(mean, -LABEL), LABEL)
+
+
+def _drawn(
+    scores: Ints, theta: Fraction, count: int, generator: np.random.Generator
+) -> tuple[Ints, Ints]:
+    """So many columns and signs, each with probability as e^(theta * sign * score)."""
+    left, found = np.arange(len(scores)), []
+    for _ in range(count):
+        signed = np.concatenate((scores[left], -scores[left]))
+        negative, place = divmod(draw_by_score(signed, theta, generator), len(left))
+        found.append((left[place], -1 if negative else 1))
+        left = np.delete(left, place)
+    columns, signs = np.array(found, np.int64).T
+    return columns, signs
