@@ -10,9 +10,11 @@ from dplasso.privacy import checks
 
 # Of a row, over all parties together and at each of them: what its shared entries, in units of
 # their bounds, centred and squared, may add up to.
-_ROW_BUDGET, _LEAST_ROW_BUDGET = 6.0, 1.2
+_ROW_BUDGET, _LEAST_ROW_BUDGET = 4.0, 0.2
 # Shared features grow with n^(1/6) and sketches with n^(1/2): the uplink with n^(2/3).
 _FEATURES, _SKETCH = 3.5, 20.0
+# A sketch that is long beside its noise tells more; a column is worth about this much.
+_TELLING = 100.0
 _ASKS_OF_A_PARTY = 2
 _LEAST_SKETCH = 100
 
@@ -39,7 +41,7 @@ def agree(
 
     >>> terms = agree({"bank": 40, "shop": 90}, "bank", n_rows=10_000, epsilon=3.0, delta=1e-8)
     >>> terms.rounds, terms.sketch_size, terms.parties[1].row_budget
-    (16, 164, 3.0)
+    (16, 422, 2.0)
     """
     checks.count("n_rows", n_rows, 1)
     if not parties:
@@ -61,7 +63,7 @@ def agree(
 
 def _default_sketch(terms: Terms) -> int:
     """As many numbers as tell something beside their noise, within what the uplink allows."""
-    most = min(_SKETCH * math.sqrt(terms.n_rows), terms.universe)
-    sigma = plan_of(terms).sketch_sigma
-    telling = most if sigma == 0.0 else 0.6 * terms.n_rows / sigma**2
-    return max(1, round(min(max(telling, _LEAST_SKETCH), most)))
+    variance = plan_of(terms).sketch_sigma ** 2
+    factor = _SKETCH if variance == 0.0 else min(_TELLING / variance, _SKETCH)
+    size = max(factor * math.sqrt(terms.n_rows), _LEAST_SKETCH)
+    return round(min(size, terms.universe))
