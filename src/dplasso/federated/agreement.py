@@ -6,11 +6,12 @@ from typing import Any
 
 from dplasso.federated.plan import plan_of
 from dplasso.federated.terms import PartyTerms, Terms
-from dplasso.privacy import checks
+from dplasso.privacy import checks, zcdp
 
 # Of a row, over all parties together and at each of them: what its shared entries, in units of
 # their bounds, centred and squared, may add up to.
-_ROW_BUDGET, _LEAST_ROW_BUDGET = 4.0, 0.2
+_ROW_BUDGET, _LEAST_ROW_BUDGET = 4.0, 0.4
+_MOST_OF_A_FEATURE = 5.0  # of a row's budget: a sum, and an entry centred as far off as can be
 # Shared features grow with n^(1/6) and sketches with n^(1/2): the uplink with n^(2/3).
 _FEATURES, _SKETCH = 3.5, 20.0
 # A sketch that is long beside its noise tells more; a column is worth about this much.
@@ -46,19 +47,30 @@ def agree(
     checks.count("n_rows", n_rows, 1)
     if not parties:
         raise ValueError("parties must not be empty; give a name and a number of features each")
-    each = row_budget or max(_ROW_BUDGET / len(parties), _LEAST_ROW_BUDGET)
+    rounds = rounds or max(round(_FEATURES * n_rows ** (1 / 6)), _ASKS_OF_A_PARTY * len(parties))
+    each = row_budget or _default_budget(len(parties), rounds, epsilon, delta)
     bounds = x_bounds or {}
     agreed = tuple(
         PartyTerms(name, features, float(bounds.get(name, 1.0)), each)
         for name, features in parties.items()
     )
-    rounds = rounds or max(round(_FEATURES * n_rows ** (1 / 6)), _ASKS_OF_A_PARTY * len(agreed))
     given: dict[str, Any] = {
         "n_rows": n_rows, "epsilon": epsilon, "delta": delta, "radius": radius, "rounds": rounds
     }  # fmt: skip
     trial = Terms(job, agreed, label_holder, sketch_size=1, **given, **more)
     size = sketch_size or _default_sketch(trial)
     return Terms(job, agreed, label_holder, sketch_size=size, **given, **more)
+
+
+def _default_budget(parties: int, rounds: int, epsilon: float, delta: float) -> float:
+    """A row's, at each party. Noise grows with the root of all of them together, and what is cut
+    distorts: with little noise, the distortion is what counts. Without any, nothing is cut."""
+    checks.target("epsilon", epsilon)
+    checks.probability("delta", delta)
+    if epsilon == math.inf:
+        return _MOST_OF_A_FEATURE * rounds
+    least = _LEAST_ROW_BUDGET * math.sqrt(math.sqrt(zcdp.rho_of(epsilon, delta)))
+    return max(_ROW_BUDGET / parties, least)
 
 
 def _default_sketch(terms: Terms) -> int:
