@@ -97,7 +97,8 @@ def split(case: Case, data: tuple | None = None) -> tuple | None:
     if data is not None:
         pass
     elif case.data == "zipf":
-        data = datasets.text_like(20_000, 47_000, 1_500_000)
+        # Words that are neither in most rows nor in next to none: without privacy .84 is reached.
+        data = datasets.text_like(20_000, 47_000, 1_500_000, ranks=(200, 1_200))
     elif case.data == "zipf_frequent":
         data = datasets.text_like(20_000, 47_000, 1_500_000, ranks=(20, 2_000))
     else:

@@ -47,18 +47,22 @@ def agree(
     checks.count("n_rows", n_rows, 1)
     if not parties:
         raise ValueError("parties must not be empty; give a name and a number of features each")
-    rounds = rounds or max(round(_FEATURES * n_rows ** (1 / 6)), _ASKS_OF_A_PARTY * len(parties))
-    each = row_budget or _default_budget(len(parties), rounds, epsilon, delta)
+    if rounds is None:
+        rounds = max(round(_FEATURES * n_rows ** (1 / 6)), _ASKS_OF_A_PARTY * len(parties))
+    if row_budget is None:
+        row_budget = _default_budget(len(parties), rounds, epsilon, delta)
     bounds = x_bounds or {}
+    if not set(bounds) <= set(parties):
+        raise ValueError("x_bounds must be of parties; one of its names is none")
     agreed = tuple(
-        PartyTerms(name, features, float(bounds.get(name, 1.0)), each)
+        PartyTerms(name, features, float(bounds.get(name, 1.0)), row_budget)
         for name, features in parties.items()
     )
     given: dict[str, Any] = {
         "n_rows": n_rows, "epsilon": epsilon, "delta": delta, "radius": radius, "rounds": rounds
     }  # fmt: skip
     trial = Terms(job, agreed, label_holder, sketch_size=1, **given, **more)
-    size = sketch_size or _default_sketch(trial)
+    size = _default_sketch(trial) if sketch_size is None else sketch_size
     return Terms(job, agreed, label_holder, sketch_size=size, **given, **more)
 
 

@@ -1,10 +1,11 @@
 """What a party is willing to release, whatever it is asked for."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dplasso.federated.errors import Refused
-from dplasso.federated.plan import FederatedPlan
+from dplasso.federated.plan import plan_of
 from dplasso.federated.terms import Terms
 from dplasso.privacy import checks
 
@@ -29,16 +30,21 @@ class Caps:
         checks.count("asks", self.asks, 1)
         checks.target("row_budget", self.row_budget)
 
-    def check(self, terms: Terms, plan: FederatedPlan, party: str) -> None:
+    def check(self, terms: Terms, party: str) -> None:
         """Refuse terms beyond any limit, and say which."""
+        self.check_cost(terms.job, party, terms.epsilon, terms.delta)
         own = terms.parties[terms.number_of(party)]
-        for name, asked, limit in (
-            ("epsilon", terms.epsilon, self.epsilon),
-            ("delta", terms.delta, self.delta),
-            ("asks", plan.asks[party], self.asks),
-            ("row_budget", own.row_budget, self.row_budget),
-        ):
-            if asked > limit:
-                raise Refused(
-                    f"{party} refuses job {terms.job}: {name} is {asked:g}, its cap is {limit:g}"
-                )
+        asks = plan_of(terms).asks[party]
+        _within(terms.job, party, {"asks": (asks, self.asks)})
+        _within(terms.job, party, {"row_budget": (own.row_budget, self.row_budget)})
+
+    def check_cost(self, job: str, party: str, epsilon: float, delta: float) -> None:
+        """Refuse a job that costs too much, and say so."""
+        limits = {"epsilon": (epsilon, self.epsilon), "delta": (delta, self.delta)}
+        _within(job, party, limits)
+
+
+def _within(job: str, party: str, limits: Mapping[str, tuple[float, float]]) -> None:
+    for name, (asked, limit) in limits.items():
+        if not asked <= limit:  # what is no number is beyond any limit
+            raise Refused(f"{party} refuses job {job}: {name} is {asked:g}, its cap is {limit:g}")

@@ -8,9 +8,12 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from dplasso.federated.plan import ENTRY, SUM_FACTOR
+from dplasso.federated.terms import MOST_ROWS
 from dplasso.kernels import hadamard
 
 Ints = NDArray[np.int64]
+
+_REAL = "biuf"  # kinds of numbers that a table may hold
 
 
 class Columns:
@@ -22,19 +25,15 @@ class Columns:
     """
 
     def __init__(self, X: Any, x_bound: float, row_budget: float) -> None:
-        matrix = sp.csc_array(X)
-        if not matrix.has_canonical_format:
-            # An entry given in parts would count beyond its bound.
-            matrix = matrix.copy()
-            matrix.sum_duplicates()
-        if matrix.ndim != 2 or not np.issubdtype(matrix.dtype, np.number):
-            raise ValueError("X must be a table of numbers, rows x features")
-        values = matrix.data.astype(np.float64)
+        matrix = _table(X)
+        values = matrix.data
         if not np.isfinite(values).all():
             raise ValueError("X must not hold NaN or infinity; replace them first")
         self.n_rows, self.n_features = matrix.shape
         self._indptr, self._indices = matrix.indptr, matrix.indices
-        self._values = np.trunc(np.clip(values / x_bound, -1.0, 1.0) * ENTRY).astype(np.int32)
+        if self.n_rows > MOST_ROWS:
+            raise ValueError(f"X has more than {MOST_ROWS} rows; scores of so many could overflow")
+        self._values = _in_units(values, x_bound).astype(np.int32)
         self.left = np.full(self.n_rows, int(row_budget * (ENTRY * SUM_FACTOR) ** 2), np.int64)
 
     def scores(self, weights: Ints, candidates: Ints) -> Ints:
@@ -70,12 +69,12 @@ class Columns:
 
 def labels_of(y: ArrayLike, y_bound: float, n_rows: int) -> Ints:
     """Labels in units of the bound over `ENTRY`, clipped."""
-    numbers = np.asarray(y, np.float64)
-    if numbers.shape != (n_rows,):
+    numbers = np.asarray(y)
+    if numbers.shape != (n_rows,) or numbers.dtype.kind not in _REAL:
         raise ValueError("y must be one number for each row of X")
     if not np.isfinite(numbers).all():
         raise ValueError("y must not hold NaN or infinity; remove those rows first")
-    return np.trunc(np.clip(numbers / y_bound, -1.0, 1.0) * ENTRY).astype(np.int64)
+    return _in_units(numbers.astype(np.float64), y_bound).astype(np.int64)
 
 
 def checked_rows(identifiers: Sequence[object], n_rows: int) -> Sequence[object]:
@@ -83,3 +82,23 @@ def checked_rows(identifiers: Sequence[object], n_rows: int) -> Sequence[object]
     if len(identifiers) != n_rows:
         raise ValueError("identifiers must be one for each row of X")
     return identifiers
+
+
+def _table(X: Any) -> sp.csc_array:
+    """Columns of doubles, one value a cell, whatever they came as."""
+    given = X if sp.issparse(X) else np.asarray(X)
+    if given.ndim != 2 or given.dtype.kind not in _REAL:
+        raise ValueError("X must be a table of numbers, rows x features")
+    if hasattr(given, "check_format"):
+        given.check_format()  # the number of a row that is not there would be read beyond the end
+    matrix = sp.csc_array(given.astype(np.float64))
+    # An entry given in parts would count beyond its bound.
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _in_units(values: NDArray[np.float64], bound: float) -> NDArray[np.float64]:
+    """Whole numbers: clipped, in units of the bound over `ENTRY`, cut towards 0."""
+    clipped = np.clip(values, -bound, bound)
+    units: NDArray[np.float64] = np.trunc(np.clip(clipped / bound, -1.0, 1.0) * ENTRY)
+    return units

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplasso.federated.errors import Refused
+from dplasso.federated.logbook import Logbook, Loss
 from dplasso.federated.messages import Ask, Gave, Release, Request
 from dplasso.federated.model import Card
 from dplasso.federated.plan import ENTRY, centre_of, plan_of
@@ -18,7 +19,6 @@ from dplasso.federated.terms import Terms
 from dplasso.federated.weights import Feature, weights_for
 from dplasso.federated.wire import Wire
 from dplasso.privacy import zcdp
-from dplasso.storage.journal import Journal
 
 Floats = NDArray[np.float64]
 
@@ -30,8 +30,8 @@ class Coordinator:
     """Runs a job: what to ask next, and what follows from the answers.
 
     Round 0 asks the label holder for the labels' sketch, rounds 1 to T the parties on the schedule,
-    and the last one tells every party its weights. With a ``journal`` answers are kept, and a
-    coordinator that is made anew goes on after the last round that all had answered.
+    and the last one tells every party its weights. With a ``journal`` answers and losses are kept,
+    and a coordinator that is made anew goes on after the last round that all had answered.
 
     Formal guarantees
     -----------------
@@ -50,10 +50,10 @@ class Coordinator:
         self._label_mean = 0.0
         self._uplink = dict.fromkeys(self.parties, 0)
         self._lost: dict[str, str] = {}
-        self._journal: Journal | None = None
+        self._logbook: Logbook | None = None
         if journal is not None:
-            self._journal = Journal(journal)
-            self._resume()
+            self._logbook = Logbook(terms, journal)
+            self._resume(self._logbook)
 
     @property
     def rounds_done(self) -> int:
@@ -87,24 +87,25 @@ class Coordinator:
 
     def receive(self, answers: Mapping[str, bytes]) -> None:
         """Take the answers of this round: of all that were asked, and of nobody else."""
-        due = {party for party in self.requests() if party not in self._lost}
-        if set(answers) != due:
-            raise Refused("a round needs the answers of all that were asked, and no others")
-        releases = {party: self._checked(party, content) for party, content in answers.items()}
-        if self._journal is not None:
-            self._journal.append(_record(self.terms, answers))
-        for party, content in answers.items():
-            self._uplink[party] += len(content)
-        self._follow(releases)
+        releases = self._releases(answers)
+        if self._logbook is not None:
+            self._logbook.received(answers)
+        self._follow(answers, releases)
 
     def lose(self, party: str, why: str) -> None:
         """A party refuses or does not come back: the job ends with the rounds so far."""
         if party not in self.parties:
             raise ValueError(f"party must be one of {', '.join(self.parties)}")
-        self._lost.setdefault(party, why)
-        self._round = max(self._round, self.terms.rounds + 1) if not self.done else self._round
-        if set(self._lost) == set(self.parties):
-            self._round = self.terms.rounds + 2
+        if self.done or party in self._lost:
+            return
+        if self._logbook is not None:
+            self._logbook.lost(Loss(party, why))
+        self._follow_loss(Loss(party, why))
+
+    def close(self) -> None:
+        """Let go of the journal; another coordinator may go on with it."""
+        if self._logbook is not None:
+            self._logbook.close()
 
     def result(self) -> bytes:
         """The card, as JSON."""
@@ -130,7 +131,19 @@ class Coordinator:
             uplink_bytes=dict(self._uplink),
         )
 
-    def _follow(self, releases: Mapping[str, Release]) -> None:
+    def _releases(self, answers: Mapping[str, bytes]) -> dict[str, Release]:
+        if self.done or set(answers) != set(self.requests()):
+            raise Refused("a round needs the answers of all that were asked, and no others")
+        return {party: self._checked(party, content) for party, content in answers.items()}
+
+    def _follow_loss(self, loss: Loss) -> None:
+        self._lost[loss.party] = loss.why
+        everybody = set(self._lost) == set(self.parties)
+        self._round = self.terms.rounds + (2 if everybody else 1)
+
+    def _follow(self, answers: Mapping[str, bytes], releases: Mapping[str, Release]) -> None:
+        for party, content in answers.items():
+            self._uplink[party] += len(content)
         chosen: dict[Feature, int] = {}
         for party, release in releases.items():
             if release.kind == Gave.LABELS:
@@ -146,6 +159,10 @@ class Coordinator:
             self.weights.move(self._round - 1, chosen)
             self._followed += 1
         self._round += 1
+        # By chance a round may ask nobody: it is over at once.
+        while 1 <= self._round <= self.terms.rounds and not self._sampling.who(self._round - 1):
+            self._followed += 1
+            self._round += 1
 
     def _follow_labels(self, release: Release) -> None:
         centre = centre_of(release.total, self.terms.n_rows)
@@ -165,6 +182,7 @@ class Coordinator:
             raise Refused(f"{party} sent a release of another job, party or round: a replay?")
         size = terms.sketch_size if release.kind in (Gave.LABELS, Gave.SHARED) else 0
         sound = release.kind in kinds and len(release.numbers) == size
+        sound = sound and (size == 0 or release.width == self._wire.width)
         known = (party, release.feature) in self.weights.features
         if release.kind in (Gave.SHARED, Gave.AGAIN):
             features = terms.parties[terms.number_of(party)].n_features
@@ -216,27 +234,9 @@ class Coordinator:
             "covers": "everything that any party sent in this job, and all that follows from it",
         }
 
-    def _resume(self) -> None:
-        assert self._journal is not None
-        for record in self._journal.records():
-            releases = _releases(self.terms, record)
-            for party, content in releases.items():
-                self._uplink[party] += len(content)
-            self._follow({party: self._checked(party, c) for party, c in releases.items()})
-
-
-def _record(terms: Terms, answers: Mapping[str, bytes]) -> bytes:
-    return b"".join(
-        terms.number_of(party).to_bytes(2, "little") + len(content).to_bytes(8, "little") + content
-        for party, content in answers.items()
-    )
-
-
-def _releases(terms: Terms, record: bytes) -> dict[str, bytes]:
-    found, place = {}, 0
-    while place < len(record):
-        number = int.from_bytes(record[place : place + 2], "little")
-        length = int.from_bytes(record[place + 2 : place + 10], "little")
-        found[terms.parties[number].name] = record[place + 10 : place + 10 + length]
-        place += 10 + length
-    return found
+    def _resume(self, logbook: Logbook) -> None:
+        for entry in logbook.entries():
+            if isinstance(entry, Loss):
+                self._follow_loss(entry)
+            else:
+                self._follow(entry, self._releases(entry))

@@ -5,7 +5,6 @@ of it. The checksum finds damage; who sent a message is for the transport to pro
 """
 
 import hashlib
-import math
 import struct
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -23,18 +22,22 @@ Kind = TypeVar("Kind", bound=IntEnum)
 VERSION = 1
 _MARK = b"DPLF"
 _SEAL = struct.Struct("<4sHB32s")  # mark, version, what it is, digest of the terms
-_REQUEST = struct.Struct("<HIBdI")  # party, round, kind, clip, numbers
+_REQUEST = struct.Struct("<HIBdII")  # party, round, kind, clip, length of the text, numbers
 _RELEASE = struct.Struct("<HIBbqqBI")  # party, round, kind, sign, feature, total, width, numbers
 _CHECKSUM = 32
+_MOST = 1e100  # of any number in a request: sums of them stay finite
 _WIDTHS: dict[int, np.dtype[Any]] = {4: np.dtype("<i4"), 8: np.dtype("<i8")}
 
 
 class Ask(IntEnum):
-    """What a request wants: the labels' sketch, a feature, or that weights are kept."""
+    """What a request wants: labels' sketch, a feature, or that weights are kept; and before that,
+    how many features there are, and that terms are agreed to."""
 
     LABELS = 1
     SELECT = 2
     FINISH = 3
+    INTRODUCE = 4
+    AGREE = 5
 
 
 class Gave(IntEnum):
@@ -45,6 +48,8 @@ class Gave(IntEnum):
     AGAIN = 3  # an index whose sketch was released before
     NOTHING = 4  # there was no candidate
     STORED = 5  # the weights are kept
+    INTRODUCED = 6  # in the place of an index: how many features the party has declared
+    AGREED = 7  # the terms are kept
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,9 @@ class Request:
     """From the coordinator to a party: a function of the terms and of earlier releases.
 
     ``numbers`` is the sketched residual, for SELECT, or for FINISH the party's weights: one for
-    each feature it shared, in the order of sharing, and at the label holder the intercept last.
+    each feature it shared, in the order of sharing (but for one whose release was lost on the way
+    when the job ended), and at the label holder the intercept last.
+    ``text`` is the offer of a job or its terms, where those are at issue.
     """
 
     digest: bytes
@@ -61,20 +68,27 @@ class Request:
     kind: Ask
     clip: float = 0.0
     numbers: Floats = field(default_factory=lambda: np.empty(0))
+    text: str = ""
 
     def to_bytes(self) -> bytes:
-        numbers = np.ascontiguousarray(self.numbers, "<f8")
-        head = _REQUEST.pack(self.party, self.round, self.kind, self.clip, len(numbers))
-        return _seal(1, self.digest, head + numbers.tobytes())
+        numbers, text = np.ascontiguousarray(self.numbers, "<f8"), self.text.encode()
+        head = _REQUEST.pack(self.party, self.round, self.kind, self.clip, len(text), len(numbers))
+        return _seal(1, self.digest, head + text + numbers.tobytes())
 
     @classmethod
     def from_bytes(cls, content: bytes) -> "Request":
         digest, body = _unseal(1, content)
-        party, at, kind, clip, count = _fields(_REQUEST, body)
-        numbers = _array(body[_REQUEST.size :], np.dtype("<f8"), count)
-        if not (math.isfinite(clip) and clip >= 0.0 and np.isfinite(numbers).all()):
-            raise Refused("a request with numbers that are not finite")
-        return cls(digest, party, at, _kind(Ask, kind), clip, numbers)
+        party, at, kind, clip, length, count = _fields(_REQUEST, body)
+        rest = body[_REQUEST.size :]
+        numbers = _array(rest[length:], np.dtype("<f8"), count)
+        # NaN passes no comparison.
+        if not ((clip == 0.0 or 1.0 / _MOST <= clip <= _MOST) and (np.abs(numbers) <= _MOST).all()):
+            raise Refused("a request with numbers that are not finite, or beyond any residual")
+        try:
+            text = rest[:length].decode()
+        except UnicodeDecodeError:
+            raise Refused("a request with a text that is none") from None
+        return cls(digest, party, at, _kind(Ask, kind), clip, numbers, text)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dplasso.privacy import checks
 from dplasso.storage.atomic import replace_file
 
 Floats = NDArray[np.float64]
@@ -38,9 +39,19 @@ class PartyModel:
     coefficients: list[float]
     intercept: float  # at the label holder, 0 elsewhere
 
+    def __post_init__(self) -> None:
+        known = range(checks.count("n_features", self.n_features, 1))
+        checks.bound("x_bound", self.x_bound)
+        whole = all(type(feature) is int and feature in known for feature in self.features)
+        if not whole or len(set(self.features)) < len(self.features):
+            raise ValueError("features must be different whole numbers below n_features")
+        numbers = [*self.coefficients, self.intercept]
+        if len(numbers) != len(self.features) + 1 or not all(map(_finite, numbers)):
+            raise ValueError("coefficients must be finite numbers, one a feature, and an intercept")
+
     def margins(self, X: Any) -> Floats:
         """The party's part of the prediction of every row; entries are clipped as in training."""
-        matrix = sp.csc_array(X)
+        matrix = sp.csc_array(X)  # a cell in parts is added up by `toarray`, before it is clipped
         if matrix.shape[1] != self.n_features:
             raise ValueError(
                 f"X has {matrix.shape[1]} features, {self.party} trained with {self.n_features}"
@@ -95,3 +106,7 @@ class Card:
     def norm(self) -> float:
         """The 1-norm of all weights."""
         return math.fsum(abs(weight) for weight in self.weights)
+
+
+def _finite(number: object) -> bool:
+    return type(number) in (int, float) and math.isfinite(number)  # type: ignore[arg-type]

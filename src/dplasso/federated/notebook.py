@@ -12,31 +12,50 @@ from dplasso.federated.messages import Release
 from dplasso.federated.terms import Terms
 from dplasso.storage.journal import Journal
 
+_COUNT = 8  # bytes, in the lock's file
+
 
 class Notebook:
     """The releases of one party in one job, in order, and what it was told at the end.
 
     With a ``folder`` everything is durable, and one process at a time may write; without, it lives
     as long as the object, for simulations.
+
+    A journal that lost its end to damage looks like one that a crash has cut, and what was drawn
+    would be drawn again. So the file of the lock has a number: how many records there are at least.
     """
 
     def __init__(self, terms: Terms, party: str, folder: Path | None = None) -> None:
+        self._job, self._first = terms.job, f"{party} {terms.to_json()}".encode()
         self._records: list[bytes] = []
         self._journal: Journal | None = None
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._lock = _lock(folder / f"{terms.job}.lock")
-            self._journal = Journal(folder / f"{terms.job}.notebook")
+        self._closed = False
+        if folder is None:
+            return
+        Path(folder).mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._lock = _lock(Path(folder) / f"{terms.job}.lock")
+        try:
+            self._journal = Journal(Path(folder) / f"{terms.job}.notebook")
             self._records = list(self._journal.records())
-        self._first = f"{party} {terms.to_json()}".encode()
+            self._check()
+        except BaseException:
+            self.close()
+            raise
+
+    def _check(self) -> None:
         if self._records and self._records[0] != self._first:
             raise Refused(
-                f"job {terms.job} was begun on other terms; give the new one a name of its own"
+                f"job {self._job} was begun on other terms; give the new one a name of its own"
+            )
+        if len(self._records) < int.from_bytes(os.pread(self._lock, _COUNT, 0), "little"):
+            raise Refused(
+                f"the notebook of job {self._job} has lost releases that were made, and none is "
+                "made twice; restore it from a copy, or begin a job of another name"
             )
 
     @property
     def begun(self) -> bool:
-        """Whether the job was accepted, and charged."""
+        """Whether the job was accepted, and charged where it draws anything."""
         return bool(self._records)
 
     def begin(self) -> None:
@@ -63,16 +82,32 @@ class Notebook:
         """Keep what the party is told at the end."""
         self._append(b"t" + json.dumps(told).encode())
 
+    def check_open(self) -> None:
+        """Refuse to go on once it is closed: what is drawn could not be kept."""
+        if self._closed:
+            raise Refused(f"the notebook of job {self._job} is closed; make the party anew")
+
     def close(self) -> None:
         """Let another process go on."""
         if self._journal is not None:
             self._journal.close()
-            os.close(self._lock)
             self._journal = None
+        if hasattr(self, "_lock") and not self._closed:
+            os.close(self._lock)
+        self._closed = True
 
     def _append(self, record: bytes) -> None:
+        self.check_open()
         if self._journal is not None:
-            self._journal.append(record)
+            try:
+                self._journal.append(record)
+                count = len(self._records) + 1
+                os.pwrite(self._lock, count.to_bytes(_COUNT, "little"), 0)
+                os.fsync(self._lock)
+            except BaseException:
+                # Half a record may be there: what followed it would be lost when it is taken off.
+                self.close()
+                raise
         self._records.append(record)
 
 

@@ -1,6 +1,7 @@
 """What a job's releases cost, over all parties together and at each of them."""
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -17,6 +18,8 @@ ENTRY, WEIGHT = 2**16, 2**20
 # A column's sum is released before its sketch, with this many times the noise: it costs a row its
 # entry's square over the square of this, beside that of the centred entry for the sketch.
 SUM_FACTOR = 8
+# Standard deviations that are drawn exactly, in whole numbers.
+LEAST_NOISE, MOST_NOISE = 2.0**12, 2.0**48
 # Above the rounding of the few operations that lead to a standard deviation.
 _PADDING = 1.0 + 1e-12
 
@@ -111,17 +114,30 @@ def plan_of(terms: Terms) -> FederatedPlan:
     asks = Sampling(terms).asks()
     if terms.epsilon == math.inf:
         return FederatedPlan(terms, asks, 0.0, 0.0, math.inf)
-    rho = zcdp.rho_of(terms.epsilon, terms.delta) * (1.0 - 1e-12)
+    # No privacy is so strict that it leaves nothing to divide by.
+    rho = max(zcdp.rho_of(terms.epsilon, terms.delta) * (1.0 - 1e-12), sys.float_info.min)
     budget = math.fsum(party.row_budget for party in terms.parties)
     choices = selection_share(sum(party.n_features for party in terms.parties)) * rho
     labels = LABEL_SHARE * (rho - choices)
-    return FederatedPlan(
+    plan = FederatedPlan(
         terms,
         asks,
         sketch_sigma=math.sqrt(budget / (2.0 * (rho - choices - labels))),
         label_multiplier=math.sqrt((1.0 + SUM_FACTOR**-2) / (2.0 * labels)),
         choice_epsilon=math.sqrt(8.0 * choices / max(1, sum(asks.values()))),
     )
+    _check_noise(plan)
+    return plan
+
+
+def _check_noise(plan: FederatedPlan) -> None:
+    features = plan.sum_noise, plan.sketch_noise
+    labels = plan.label_sum_noise, plan.label_sketch_noise(0), plan.label_sketch_noise(ENTRY)
+    if not all(LEAST_NOISE <= noise <= MOST_NOISE for noise in (*features, *labels)):
+        raise ValueError(
+            f"epsilon={plan.terms.epsilon:g} asks for noise too small or too large to be drawn; "
+            "choose another, or other row budgets"
+        )
 
 
 def selection_share(n_features: int) -> float:

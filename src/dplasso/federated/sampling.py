@@ -79,14 +79,13 @@ class Sampling:
 
     def asked(self, t: int) -> dict[str, Ints]:
         """Candidates of round t, by party, rising; parties without any are not asked."""
-        rng = np.random.Generator(np.random.Philox(key=self._terms.seed, counter=[0, 0, 0, t]))
-        return dict(self._drawn(t, rng))
+        return dict(self._drawn(t, public_bits(self._terms.seed, 0, t)))
 
-    def _drawn(self, t: int, rng: np.random.Generator) -> Iterator[tuple[str, Ints]]:
+    def _drawn(self, t: int, bits: np.random.Philox) -> Iterator[tuple[str, Ints]]:
         terms, counts = self._terms, self._counts
         if terms.sampling in ("serial", "nice"):
             size = 1 if terms.sampling == "serial" else terms.tau
-            drawn = np.sort(rng.choice(int(counts.sum()), size, replace=False, shuffle=False))
+            drawn = distinct(bits, int(counts.sum()), size or 1)
             owners = np.searchsorted(np.cumsum(counts), drawn, side="right")
             starts = np.cumsum(counts) - counts
             for number in np.unique(owners):
@@ -95,7 +94,38 @@ class Sampling:
         for number, (name, count) in enumerate(zip(self._names, counts, strict=True)):
             if terms.sampling == "party" and t % len(counts) != number:
                 continue
-            if terms.sampling == "arbitrary" and rng.random() >= terms.probabilities[number]:
+            if terms.sampling == "arbitrary" and _uniform(bits) >= terms.probabilities[number]:
                 continue
             size = min(terms.tau or count, count)
-            yield name, np.sort(rng.choice(int(count), size, replace=False, shuffle=False))
+            yield name, distinct(bits, int(count), int(size))
+
+
+def public_bits(seed: int, purpose: int, number: int) -> np.random.Philox:
+    """A stream of its own for every purpose and number.
+
+    Words are taken from it as they are: what numpy makes of them may change with its version, and
+    parties need not have the same.
+    """
+    return np.random.Philox(key=seed, counter=[0, 0, purpose, number])
+
+
+def distinct(bits: np.random.Philox, below: int, size: int) -> Ints:
+    """``size`` different whole numbers below a bound, rising, all sets as likely.
+
+    >>> distinct(public_bits(0, 0, 0), 5, 5)
+    array([0, 1, 2, 3, 4])
+    """
+    if 2 * size > below:
+        left_out = distinct(bits, below, below - size)
+        return np.setdiff1d(np.arange(below), left_out, assume_unique=True)
+    found = np.empty(0, np.int64)
+    while len(found) < size:
+        # A remainder of 64 bits is uneven by less than the bound over 2^64.
+        more = (bits.random_raw(2 * size) % np.uint64(below)).astype(np.int64)
+        together = np.concatenate([found, more])
+        found = together[np.sort(np.unique(together, return_index=True)[1])]
+    return np.sort(found[:size])
+
+
+def _uniform(bits: np.random.Philox) -> float:
+    return int(bits.random_raw()) / 2.0**64

@@ -53,7 +53,9 @@ def simulate(
     >>> bool(np.corrcoef(outcome.margins({"a": X[:, :3], "b": X[:, 3:]}), y)[0, 1] > 0.9)
     True
     """
-    bits = random_bits(random_state)
+    if set(blocks) != {party.name for party in terms.parties}:
+        raise ValueError("blocks must hold the features of every party of the terms, by its name")
+    bits = random_bits(random_state, name="random_state")
     parties = {
         name: Party(
             terms,

@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplasso.federated.alignment import Places
+from dplasso.federated.sampling import distinct, public_bits
 from dplasso.federated.terms import Terms
 from dplasso.kernels import hadamard
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-_ROWS_OF_J = 1  # counter of the public generator, beside that of rounds
+_ROWS_OF_J = 1  # a purpose of public bits; rounds are purpose 0
 
 
 class Sketcher:
@@ -26,9 +27,8 @@ class Sketcher:
     def __init__(self, terms: Terms, rows: Places) -> None:
         self._rows = rows
         self._universe = terms.universe
-        counter = [0, 0, _ROWS_OF_J, 0]
-        rng = np.random.Generator(np.random.Philox(key=terms.seed, counter=counter))
-        self._chosen = rng.choice(terms.universe, terms.sketch_size, replace=False, shuffle=False)
+        bits = public_bits(terms.seed, _ROWS_OF_J, 0)
+        self._chosen = distinct(bits, terms.universe, terms.sketch_size)
 
     def of(self, values: Ints) -> Ints:
         """sqrt(size) J times the values, one a row: whole numbers, exact."""

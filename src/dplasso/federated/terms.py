@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from dplasso.federated.errors import Refused
 from dplasso.privacy import checks
@@ -15,7 +15,11 @@ Step = Literal["corrective", "universal"]
 SamplingName = Literal["party", "serial", "nice", "distributed", "arbitrary"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
-_MOST_ROWS = 2**26
+MOST_ROWS = 2**26  # at any party: scores of that many are whole numbers of 64 bits
+# More than any job has, and few enough that nobody waits long for terms that ask for too much.
+_MOST_ROUNDS, _MOST_FEATURES, _MOST_PARTIES = 2**20, 2**31, 2**12
+_MOST_BUDGET = 2.0**20  # squared entries of a row are counted in whole numbers of 64 bits
+_SEED_BITS = 64
 
 
 @dataclass(frozen=True)
@@ -33,9 +37,13 @@ class PartyTerms:
                 "a party's name must be 1 to 63 letters, digits, - and _, a letter or digit first, "
                 f"got {self.name!r}"
             )
-        checks.count(f"n_features of {self.name}", self.n_features, 1)
-        checks.bound(f"x_bound of {self.name}", self.x_bound)
-        checks.bound(f"row_budget of {self.name}", self.row_budget)
+        _keep(
+            self, n_features=_count(f"n_features of {self.name}", self.n_features, _MOST_FEATURES)
+        )
+        for name in ("x_bound", "row_budget"):
+            _keep(self, **{name: checks.bound(f"{name} of {self.name}", getattr(self, name))})
+        if self.row_budget > _MOST_BUDGET:
+            raise ValueError(f"row_budget of {self.name} must be at most {_MOST_BUDGET:g}")
 
 
 @dataclass(frozen=True)
@@ -66,43 +74,55 @@ class Terms:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        _keep(self, parties=tuple(self.parties), probabilities=tuple(self.probabilities))
         names = [party.name for party in self.parties]
         if not isinstance(self.job, str) or not _NAME.fullmatch(self.job):
             raise ValueError(f"job must be 1 to 63 letters, digits, - and _, got {self.job!r}")
-        if not names or len(set(names)) < len(names):
-            raise ValueError("parties must have names that differ, and there must be one at least")
+        if not 1 <= len(set(names)) == len(names) <= _MOST_PARTIES:
+            raise ValueError(
+                f"parties must have names that differ, and there must be 1 to {_MOST_PARTIES}"
+            )
         if self.label_holder not in names:
             raise ValueError(f"label_holder must be one of {', '.join(names)}")
-        checks.target("epsilon", self.epsilon)
-        checks.probability("delta", self.delta)
-        checks.bound("radius", self.radius)
-        checks.bound("y_bound", self.y_bound)
-        checks.count("rounds", self.rounds, 1)
-        checks.count("seed", self.seed, 0)
-        if checks.count("n_rows", self.n_rows, 1) > _MOST_ROWS:
-            raise ValueError(f"n_rows must be at most {_MOST_ROWS}, got {self.n_rows}")
-        if checks.count("sketch_size", self.sketch_size, 1) > self.universe:
-            raise ValueError(
-                f"sketch_size must be at most {self.universe} for {self.n_rows} rows, "
-                f"got {self.sketch_size}; more than that says nothing more"
-            )
+        self._check_numbers()
         for name, known in (("step", Step), ("sampling", SamplingName)):
             if getattr(self, name) not in get_args(known):
                 raise ValueError(f"{name} must be one of {', '.join(get_args(known))}")
         self._check_sampling()
 
+    def _check_numbers(self) -> None:
+        """Numbers of one kind each, so that equal terms are the same text, whoever wrote them."""
+        _keep(
+            self,
+            epsilon=checks.target("epsilon", self.epsilon),
+            delta=checks.probability("delta", self.delta),
+            radius=checks.bound("radius", self.radius),
+            y_bound=checks.bound("y_bound", self.y_bound),
+            rounds=_count("rounds", self.rounds, _MOST_ROUNDS),
+            n_rows=_count("n_rows", self.n_rows, MOST_ROWS),
+            sketch_size=checks.count("sketch_size", self.sketch_size, 1),
+            seed=checks.count("seed", self.seed, 0),
+            tau=None if self.tau is None else checks.count("tau", self.tau, 1),
+        )
+        if self.seed.bit_length() > _SEED_BITS:
+            raise ValueError(f"seed must have at most {_SEED_BITS} bits; draw one of that size")
+        if self.sketch_size > self.universe:
+            raise ValueError(
+                f"sketch_size must be at most {self.universe} for {self.n_rows} rows, "
+                f"got {self.sketch_size}; more than that says nothing more"
+            )
+
     def _check_sampling(self) -> None:
         features = sum(party.n_features for party in self.parties)
-        if self.tau is not None:
-            checks.count("tau", self.tau, 1)
         if self.sampling == "nice" and (self.tau is None or self.tau > features):
             raise ValueError(f"sampling 'nice' needs a tau from 1 to {features}, all features")
         if (self.sampling == "arbitrary") != bool(self.probabilities):
             raise ValueError("probabilities go with sampling='arbitrary', one a party")
         if self.probabilities:
-            sound = all(0.0 < p <= 1.0 for p in self.probabilities)
-            if not sound or len(self.probabilities) != len(self.parties):
+            numbers = [checks.bound("probabilities", p) for p in self.probabilities]
+            if max(numbers) > 1.0 or len(numbers) != len(self.parties):
                 raise ValueError("probabilities must be above 0 and at most 1, one a party")
+            _keep(self, probabilities=tuple(numbers))
 
     @property
     def universe(self) -> int:
@@ -116,7 +136,10 @@ class Terms:
 
     def number_of(self, party: str) -> int:
         """Where a party stands in the list."""
-        return [known.name for known in self.parties].index(party)
+        names = [known.name for known in self.parties]
+        if party not in names:
+            raise ValueError(f"party must be one of {', '.join(names)}, got {party!r}")
+        return names.index(party)
 
     def to_json(self) -> str:
         """The terms as text: the same for the same terms."""
@@ -133,5 +156,17 @@ class Terms:
             content["probabilities"] = tuple(content["probabilities"])
             content["epsilon"] = float(content["epsilon"])
             return cls(**content)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise Refused(f"no terms of a job: {error}") from error
+
+
+def _keep(terms: PartyTerms | Terms, **values: Any) -> None:
+    for name, value in values.items():
+        object.__setattr__(terms, name, value)
+
+
+def _count(name: str, value: object, most: int) -> int:
+    count = checks.count(name, value, 1)
+    if count > most:
+        raise ValueError(f"{name} must be at most {most}, got {count}")
+    return count

@@ -1,0 +1,54 @@
+"""A party's rows from its own file: features within bounds, identifiers, and labels."""
+
+from dataclasses import replace
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dplasso.reading import assemble
+from dplasso.reading.plans import TablePlan
+from dplasso.reading.tables import column_texts, table_chunks
+
+_Path = str | PathLike[str]
+NO_LABELS = "\0no labels"  # a name no column of a file has
+
+
+class PartyRows(NamedTuple):
+    """Rows of one party; entries are in units of their columns' public bounds."""
+
+    X: sp.csc_array
+    identifiers: list[str]
+    y: NDArray[np.float64] | None
+    features: list[str]
+
+
+def read_party(path: _Path, plan: TablePlan, identifier: str) -> PartyRows:
+    """Read a table (CSV, Parquet). ``plan`` says what its columns are, as for ``dplasso train``.
+
+    A plan whose target is `NO_LABELS` reads a file without labels. Two classes become -1 and 1, in
+    the order of the plan; other labels must be numbers. Nothing public is read from the rows: the
+    features are those of the plan.
+    """
+    labelled = plan.target != NO_LABELS
+    if labelled and plan.classes is not None and len(plan.classes) != 2:
+        raise ValueError("classes must be two, such as no,yes: a federation predicts one number")
+    if identifier not in plan.ignore:
+        plan = replace(plan, ignore=(*plan.ignore, identifier))
+    space, chunks, classes = table_chunks(path, plan, labelled=labelled)
+    X, y = assemble(chunks, space.size)
+    if classes is not None and labelled:
+        if len(classes) != 2:
+            raise ValueError("labels that are texts need two classes; declare them with --classes")
+        y = 2.0 * np.asarray(y, np.float64) - 1.0
+    scaled = sp.csc_array(X) @ sp.diags_array(1.0 / space.bounds)
+    names = list(column_texts(path, identifier, plan.delimiter))
+    if "" in names:
+        raise ValueError(f"column {identifier!r} has empty cells; every row needs an identifier")
+    return PartyRows(sp.csc_array(scaled), names, _numbers(y) if labelled else None, [*space.names])
+
+
+def _numbers(y: Any) -> NDArray[np.float64]:
+    return np.asarray(y, np.float64)
