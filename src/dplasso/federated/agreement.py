@@ -8,16 +8,15 @@ from dplasso.federated.plan import plan_of
 from dplasso.federated.terms import PartyTerms, Terms
 from dplasso.privacy import checks, zcdp
 
-# Of a row, over all parties together and at each of them: what its shared entries, in units of
-# their bounds, centred and squared, may add up to.
-_ROW_BUDGET, _LEAST_ROW_BUDGET = 4.0, 0.4
-_MOST_OF_A_FEATURE = 5.0  # of a row's budget: a sum, and an entry centred as far off as can be
 # Shared features grow with n^(1/6) and sketches with n^(1/2): the uplink with n^(2/3).
-_FEATURES, _SKETCH = 3.5, 20.0
+_FEATURES, _SKETCH, _LEAST_SKETCH = 2.5, 20.0, 100
+# What a feature takes of a row's budget, its entries in units of their bound: on average, for
+# entries of 0 and 1 at their dearest, and at most. The first includes the sum, 1/64 of a square.
+_OF_A_FEATURE, _MOST_OF_A_FEATURE = 0.27, 5.0
+_LEAST_ROW_BUDGET = 0.4
 # A sketch that is long beside its noise tells more; a column is worth about this much.
-_TELLING = 100.0
-_ASKS_OF_A_PARTY = 2
-_LEAST_SKETCH = 100
+_TELLING = 25.0
+_MOST_RHO = 50.0  # beyond that, rounds grow no further
 
 
 def agree(
@@ -42,13 +41,15 @@ def agree(
 
     >>> terms = agree({"bank": 40, "shop": 90}, "bank", n_rows=10_000, epsilon=3.0, delta=1e-8)
     >>> terms.rounds, terms.sketch_size, terms.parties[1].row_budget
-    (16, 422, 2.0)
+    (12, 422, 1.62)
     """
     checks.count("n_rows", n_rows, 1)
     if not parties:
         raise ValueError("parties must not be empty; give a name and a number of features each")
+    checks.target("epsilon", epsilon)
+    checks.probability("delta", delta)
     if rounds is None:
-        rounds = max(round(_FEATURES * n_rows ** (1 / 6)), _ASKS_OF_A_PARTY * len(parties))
+        rounds = _default_rounds(len(parties), n_rows, epsilon, delta)
     if row_budget is None:
         row_budget = _default_budget(len(parties), rounds, epsilon, delta)
     bounds = x_bounds or {}
@@ -66,20 +67,27 @@ def agree(
     return Terms(job, agreed, label_holder, sketch_size=size, **given, **more)
 
 
+def _default_rounds(parties: int, n_rows: int, epsilon: float, delta: float) -> int:
+    """Every party is asked once at least; with little noise, more features pay."""
+    rho = min(zcdp.rho_of(epsilon, delta), _MOST_RHO)
+    features = max(_FEATURES * math.pow(n_rows, 1 / 6), float(parties))
+    return round(features * math.pow(max(1.0, rho), 1 / 6))
+
+
 def _default_budget(parties: int, rounds: int, epsilon: float, delta: float) -> float:
-    """A row's, at each party. Noise grows with the root of all of them together, and what is cut
-    distorts: with little noise, the distortion is what counts. Without any, nothing is cut."""
-    checks.target("epsilon", epsilon)
-    checks.probability("delta", delta)
+    """A row's, at each party. Noise grows with the root of all of them together; but a feature that
+    finds budgets used up is noise with a weight. Without noise, nothing is cut."""
     if epsilon == math.inf:
         return _MOST_OF_A_FEATURE * rounds
     least = _LEAST_ROW_BUDGET * math.sqrt(math.sqrt(zcdp.rho_of(epsilon, delta)))
-    return max(_ROW_BUDGET / parties, least)
+    return max(_OF_A_FEATURE * rounds / parties, least)
 
 
 def _default_sketch(terms: Terms) -> int:
     """As many numbers as tell something beside their noise, within what the uplink allows."""
-    variance = plan_of(terms).sketch_sigma ** 2
-    factor = _SKETCH if variance == 0.0 else min(_TELLING / variance, _SKETCH)
+    plan = plan_of(terms)
+    factor = _SKETCH
+    if plan.sketch_sigma > 0.0:
+        factor = min(_TELLING * plan.total_budget / plan.sketch_sigma**2, _SKETCH)
     size = max(factor * math.sqrt(terms.n_rows), _LEAST_SKETCH)
     return round(min(size, terms.universe))
