@@ -29,13 +29,18 @@ def test_dfw_is_frank_wolfe_on_all_columns():
     blocks = {name: block - block.mean(axis=0) for name, block in blocks.items()}
     X, y = np.hstack(list(blocks.values())), y - y.mean()
     weights = np.zeros(X.shape[1])
-    for t, point in enumerate(distributed_frank_wolfe(blocks, y, 2.0, 30)):
+    for point in distributed_frank_wolfe(blocks, y, 2.0, 30):
         slopes = X.T @ (X @ weights - y)
         best = int(np.argmax(np.abs(slopes)))
         vertex = np.zeros(len(weights))
         vertex[best] = -2.0 * np.sign(slopes[best])
-        weights = weights + 2.0 / (t + 2.0) * (vertex - weights)
-        np.testing.assert_allclose(point.weights, weights, atol=1e-12)
+        steps = np.linspace(0.0, 1.0, 1001)
+        values = [value(X, y, weights + step * (vertex - weights)) for step in steps]
+        assert value(X, y, point.weights) <= min(values) + 1e-12
+        # On the way to the vertex, and nowhere else.
+        way, moved = vertex - weights, point.weights - weights
+        np.testing.assert_allclose(moved, (moved @ way) / (way @ way) * way, atol=1e-12)
+        weights = point.weights
         assert np.abs(point.weights).sum() <= 2.0 + 1e-12
 
 
