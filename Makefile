@@ -37,6 +37,10 @@ bench: setup .venv/.postgres
 	$(BIN)/python benchmarks/gradient.py
 	$(BIN)/python benchmarks/regret.py --streams
 	$(BIN)/python benchmarks/running_sums.py
+	$(BIN)/python benchmarks/federated_accuracy.py
+	$(BIN)/python benchmarks/federated_uplink.py
+	$(BIN)/python benchmarks/federated_convergence.py
+	$(BIN)/python benchmarks/federated_progress.py
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/online.py
 	$(BIN)/python benchmarks/online_speed.py

@@ -15,11 +15,10 @@ from dplasso.federated.plan import (
     LABEL_SHARE,
     LEAST_NOISE,
     MOST_NOISE,
-    SELECTION_SHARE,
-    SKETCH_SHARE,
     SUM_FACTOR,
     centre_of,
     plan_of,
+    selection_share,
 )
 from dplasso.mechanisms.gaussian_cells import LEAST_SIGMA, MOST_SIGMA
 from dplasso.privacy import zcdp
@@ -77,9 +76,17 @@ def test_parties_share_the_cost_of_a_job(case):
     assert Coordinator(terms).card().privacy["rho_by_party"] == costs
 
 
-def test_shares_add_up():
-    assert pytest.approx(1.0, abs=1e-12) == SKETCH_SHARE + LABEL_SHARE + SELECTION_SHARE
-    assert min(SKETCH_SHARE, LABEL_SHARE, SELECTION_SHARE) > 0.0
+@pytest.mark.parametrize("features", [1, 5, 10**3, 10**6, 10**9])
+def test_every_part_of_a_job_has_a_share_and_they_add_up(features):
+    terms = agreed({"bank": 1, "shop": features})
+    plan = plan_of(terms)
+    sketches, label_sum, labels, choices = (zcdp.rho(event) for event in plan.event.events)
+    rho = zcdp.rho_of(terms.epsilon, terms.delta)
+    assert choices == pytest.approx(selection_share(1 + features) * rho)
+    assert label_sum + labels == pytest.approx(LABEL_SHARE * (rho - choices))
+    assert min(sketches, labels, choices) > 0.0
+    assert sketches + label_sum + labels + choices == pytest.approx(rho)
+    assert selection_share(1 + features) <= selection_share(2 + 2 * features) <= 0.5
 
 
 @pytest.mark.parametrize("case", CASES)

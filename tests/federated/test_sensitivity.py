@@ -89,20 +89,22 @@ def test_nothing_is_found_where_nothing_is_planted():
 
 
 def test_a_filter_that_is_forgotten_is_found(monkeypatch):
-    monkeypatch.setattr(Columns, "_charged", lambda self, values, costs: values)
+    monkeypatch.setattr(Columns, "_charged", lambda self, values, weight: values)
     assert found()
 
 
 def test_a_filter_that_looks_and_does_not_charge_is_found(monkeypatch):
-    monkeypatch.setattr(
-        Columns, "_charged", lambda self, values, costs: np.where(costs <= self.left, values, 0)
-    )
+    def careless(self, values, weight):
+        most = np.sqrt(self.left).astype(np.int64) // weight
+        return np.clip(values, -most, most)
+
+    monkeypatch.setattr(Columns, "_charged", careless)
     assert found()
 
 
 def test_a_centre_that_is_not_charged_is_found(monkeypatch):
     def careless(self, column, centre):
-        return self._charged(column - centre, (column * SUM_FACTOR) ** 2)
+        return self._charged(column, SUM_FACTOR) - centre
 
     monkeypatch.setattr(Columns, "for_sketch", careless)
     assert found()
@@ -110,7 +112,8 @@ def test_a_centre_that_is_not_charged_is_found(monkeypatch):
 
 def test_a_sketch_that_is_not_centred_is_found(monkeypatch):
     def careless(self, column, centre):
-        return self._charged(column, ((column - centre) * SUM_FACTOR) ** 2)
+        self._charged(column - centre, SUM_FACTOR)
+        return column
 
     monkeypatch.setattr(Columns, "for_sketch", careless)
     assert found()

@@ -6,15 +6,17 @@ from typing import Any
 
 from dplasso.federated.plan import plan_of
 from dplasso.federated.terms import PartyTerms, Terms
-from dplasso.privacy import checks
+from dplasso.privacy import checks, zcdp
 
-# Of a row, over all parties together and at each of them: what its shared entries, in units of
-# their bounds, centred and squared, may add up to.
-_ROW_BUDGET, _LEAST_ROW_BUDGET = 6.0, 1.2
 # Shared features grow with n^(1/6) and sketches with n^(1/2): the uplink with n^(2/3).
-_FEATURES, _SKETCH = 3.5, 20.0
-_ASKS_OF_A_PARTY = 2
-_LEAST_SKETCH = 100
+_FEATURES, _SKETCH, _LEAST_SKETCH = 2.5, 20.0, 100
+# What a feature takes of a row's budget, its entries in units of their bound: on average, for
+# entries of 0 and 1 at their dearest, and at most. The first includes the sum, 1/64 of a square.
+_OF_A_FEATURE, _MOST_OF_A_FEATURE = 0.27, 5.0
+_LEAST_ROW_BUDGET = 0.4
+# A sketch that is long beside its noise tells more; a column is worth about this much.
+_TELLING = 25.0
+_MOST_RHO = 50.0  # beyond that, rounds grow no further
 
 
 def agree(
@@ -39,21 +41,24 @@ def agree(
 
     >>> terms = agree({"bank": 40, "shop": 90}, "bank", n_rows=10_000, epsilon=3.0, delta=1e-8)
     >>> terms.rounds, terms.sketch_size, terms.parties[1].row_budget
-    (16, 164, 3.0)
+    (12, 422, 1.62)
     """
     checks.count("n_rows", n_rows, 1)
     if not parties:
         raise ValueError("parties must not be empty; give a name and a number of features each")
-    each = max(_ROW_BUDGET / len(parties), _LEAST_ROW_BUDGET) if row_budget is None else row_budget
+    checks.target("epsilon", epsilon)
+    checks.probability("delta", delta)
+    if rounds is None:
+        rounds = _default_rounds(len(parties), n_rows, epsilon, delta)
+    if row_budget is None:
+        row_budget = _default_budget(len(parties), rounds, epsilon, delta)
     bounds = x_bounds or {}
     if not set(bounds) <= set(parties):
         raise ValueError("x_bounds must be of parties; one of its names is none")
     agreed = tuple(
-        PartyTerms(name, features, float(bounds.get(name, 1.0)), each)
+        PartyTerms(name, features, float(bounds.get(name, 1.0)), row_budget)
         for name, features in parties.items()
     )
-    if rounds is None:
-        rounds = max(round(_FEATURES * n_rows ** (1 / 6)), _ASKS_OF_A_PARTY * len(agreed))
     given: dict[str, Any] = {
         "n_rows": n_rows, "epsilon": epsilon, "delta": delta, "radius": radius, "rounds": rounds
     }  # fmt: skip
@@ -62,9 +67,27 @@ def agree(
     return Terms(job, agreed, label_holder, sketch_size=size, **given, **more)
 
 
+def _default_rounds(parties: int, n_rows: int, epsilon: float, delta: float) -> int:
+    """Every party is asked once at least; with little noise, more features pay."""
+    rho = min(zcdp.rho_of(epsilon, delta), _MOST_RHO)
+    features = max(_FEATURES * math.pow(n_rows, 1 / 6), float(parties))
+    return round(features * math.pow(max(1.0, rho), 1 / 6))
+
+
+def _default_budget(parties: int, rounds: int, epsilon: float, delta: float) -> float:
+    """A row's, at each party. Noise grows with the root of all of them together; but a feature that
+    finds budgets used up is noise with a weight. Without noise, nothing is cut."""
+    if epsilon == math.inf:
+        return _MOST_OF_A_FEATURE * rounds
+    least = _LEAST_ROW_BUDGET * math.sqrt(math.sqrt(zcdp.rho_of(epsilon, delta)))
+    return max(_OF_A_FEATURE * rounds / parties, least)
+
+
 def _default_sketch(terms: Terms) -> int:
     """As many numbers as tell something beside their noise, within what the uplink allows."""
-    most = min(_SKETCH * math.sqrt(terms.n_rows), terms.universe)
-    sigma = plan_of(terms).sketch_sigma
-    telling = most if sigma == 0.0 else 0.6 * terms.n_rows / sigma**2
-    return max(1, round(min(max(telling, _LEAST_SKETCH), most)))
+    plan = plan_of(terms)
+    factor = _SKETCH
+    if plan.sketch_sigma > 0.0:
+        factor = min(_TELLING * plan.total_budget / plan.sketch_sigma**2, _SKETCH)
+    size = max(factor * math.sqrt(terms.n_rows), _LEAST_SKETCH)
+    return round(min(size, terms.universe))

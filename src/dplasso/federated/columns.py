@@ -20,7 +20,8 @@ class Columns:
     """Entries in units of the bound over `ENTRY`, clipped and cut towards 0, by columns.
 
     ``left`` is what a row's budget still holds, in units of a squared entry over 64: whole numbers,
-    so that no rounding lets a row give more than its budget.
+    so that no rounding lets a row give more than its budget. What a budget does not cover is cut,
+    not left out: half an entry still tells its sign.
     """
 
     def __init__(self, X: Any, x_bound: float, row_budget: float) -> None:
@@ -50,17 +51,20 @@ class Columns:
 
     def for_sum(self, column: Ints) -> Ints:
         """What of a column the rows' budgets cover for its sum; they are charged."""
-        return self._charged(column, column * column)
+        return self._charged(column, 1)
 
     def for_sketch(self, column: Ints, centre: int) -> Ints:
         """The same for its sketch about a released centre."""
-        centred = column - centre
-        return self._charged(centred, (centred * SUM_FACTOR) ** 2)
+        return self._charged(column - centre, SUM_FACTOR)
 
-    def _charged(self, values: Ints, costs: Ints) -> Ints:
-        covered = costs <= self.left
-        self.left -= np.where(covered, costs, 0)
-        return np.where(covered, values, 0)
+    def _charged(self, values: Ints, weight: int) -> Ints:
+        """Values cut to what is left; one of them costs the square of ``weight`` times itself."""
+        root = np.sqrt(self.left).astype(np.int64)
+        root -= root * root > self.left  # a root in floating point may be one too many
+        most = root // weight
+        given = np.clip(values, -most, most)
+        self.left -= (given * weight) ** 2
+        return given
 
 
 def labels_of(y: ArrayLike, y_bound: float, n_rows: int) -> Ints:

@@ -158,7 +158,8 @@ class Coordinator:
         centre = centre_of(release.total, self.terms.n_rows)
         noise = self._plan.label_sketch_noise(centre)
         self._label_mean = centre / ENTRY
-        self.weights.set_labels(self._wire.unpacked(release.numbers, noise))
+        unit = ENTRY * math.sqrt(self.terms.sketch_size)
+        self.weights.set_labels(self._wire.unpacked(release.numbers, noise), noise / unit)
 
     def _checked(self, party: str, content: bytes) -> Release:
         """A release of this party, this round and this job, of a kind that was asked for."""

@@ -11,8 +11,8 @@ from dplasso.federated.terms import Terms
 from dplasso.privacy import zcdp
 from dplasso.privacy.events import BoundedRange, Composed, Event, Gaussian, PureDP, Repeated
 
-# Of rho: sketches of features, sketch of the labels, selections.
-SKETCH_SHARE, LABEL_SHARE, SELECTION_SHARE = 0.6, 0.35, 0.05
+# Of rho: selections, see `selection_share`, and of the rest the sketch of the labels.
+_SELECTION, _MOST_SELECTION, LABEL_SHARE = 25.0, 0.3, 0.35
 # An entry at its bound, and a row's public weight at its clip, as whole numbers.
 ENTRY, WEIGHT = 2**16, 2**20
 # A column's sum is released before its sketch, with this many times the noise: it costs a row its
@@ -39,9 +39,9 @@ class FederatedPlan:
       for sum and sketch of the labels; ``choice_epsilon``^2 / 8 for each question of ``asks``.
       Converted to (epsilon, delta) once.
     - Why. A sketch adds up signs times centred entries, ``sketch_size`` times: a row changes it by
-      the root of that many times its centred entry, which is what its noise is scaled by. A row is
-      left out of a sum or sketch that its budget at the party does not cover any more; that depends
-      on this row and on what was released, never on another row. So whatever features are chosen,
+      the root of that many times its centred entry, which is what its noise is scaled by. An entry
+      is cut to what its row's budget at the party still covers; that depends on this row and on
+      what was released, never on another row. So whatever features are chosen,
       by whatever came before, a row's costs add up to at most its budgets (a filter, in the sense
       of Feldman and Zrnic, 2021). Selections are exponential mechanisms whose scores a row changes
       by at most ENTRY * WEIGHT, exactly, either way.
@@ -117,12 +117,14 @@ def plan_of(terms: Terms) -> FederatedPlan:
     # No privacy is so strict that it leaves nothing to divide by.
     rho = max(zcdp.rho_of(terms.epsilon, terms.delta) * (1.0 - 1e-12), sys.float_info.min)
     budget = math.fsum(party.row_budget for party in terms.parties)
+    choices = selection_share(sum(party.n_features for party in terms.parties)) * rho
+    labels = LABEL_SHARE * (rho - choices)
     plan = FederatedPlan(
         terms,
         asks,
-        sketch_sigma=math.sqrt(budget / (2.0 * SKETCH_SHARE * rho)),
-        label_multiplier=math.sqrt((1.0 + SUM_FACTOR**-2) / (2.0 * LABEL_SHARE * rho)),
-        choice_epsilon=math.sqrt(8.0 * SELECTION_SHARE * rho / max(1, sum(asks.values()))),
+        sketch_sigma=math.sqrt(budget / (2.0 * (rho - choices - labels))),
+        label_multiplier=math.sqrt((1.0 + SUM_FACTOR**-2) / (2.0 * labels)),
+        choice_epsilon=math.sqrt(8.0 * choices / max(1, sum(asks.values()))),
     )
     _check_noise(plan)
     return plan
@@ -136,6 +138,16 @@ def _check_noise(plan: FederatedPlan) -> None:
             f"epsilon={plan.terms.epsilon:g} asks for noise too small or too large to be drawn; "
             "choose another, or other row budgets"
         )
+
+
+def selection_share(n_features: int) -> float:
+    """Of rho, for selections. The best of D features is told from the others where scores differ by
+    ln(2 D) / epsilon, and a selection's rho is the square of its epsilon.
+
+    >>> round(selection_share(120), 3), round(selection_share(40_000), 3)
+    (0.048, 0.204)
+    """
+    return min((math.log(2 * n_features) / _SELECTION) ** 2, _MOST_SELECTION)
 
 
 def centre_of(total: int, n_rows: int) -> int:

@@ -14,8 +14,8 @@ Floats = NDArray[np.float64]
 Feature = tuple[str, int]  # a party and its own number of the feature
 
 _SWEEPS = 400
-# A share of the spread that noise gives the products of sketches; see `Corrective`.
-_RIDGE = 1.5
+# Of the spread that noise gives products of two features, and of a feature with the labels.
+_OF_PRODUCTS, _OF_SLOPES = 0.75, 2.0
 
 
 class Weights(ABC):
@@ -30,10 +30,11 @@ class Weights(ABC):
         self.values = np.empty(0)
         self._sketches = np.empty((0, terms.sketch_size))
         self._labels = np.zeros(terms.sketch_size)
+        self._label_sigma = 0.0
 
-    def set_labels(self, sketch: Floats) -> None:
-        """The sketch of the labels about their mean."""
-        self._labels = sketch
+    def set_labels(self, sketch: Floats, sigma: float) -> None:
+        """The sketch of the labels about their mean, and the noise in it."""
+        self._labels, self._label_sigma = sketch, sigma
 
     def share(self, feature: Feature, sketch: Floats) -> None:
         """A feature that was not known before, with weight 0."""
@@ -58,8 +59,9 @@ class Corrective(Weights):
     A product of two noisy sketches has the product of columns as its mean, but for a feature with
     itself, where the noise adds its own square: that is taken off. What is left of the noise
     spreads the products' eigenvalues by about sigma^2 sqrt(m p), m numbers in each of p sketches;
-    directions below 0 are noise, and all are held by a ridge of that size. No feature is chosen
-    twice.
+    directions below 0 are noise. Slopes, the products with the labels, spread by their own noise.
+    A ridge of the size of both holds all weights: those that slopes do not bear out stay small. No
+    feature is chosen twice.
     """
 
     def move(self, t: int, chosen: dict[Feature, int]) -> None:
@@ -67,15 +69,23 @@ class Corrective(Weights):
         count, size = sketches.shape
         if count == 0:
             return
-        variance = self.sigma**2
-        products = sketches @ sketches.T - size * variance * np.eye(count)
+        products = sketches @ sketches.T - size * self.sigma**2 * np.eye(count)
         levels, directions = np.linalg.eigh(products)
-        ridge = _RIDGE * variance * math.sqrt(size * count) + 1e-9 * max(float(levels[-1]), 1e-9)
+        ridge = self._noise_of(products) + 1e-9 * max(float(levels[-1]), 1e-9)
         levels = np.maximum(levels, 0.0) + ridge
         curvature = (directions * levels) @ directions.T
         self.values = _constrained(
             curvature, sketches @ self._labels, float(levels[-1]), self.terms.radius, self.values
         )
+
+    def _noise_of(self, products: Floats) -> float:
+        """The ridge: 0 without noise."""
+        count, size = self._sketches.shape
+        of_products = self.sigma**2 * math.sqrt(size * count)
+        column = max(float(np.trace(products)) / count, 0.0)  # squared length of a common one
+        labels = float(self._labels @ self._labels)
+        of_slopes = math.sqrt(self.sigma**2 * labels + self._label_sigma**2 * column)
+        return _OF_PRODUCTS * of_products + _OF_SLOPES * of_slopes
 
 
 class Universal(Weights):
@@ -84,7 +94,9 @@ class Universal(Weights):
     Every party's weights stay within radius / K in the 1-norm: a product of sets, which is what the
     convergence of block-coordinate Frank-Wolfe under any sampling needs, and within the ball of
     ``radius``; but signal in one party alone reaches only its share of it. `Corrective` has no such
-    limit.
+    limit. A party that was asked for some of its features may name a vertex that lies uphill from
+    where its weights are: it stays then. So a round gains what a step to the best vertex gains,
+    with the chance at least that this vertex was among the candidates, and never aims higher.
     """
 
     def __init__(self, terms: Terms, sigma: float) -> None:
@@ -93,10 +105,16 @@ class Universal(Weights):
 
     def move(self, t: int, chosen: dict[Feature, int]) -> None:
         step, radius = self._step(t), self.terms.radius / len(self.terms.parties)
+        slopes = self._sketches @ self.residual
+        moved = self.values.copy()
         for (party, feature), sign in chosen.items():
+            aim = np.zeros(len(moved))
+            aim[self.features.index((party, feature))] = radius * sign
             own = np.array([owner == party for owner, _ in self.features])
-            self.values[own] *= 1.0 - step
-            self.values[self.features.index((party, feature))] += step * radius * sign
+            way = np.where(own, aim - self.values, 0.0)
+            if slopes @ way < 0.0:
+                moved += step * way
+        self.values = moved
 
 
 def weights_for(terms: Terms, sigma: float) -> Weights:
