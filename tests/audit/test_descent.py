@@ -111,6 +111,7 @@ def test_thorough_audits_vary_a_descent():
         "regressor, gradient, squared loss",
         "regressor, gradient, rows as_is",
         "regressor, gradient, rows sqrt",
+        "regressor, gradient, rows blend",
     ]
 
 

@@ -172,6 +172,7 @@ def test_thorough_audits_vary_the_configuration():
         "regressor, squared loss",
         "regressor, rows presence",
         "regressor, rows sqrt",
+        "regressor, rows blend",
     ]
 
 
