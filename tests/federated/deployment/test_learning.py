@@ -51,7 +51,8 @@ def learning(tmp_path_factory):
         if name == "clinic":
             text = 'label_column = "sick"\nclasses = ["no", "yes"]\n' + text
         settings.write_text(text + 'told = "0:1"\nage = "0:100"\n')
-        set_in(settings, answers="dplasso.federated.service:open_party", max_epsilon=8.0)
+        limits = {"max_epsilon": 8.0, "row_budget": 100.0}
+        set_in(settings, answers="dplasso.federated.service:open_party", **limits)
     coordinates = "dplasso.federated.service:open_coordinator"
     set_in(made.folder / "server" / "server.toml", coordinates=coordinates)
     try:
