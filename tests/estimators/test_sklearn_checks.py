@@ -25,7 +25,7 @@ pytestmark = [
         PrivateLassoRegressor(epsilon=math.inf),
         PrivateLassoClassifier(solver="gradient"),
         PrivateLassoClassifier(epsilon=1e4, solver="auto"),
-        PrivateLassoClassifier(epsilon=1e4, solver="auto", n_nonzero=2),
+        PrivateLassoClassifier(epsilon=1e4, solver="auto", n_nonzero=4),
         PrivateLassoRegressor(epsilon=1e4, solver="gradient"),
     ]
 )

@@ -5,7 +5,7 @@ import logging
 import os
 import socket
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -21,6 +21,7 @@ from nvflare.fuel.flare_api.api_spec import (
     JobNotDone,
     JobNotFound,
     JobNotRunning,
+    NoReply,
 )
 from nvflare.fuel.flare_api.flare_api import Session, new_secure_session
 
@@ -33,6 +34,7 @@ from dplasso.federated.roles import Proposal
 
 _JOB, _APP = "dplasso", "federation"
 _CONNECT = 20.0  # seconds
+_TRIES = 5  # of a question that a busy server leaves without reply
 
 
 @dataclass(frozen=True)
@@ -69,9 +71,9 @@ class Administration:
             return str(self._session.submit_job(str(job)))
 
     def status(self) -> Status:
-        told = self._session.get_system_info()
+        told = _answer(self._session.get_system_info)
         connected = {client.name for client in told.client_info}
-        jobs = [self._status_of(job) for job in self._session.list_jobs()]
+        jobs = [self._status_of(job) for job in _answer(self._session.list_jobs)]
         parties = {name: name in connected for name in self._kit.parties}
         started = datetime.fromtimestamp(told.server_info.start_time, UTC)
         address = f"{self._kit.server}:{self._kit.port}"
@@ -80,7 +82,7 @@ class Administration:
     def stop(self, job: str) -> None:
         """End a job; its model card is of the rounds so far."""
         self._known(job)
-        self._session.abort_job(job)
+        _answer(self._session.abort_job, job)
 
     def fetch(self, job: str) -> tuple[bytes, dict[str, Any]]:
         """The model card of a job that has ended, and how it ended."""
@@ -97,7 +99,7 @@ class Administration:
 
     def _known(self, job: str) -> dict[str, Any]:
         try:
-            return dict(self._session.get_job_meta(job))
+            return dict(_answer(self._session.get_job_meta, job))
         except (JobNotFound, InternalError, InvalidArgumentError):
             raise ValueError(f"there is no job {job}; see dplasso federated status") from None
 
@@ -106,7 +108,7 @@ class Administration:
         if status == "RUNNING":
             try:
                 facts = self._session.do_app_command(job, PROGRESS, {})
-            except (InternalError, JobNotRunning, ValueError):
+            except (InternalError, JobNotRunning, NoReply, ValueError):
                 facts = {}  # it is about to begin, or has just ended
         else:
             meta = self._known(job)
@@ -165,6 +167,16 @@ def _log_in(kit: Kit) -> Session:
         raise ValueError(f"the server at {kit.server} does not accept this kit") from None
     except (OSError, FLCommunicationError, InternalError):
         raise ValueError(unreachable) from None
+
+
+def _answer(ask: Callable[..., Any], *about: Any) -> Any:
+    """What the server says, asked again while it is too busy to say anything."""
+    for _ in range(_TRIES):
+        try:
+            return ask(*about)
+        except NoReply:
+            continue
+    raise ValueError("the server is there and does not answer; try again later")
 
 
 def _write_job(folder: Path, terms: Proposal, parties: Sequence[str]) -> Path:
