@@ -23,6 +23,7 @@ class PartyRows(NamedTuple):
     identifiers: list[str]
     y: NDArray[np.float64] | None
     features: list[str]
+    bounds: NDArray[np.float64]  # of the features
 
 
 def read_party(path: _Path, plan: TablePlan, identifier: str) -> PartyRows:
@@ -47,7 +48,8 @@ def read_party(path: _Path, plan: TablePlan, identifier: str) -> PartyRows:
     names = list(column_texts(path, identifier, plan.delimiter))
     if "" in names:
         raise ValueError(f"column {identifier!r} has empty cells; every row needs an identifier")
-    return PartyRows(sp.csc_array(scaled), names, _numbers(y) if labelled else None, [*space.names])
+    labels = _numbers(y) if labelled else None
+    return PartyRows(sp.csc_array(scaled), names, labels, [*space.names], space.bounds)
 
 
 def _numbers(y: Any) -> NDArray[np.float64]:

@@ -45,7 +45,7 @@ def open_party(settings: PartySettings, job: str) -> OpeningParty:
 
     def ended(model: PartyModel) -> None:
         model.save(folder / MODEL)
-        replace_file(folder / COEFFICIENTS, _by_name(model, rows.features))
+        replace_file(folder / COEFFICIENTS, _by_name(model, rows))
 
     caps = Caps(settings.max_epsilon, settings.max_delta, row_budget=settings.row_budget)
     return OpeningParty(
@@ -97,12 +97,13 @@ def _label_bound(settings: PartySettings) -> float:
     return 1.0 if settings.plan.classes is not None else settings.label_bound
 
 
-def _by_name(model: PartyModel, names: Sequence[str]) -> bytes:
+def _by_name(model: PartyModel, rows: PartyRows) -> bytes:
+    """Coefficients in units of the data: the model's are of entries over their bounds."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(["feature", "coefficient"])
     pairs = zip(model.features, model.coefficients, strict=True)
-    writer.writerows([names[feature], weight] for feature, weight in pairs)
+    writer.writerows([rows.features[k], float(weight / rows.bounds[k])] for k, weight in pairs)
     if model.intercept:
         writer.writerow(["intercept", model.intercept])
     return text.getvalue().encode()

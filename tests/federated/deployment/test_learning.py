@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("nvflare")
 
+from dplasso.federated import PartyModel  # noqa: E402
 from dplasso.ledger import Budget  # noqa: E402
 from federation import PARTIES, Federation, set_in, until  # noqa: E402
 
@@ -83,6 +84,13 @@ def test_three_parties_learn_what_none_of_them_knows(learning, tmp_path):
         assert rho_spent(learning, name) == pytest.approx(card["privacy"]["rho_by_party"][name])
         told = read(kit / "state" / job / "coefficients.csv")
         assert told[0] == ["feature", "coefficient"]
+        model = PartyModel.load(kit / "state" / job / "model.json")
+        held = dict(
+            zip(["told", "told is missing", "age", "age is missing"], range(4), strict=True)
+        )
+        for feature, coefficient in told[1 : 1 + len(model.features)]:
+            scaled = model.coefficients[model.features.index(held[feature])]
+            assert float(coefficient) == pytest.approx(scaled / (100 if feature == "age" else 1))
         assert {row[0] for row in told[1:]} <= {
             "told", "told is missing", "age", "age is missing", "intercept"
         }  # fmt: skip
