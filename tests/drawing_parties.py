@@ -40,6 +40,9 @@ class Party:
         with Journal(self._path) as journal:
             self._drawn = [json.loads(record) for record in journal.records()]
 
+    def close(self):
+        """Nothing stays open between requests."""
+
     def answer(self, request):
         asked = unsealed(request)
         if asked["job"] != self._job:

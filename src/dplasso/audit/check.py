@@ -2,7 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -74,6 +74,29 @@ class Check(ABC, Generic[S]):
     @abstractmethod
     def run(self, session: Session[S]) -> Iterator[Verdict]:
         """Make the tests."""
+
+    def doubted(
+        self, session: Session[S], p_values: Mapping[str, float], runs: int
+    ) -> Iterator[Verdict]:
+        """Verdicts of tests that are left to chance: too small a p-value alarms."""
+        for tested, p_value in p_values.items():
+            yield Verdict(
+                self.name,
+                session.subject.name,
+                f"{tested}: p",
+                p_value,
+                session.error,
+                alarm="below",
+                error=session.error,
+                runs=runs,
+            )
+
+    def limited(
+        self, session: Session[S], figures: Mapping[str, tuple[float, float]]
+    ) -> Iterator[Verdict]:
+        """Verdicts on figures that have a limit, and leave nothing to chance."""
+        for tested, (figure, limit) in figures.items():
+            yield Verdict(self.name, session.subject.name, tested, figure, limit)
 
 
 class EachInItsWay(Check[Any]):

@@ -191,6 +191,11 @@ class OpeningParty:
             self._ended(self._party.model)
         return answer
 
+    def close(self) -> None:
+        """Give the notebook free: the party may be opened again."""
+        if self._party is not None:
+            self._party.close()
+
     @property
     def _kept(self) -> Path:
         return self._folder / f"{self._job}.terms"

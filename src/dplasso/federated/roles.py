@@ -55,6 +55,10 @@ class Answers(Protocol):
         """
         ...
 
+    def close(self) -> None:
+        """Let go of what it holds open; it may be opened again."""
+        ...
+
 
 class Coordinates(Protocol):
     """The server of one job: asks, receives, and has a result at any time.

@@ -40,9 +40,10 @@ def read_party(path: _Path, plan: TablePlan, identifier: str) -> PartyRows:
         plan = replace(plan, ignore=(*plan.ignore, identifier))
     space, chunks, classes = table_chunks(path, plan, labelled=labelled)
     X, y = assemble(chunks, space.size)
-    if classes is not None and labelled:
-        if len(classes) != 2:
-            raise ValueError("labels that are texts need two classes; declare them with --classes")
+    if labelled and classes is not None:
+        if plan.classes is None:
+            # Which labels occur, and which of them comes second, would be read from the rows.
+            raise ValueError("labels that are texts need their two classes declared, in order")
         y = 2.0 * np.asarray(y, np.float64) - 1.0
     scaled = sp.csc_array(X) @ sp.diags_array(1.0 / space.bounds)
     names = list(column_texts(path, identifier, plan.delimiter))

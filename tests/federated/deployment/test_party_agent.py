@@ -91,12 +91,17 @@ def test_a_failure_tells_its_place_and_no_data(agent, project, caplog):
         def answer(self, request):
             raise RuntimeError(f"row 7 has {SECRET}")
 
+        def close(self):
+            closed.append(self)
+
+    closed = []
     agent._open = lambda holdings, job: Broken()
     with caplog.at_level(logging.DEBUG):
         reply = reply_to(agent, signed(project, "server", "job-3", b"anything"))
     assert reply == Reply(Mark.FAILED, b"")
     assert "RuntimeError" in caplog.text
     assert SECRET not in caplog.text
+    assert len(closed) == 1
 
 
 def test_while_it_is_at_work_it_says_so(agent, project, monkeypatch):

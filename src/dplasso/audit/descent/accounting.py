@@ -59,8 +59,7 @@ class Accounting(Check[DescentSubject]):
                 0.0,
             ),
         }
-        for tested, (figure, limit) in figures.items():
-            yield Verdict(self.name, subject.name, tested, figure, limit)
+        yield from self.limited(session, figures)
 
 
 def _multipliers(statement: dict[str, Any]) -> list[float]:

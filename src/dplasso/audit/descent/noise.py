@@ -48,17 +48,7 @@ class Noise(Check[DescentSubject]):
             fits.append(_units(prepared.releases(session.bits), prepared))
             session.tell((run + 1) / runs)
         yield self._repeated(session, fits)
-        for tested, p_value in _p_values(fits, subject.first_release).items():
-            yield Verdict(
-                self.name,
-                subject.name,
-                f"{tested}: p",
-                p_value,
-                session.error,
-                alarm="below",
-                error=session.error,
-                runs=runs,
-            )
+        yield from self.doubted(session, _p_values(fits, subject.first_release), runs)
 
     def _repeated(self, session: Session[DescentSubject], fits: list[list[Floats]]) -> Verdict:
         """Releases whose noise is that of another release, as far as both go."""

@@ -60,8 +60,7 @@ class Accounting(Check[FewSubject]):
                 0.0,
             ),
         }
-        for tested, (figure, limit) in figures.items():
-            yield Verdict(self.name, subject.name, tested, figure, limit)
+        yield from self.limited(session, figures)
 
 
 def _rho_of(statement: dict[str, Any]) -> float:

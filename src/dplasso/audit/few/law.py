@@ -39,17 +39,11 @@ class Law(Check[FewSubject]):
             drawn = _drawn(session, prepared, k)
             law = reference.Scores(X, y, facts).log_laws(_centres(drawn, prepared, subject), WIDE)
             choices = outcomes([run.chosen for run in drawn], WIDE)
-            for tested, p_value in _p_values(law, choices, subject.columns).items():
-                yield Verdict(
-                    self.name,
-                    subject.name,
-                    f"{tested}, {len(X)} rows: p",
-                    p_value,
-                    session.error,
-                    alarm="below",
-                    error=session.error,
-                    runs=len(drawn),
-                )
+            found = {
+                f"{tested}, {len(X)} rows": p_value
+                for tested, p_value in _p_values(law, choices, subject.columns).items()
+            }
+            yield from self.doubted(session, found, len(drawn))
 
 
 def _drawn(session: Session[FewSubject], prepared: FewPrepared, k: int) -> list[Run]:

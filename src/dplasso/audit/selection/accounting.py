@@ -55,8 +55,7 @@ class Accounting(Check[SelectionSubject]):
                 0.0,
             ),
         }
-        for tested, (figure, limit) in figures.items():
-            yield Verdict(self.name, subject.name, tested, figure, limit)
+        yield from self.limited(session, figures)
 
 
 def _rho_of(statement: dict[str, Any]) -> float:

@@ -44,17 +44,11 @@ class Law(Check[SelectionSubject]):
                 session.tell((k + part) / len(_NATS))
 
             drawn = prepared.transcripts(runs, _rounds(facts), session.bits, tell)
-            for tested, p_value in self._p_values(session, X, y, drawn).items():
-                yield Verdict(
-                    self.name,
-                    subject.name,
-                    f"{tested}, {len(X)} rows: p",
-                    p_value,
-                    session.error,
-                    alarm="below",
-                    error=session.error,
-                    runs=runs,
-                )
+            found = {
+                f"{tested}, {len(X)} rows": p_value
+                for tested, p_value in self._p_values(session, X, y, drawn).items()
+            }
+            yield from self.doubted(session, found, runs)
 
     def _runs(
         self, session: Session[SelectionSubject], prepared: Prepared, X: Floats, y: Floats

@@ -52,8 +52,7 @@ class Accounting(Check[StreamSubject]):
                 0.0,
             ),
         }
-        for tested, (figure, limit) in figures.items():
-            yield Verdict(self.name, subject.name, tested, figure, limit)
+        yield from self.limited(session, figures)
 
     def _told_best(self, subject: StreamSubject) -> float:
         """Of all rows of a short stream."""

@@ -49,17 +49,7 @@ class GammaNoise(Check[StreamSubject]):
         found = streams(runs)
         yield repeated(session, STEPS, COLUMNS, found)
         matrix = noise_matrix(subject.begun(COLUMNS), STEPS)
-        for tested, p_value in _p_values(matrix, np.stack(found)).items():
-            yield Verdict(
-                self.name,
-                subject.name,
-                f"{tested}: p",
-                p_value,
-                session.error,
-                alarm="below",
-                error=session.error,
-                runs=runs,
-            )
+        yield from self.doubted(session, _p_values(matrix, np.stack(found)), runs)
 
 
 def _p_values(matrix: Floats, streams: Floats) -> dict[str, float]:

@@ -63,17 +63,7 @@ class Noise(Check[StreamSubject]):
         yield repeated(session, STEPS, COLUMNS, streams)
         matrix = noise_matrix(subject.begun(COLUMNS), STEPS)
         fresh = fresh_noise(matrix, np.stack(streams, axis=1))
-        for tested, p_value in _p_values(fresh).items():
-            yield Verdict(
-                self.name,
-                subject.name,
-                f"{tested}: p",
-                p_value,
-                session.error,
-                alarm="below",
-                error=session.error,
-                runs=runs,
-            )
+        yield from self.doubted(session, _p_values(fresh), runs)
 
 
 def noise_of_stream(

@@ -93,7 +93,9 @@ class PartyAgent(FLComponent):
             return Reply(Mark.REFUSED, str(refusal).encode())
         except Exception as error:
             # What an unforeseen error says could show rows: only its kind and place are told.
-            self._parties.pop(job, None)
+            # It is opened anew, from its disk, when it is asked again.
+            if job in self._parties:
+                self._parties.pop(job).close()
             places = "".join(traceback.format_tb(error.__traceback__))
             self.logger.error(f"job {job} failed here with {type(error).__name__}:\n{places}")
             return Reply(Mark.FAILED, b"")

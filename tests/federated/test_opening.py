@@ -1,0 +1,124 @@
+"""How a job opens: nobody takes part in terms that it did not see, or beyond its caps."""
+
+from dataclasses import replace
+
+import pytest
+
+from dplasso.federated import Caps, Party, Refused
+from dplasso.federated.messages import Ask, Gave, Release, Request
+from dplasso.federated.opening import Offer, OpeningCoordinator, OpeningParty
+from federations import FEATURES, made
+
+SECRET = b"of all parties, not the server's"
+OFFER = Offer("job", tuple(FEATURES), "bank", 40, 4.0, 1e-6, rounds=6, sketch_size=16)
+
+
+def opened(tmp_path, caps=None, **options):
+    """Parties of a job, each with a folder of its own."""
+    data = made()
+
+    def party(name):
+        def begin(terms, folder):
+            block, y = data.blocks[name], data.y if name == "bank" else None
+            rows = data.identifiers[name]
+            return Party(terms, name, block, rows, SECRET, y=y, folder=folder)
+
+        bound = 1.0 if name == "bank" else None
+        given = {"y_bound": bound, **options}
+        limits = caps or Caps(5.0, 1e-5)
+        return OpeningParty(name, "job", FEATURES[name], limits, tmp_path / name, begin, **given)
+
+    return {name: party(name) for name in FEATURES}
+
+
+def close(parties):
+    for party in parties.values():
+        party.close()
+
+
+def step(coordinator, parties):
+    requests = coordinator.requests()
+    coordinator.receive({name: parties[name].answer(asked) for name, asked in requests.items()})
+
+
+def test_a_job_opens_runs_and_ends_with_coefficients(tmp_path):
+    told = []
+    parties, coordinator = opened(tmp_path, ended=told.append), OpeningCoordinator(OFFER)
+    while coordinator.requests():
+        step(coordinator, parties)
+    assert coordinator.coordinator.card().ended == "complete"
+    assert {model.party for model in told} == set(FEATURES)
+    assert [parties[model.party].model for model in told] == told
+    close(parties)
+
+
+def test_a_party_that_starts_again_keeps_to_its_terms(tmp_path):
+    parties, coordinator = opened(tmp_path), OpeningCoordinator(OFFER)
+    for _ in range(4):
+        step(coordinator, parties)
+    request = coordinator.requests()
+    (name,) = request
+    with pytest.raises(Refused, match="no terms yet"):
+        opened(tmp_path / "elsewhere")[name].answer(request[name])
+    answer = parties[name].answer(request[name])
+    close(parties)
+    again = opened(tmp_path)
+    assert again[name].answer(request[name]) == answer
+    terms = coordinator.coordinator.terms
+    other = replace(terms, radius=2.0)
+    asked = Request(other.digest, terms.number_of(name), 0, Ask.AGREE, text=other.to_json())
+    with pytest.raises(Refused, match="agreed to other terms"):
+        again[name].answer(asked.to_bytes())
+    close(again)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"epsilon": 6.0}, "epsilon is 6, its cap is 5"),
+        ({"delta": 1e-3}, "delta is 0.001, its cap is 1e-05"),
+        ({"job": "another"}, "offer of another job"),
+        ({"parties": ("shop", "mill"), "label_holder": "shop"}, "or to others"),
+        ({"y_bound": 3.0}, "labels within 1, the job says 3"),
+    ],
+)
+def test_an_offer_that_is_not_for_it_is_refused(tmp_path, change, why):
+    offer = replace(OFFER, **change)
+    asked = Request(offer.digest, 0, 0, Ask.INTRODUCE, text=offer.to_json()).to_bytes()
+    with pytest.raises(Refused, match=why):
+        opened(tmp_path)["bank"].answer(asked)
+    assert not list((tmp_path / "bank").iterdir())
+
+
+def test_who_has_no_labels_does_not_hold_them(tmp_path):
+    offer = replace(OFFER, label_holder="shop")
+    asked = Request(offer.digest, 1, 0, Ask.INTRODUCE, text=offer.to_json()).to_bytes()
+    with pytest.raises(Refused, match="has no labels"):
+        opened(tmp_path)["shop"].answer(asked)
+
+
+def test_terms_beyond_a_cap_are_refused_though_the_offer_was_not(tmp_path):
+    parties = opened(tmp_path, caps=Caps(5.0, 1e-5, row_budget=1e-3))
+    coordinator = OpeningCoordinator(OFFER)
+    step(coordinator, parties)
+    with pytest.raises(Refused, match="row_budget"):
+        parties["bank"].answer(coordinator.requests()["bank"])
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"epsilon": "x"}', "null"])
+@pytest.mark.parametrize("kind", [Ask.INTRODUCE, Ask.AGREE])
+def test_what_is_no_offer_and_no_terms_is_refused(tmp_path, kind, text):
+    with pytest.raises(Refused):
+        opened(tmp_path)["bank"].answer(Request(bytes(32), 0, 0, kind, text=text).to_bytes())
+
+
+def test_a_coordinator_takes_only_what_opens_a_job():
+    coordinator = OpeningCoordinator(OFFER)
+    wrong = Release(OFFER.digest, 0, 0, Gave.AGREED).to_bytes()
+    with pytest.raises(Refused, match="something else"):
+        coordinator.receive(dict.fromkeys(FEATURES, wrong))
+    with pytest.raises(Refused, match="all parties"):
+        coordinator.receive({})
+    coordinator.lose("shop", "gone")
+    coordinator.receive({})
+    assert coordinator.requests() == {} and b"shop: gone" in coordinator.result()
