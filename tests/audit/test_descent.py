@@ -135,7 +135,7 @@ def test_rows_with_much_in_common_are_centred_as_the_textbook_has_it():
     walk = Walk(released[None, :].astype(float), plan.mass_sigma, prepared.course, subject.facts)
     mass = Mass.of(released, plan)
     found = Conditioning.of(mass.damping(), mass.centre())
-    assert mass.shared > plan.shared_from
+    assert mass.shared > plan.thresholds.shared
     assert len(found.head) == subject.columns
     assert np.allclose(walk.centre[0], found.head_centre, rtol=1e-9)
     assert np.allclose(walk.damping[0], found.damping, rtol=1e-9)

@@ -10,6 +10,7 @@ from dplasso.solvers.gradient import mixture
 from dplasso.solvers.gradient.conditioning import Conditioning, Mass
 from dplasso.solvers.gradient.cut import largest_only
 from dplasso.solvers.gradient.mixture import SignalShare, size_counts
+from dplasso.solvers.gradient.plan import Thresholds
 from neighbours import small_plan
 
 
@@ -22,12 +23,12 @@ def test_masses_are_read_as_means() -> None:
     released = np.array([0.5, 0.0, -0.001]) * plan.unit * 10_000
     mass = Mass.of(released.astype(np.int64), plan)
     assert mass.mean == pytest.approx([0.5, 0.0, -0.001], abs=1e-9)
-    # A share of 5 % of mu^2, over the number of rows.
-    assert mass.noise == pytest.approx(1.0 / (10_000 * plan.mu * math.sqrt(0.05)))
+    # A share of 10 % of mu^2, over the number of rows.
+    assert mass.noise == pytest.approx(1.0 / (10_000 * plan.mu * math.sqrt(0.1)))
 
 
 def test_heavy_columns_are_damped_and_certain_ones_centred() -> None:
-    mass = Mass(np.array([0.5, 0.02, 0.0004, -0.01]), 0.0001, 0.005, 5.0, math.inf)
+    mass = Mass(np.array([0.5, 0.02, 0.0004, -0.01]), 0.0001, Thresholds(0.005, 5.0))
     assert mass.damping() == pytest.approx([0.1, 0.5, 1.0, 1.0])
     assert mass.centre() == pytest.approx([0.5, 0.02, 0.0, 0.0])
 
@@ -36,19 +37,21 @@ def test_rows_with_much_in_common_are_centred_in_all_columns() -> None:
     mean = np.array([0.5, 0.5, 0.1, -0.02])
     noise = 0.05
     shared = float(mean @ mean) - 4 * noise**2
-    wholly = Mass(mean, noise, 0.02, 20.0, shared - 1e-9).centre()
-    assert wholly == pytest.approx(mean * shared / (mean @ mean))
-    assert np.linalg.norm(wholly) < np.linalg.norm(mean)
-    assert not Mass(mean, noise, 0.02, 20.0, shared + 1e-9).centre().any()
+    wholly = Mass(mean, noise, Thresholds(0.02, 20.0, shared=shared - 1e-9)).centre()
+    assert wholly == pytest.approx(0.27 + (mean - 0.27) * (1.0 - noise**2 / mean.var()))
+    assert not Mass(mean, noise, Thresholds(0.02, 20.0, shared=shared + 1e-9)).centre().any()
 
 
 def test_a_shrunk_centre_is_nearer_to_the_mean_than_what_was_released() -> None:
     rng = np.random.default_rng(0)
     mean, noise = np.full(60, 0.9 / math.sqrt(60)), 0.07
     released = mean + noise * rng.normal(size=(200, 60))
-    centres = np.array([Mass(row, noise, 0.02, 20.0, 0.3).centre() for row in released])
+    centres = np.array(
+        [Mass(row, noise, Thresholds(0.02, 20.0, shared=0.3)).centre() for row in released]
+    )
     errors = [np.mean(np.sum((found - mean) ** 2, axis=1)) for found in (centres, released)]
-    assert errors[0] < 0.9 * errors[1]
+    # Of columns that are all alike next to nothing but their average is left.
+    assert errors[0] < 0.1 * errors[1]
 
 
 def test_no_centre_is_longer_than_a_row_and_no_damping_larger_than_fits() -> None:
@@ -93,7 +96,7 @@ def test_shares_lie_between_nothing_and_all_and_grow_with_size() -> None:
 
 def test_the_cut_keeps_weights_that_move_margins() -> None:
     weights = np.array([[1.0, 2.0, 3.0, -5.0]])
-    mass = Mass(np.array([1.0, 0.0001, -0.01, 0.04]), 0.0002, 0.005, 5.0, math.inf)
+    mass = Mass(np.array([1.0, 0.0001, -0.01, 0.04]), 0.0002, Thresholds(0.005, 5.0))
     assert largest_only(weights, mass, 2).tolist() == [[1.0, 0.0, 0.0, -5.0]]
     assert largest_only(weights, mass, 4) is weights
     many = np.arange(12.0).reshape(3, 4)

@@ -65,7 +65,7 @@ def test_residuals_are_cut() -> None:
     """Where they start, or at a share of that: at a tenth for two classes and many columns."""
     softmax = SoftmaxLoss(classes=range(4))
     assert small_plan(LogisticLoss(), 5000).clip == 0.1
-    assert small_plan(LogisticLoss(), 10).clip == 0.5
+    assert small_plan(LogisticLoss(), 10).clip == 0.425
     assert small_plan(softmax, 5000).clip == pytest.approx(math.sqrt(0.75))
     assert small_plan(softmax, 10).clip == pytest.approx(0.15 * math.sqrt(0.75))
     assert small_plan(SquaredLoss(y_bound=3.0), 10).clip == 3.0
@@ -74,10 +74,31 @@ def test_residuals_are_cut() -> None:
 
 def test_the_noise_left_in_a_margin_is_what_was_planned() -> None:
     """The one number that stands for a learning rate."""
-    for columns, expected in ((2000, 3.5 * 0.5), (100, 3.5 * 0.5)):
+    for columns, expected in ((2000, 3.5 * 0.5), (100, 4.0 * 0.5)):
         plan = small_plan(LogisticLoss(), columns, rows=20_000)
         left = plan.step * math.sqrt(plan.steps) * plan.step_sigma * plan.grid
         assert left == pytest.approx(expected, rel=1e-9)
+        assert plan.held_back == 1.0
+
+
+def test_many_rows_make_steps_longer_not_ever_more() -> None:
+    some, many, most = (
+        small_plan(LogisticLoss(), 100, rows=rows, epsilon=8.0) for rows in (10**4, 10**5, 10**6)
+    )
+    assert some.steps < many.steps == most.steps == 600
+    lengths = [plan.step * plan.n_rows * plan.clip / 0.5 for plan in (some, many, most)]
+    assert lengths[0] <= 300.0 < lengths[1] < lengths[2] == pytest.approx(1200.0)
+
+
+def test_where_rows_say_little_weights_are_held_back_until_the_last_third() -> None:
+    clear, weak, weaker = (
+        small_plan(LogisticLoss(), 10_000, rows=rows) for rows in (800, 200, 100)
+    )
+    assert clear.held_back == 1.0 > weak.held_back
+    assert weaker.held_back == pytest.approx(weak.held_back / 16.0)
+    assert weak.steps == 30
+    steps = [weak.step_after(done) for done in range(30)]
+    assert steps == [weak.held_back * weak.step] * 20 + [weak.step] * 10
 
 
 @pytest.mark.parametrize(("columns", "most"), [(100, 0.4), (2000, 0.25)])

@@ -1,5 +1,6 @@
 """A whole descent: it learns, it is a function of what it releases, and its noise is its own."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -10,6 +11,7 @@ from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.solvers.gradient import GradientSolution, gradient_descent, plan_descent, replay
 from dplasso.solvers.gradient.conditioning import Mass
+from dplasso.solvers.gradient.descent import Descent
 from neighbours import LOSSES, small_plan
 
 
@@ -144,6 +146,25 @@ def test_the_result_is_centred_as_the_descent_was() -> None:
         last = intercept[-math.ceil(planned.steps / 4) :].mean()
         weights = sp.csr_array(solution.weights).toarray()[0]
         assert solution.intercepts[0] + weights @ mass.centre() == pytest.approx(last)
+
+
+def test_weights_that_are_held_back_come_out_whole() -> None:
+    """From the same releases: what is held back is where gradients are asked for, nothing else."""
+    X, margins = text(2000, 1200)
+    plan = small_plan(LogisticLoss(), 1200, rows=2000, epsilon=4.0)
+    options = {"loss": LogisticLoss(), "generator": 0, "keep_releases": True}
+    whole = gradient_descent(X, (margins > 0).astype(int), plan=plan, **options)
+    held = dataclasses.replace(plan, held_back=0.25)
+    walk = Descent(held, Mass.of(whole.mass, held), 1)
+    first = Descent(plan, Mass.of(whole.mass, plan), 1)
+    for released in whole.releases[:10]:
+        walk.receive(released)
+        first.receive(released)
+    assert first.weights.any()
+    assert np.allclose(walk.weights, 0.25 * first.weights, rtol=1e-12)
+    again = replay(held, whole.mass, whole.releases)
+    assert np.array_equal(again.weights, whole.weights)
+    assert np.array_equal(again.intercepts, whole.intercepts)
 
 
 def test_fresh_noise_every_time_and_the_same_for_a_seed() -> None:

@@ -21,6 +21,7 @@ class Course:
     intercept_step: float
     clip: float  # where residuals are cut; sums are in units of it
     least_mass: float  # of columns that are damped
+    damped_from: float  # the same, in standard deviations of its noise
     centred_from: float  # mass of columns that are centred, in standard deviations of its noise
     shared_from: float  # of rows' square length, in their mean: all columns are centred
 

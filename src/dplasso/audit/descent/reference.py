@@ -14,7 +14,6 @@ from dplasso.audit.descent.facts import CONSTANT, Course, DescentFacts
 from dplasso.audit.facts import LOGISTIC, SOFTMAX
 from dplasso.audit.held import Floats, held_labels, held_rows
 
-_DAMPED = 3.0  # standard deviations of the mass's noise
 _AVERAGED = 0.25  # of the iterates, the last
 
 
@@ -49,12 +48,15 @@ class Walk:
         self._course, self._facts = course, facts
         total = course.unit * facts.n_rows
         mean, sd = (mass + 0.5) / total, noise / total
-        floor = max(course.least_mass, _DAMPED * sd)
+        floor = max(course.least_mass, course.damped_from * sd)
         self.damping = np.sqrt(floor / np.maximum(mean, floor))
-        square = np.sum(mean**2, axis=1, keepdims=True)
-        shared = square - mean.shape[1] * sd**2
+        shared = np.sum(mean**2 - sd**2, axis=1, keepdims=True)
+        average = np.mean(mean, axis=1, keepdims=True)
+        apart = np.mean((mean - average) ** 2, axis=1, keepdims=True)
+        unsure = np.divide(sd**2, apart, out=np.ones_like(apart), where=apart > sd**2)
+        whole = average + (mean - average) * (1.0 - unsure)
         told = np.where(mean > course.centred_from * sd, mean, 0.0)
-        centre = np.where(shared > course.shared_from, mean * (shared / square), told)
+        centre = np.where(shared > course.shared_from, whole, told)
         length = np.linalg.norm(centre, axis=1, keepdims=True)
         self.centre = centre / np.maximum(length, 1.0)
         self.weights = np.zeros((len(mass), facts.outputs, mass.shape[1]))

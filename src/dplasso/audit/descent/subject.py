@@ -95,7 +95,8 @@ def course_of(plan: GradientPlan) -> Course:
         step=plan.step,
         intercept_step=plan.intercept_step,
         clip=plan.clip,
-        least_mass=plan.least_mass,
-        centred_from=plan.centred_from,
-        shared_from=plan.shared_from,
+        least_mass=plan.thresholds.least,
+        damped_from=plan.thresholds.damped,
+        centred_from=plan.thresholds.centred,
+        shared_from=plan.thresholds.shared,
     )

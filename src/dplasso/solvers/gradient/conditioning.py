@@ -6,13 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dplasso.solvers.gradient.plan import GradientPlan
+from dplasso.solvers.gradient.plan import GradientPlan, Thresholds
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Mass of columns that are damped, in standard deviations of its noise.
-NOISES_DAMPED = 3.0
 ALL = slice(None)
 # Whole numbers in a damping of 1: what a conditioned row is made of.
 WHOLE = 2.0**18
@@ -31,9 +29,7 @@ class Mass:
 
     mean: Floats
     noise: float
-    least: float  # mass of columns that are damped
-    centred_from: float  # mass of columns that are centred, in standard deviations of the noise
-    shared_from: float  # of rows' square length, in their mean: all columns are centred
+    thresholds: Thresholds
 
     @classmethod
     def of(cls, released: Ints, plan: GradientPlan) -> "Mass":
@@ -42,11 +38,11 @@ class Mass:
         middle = 0.5 if plan.mass_sigma else 0.0
         mean = (released.astype(np.float64) + middle) / total
         noise = plan.mass_sigma / total
-        return cls(mean, noise, plan.least_mass, plan.centred_from, plan.shared_from)
+        return cls(mean, noise, plan.thresholds)
 
     def damping(self, columns: slice = ALL) -> Floats:
         """The more of the rows' length a column has, the less it counts."""
-        floor = max(self.least, NOISES_DAMPED * self.noise)
+        floor = max(self.thresholds.least, self.thresholds.damped * self.noise)
         return np.sqrt(floor / np.maximum(self.mean[columns], floor))
 
     @property
@@ -62,12 +58,15 @@ class Mass:
     def centre(self) -> Floats:
         """The mean, where it is told from noise; else 0, which keeps columns sparse.
 
-        Rows that have much in common differ in little: then all of the mean is taken off, shrunk by
-        what is noise in it (James and Stein), however little a single column stands out.
+        Rows that have much in common differ in little: then all of the mean is taken off, however
+        little a single column stands out, shrunk towards the columns' average by what is noise in
+        it (James and Stein).
         """
-        if self.shared > self.shared_from:
-            return self.mean * (self.shared / float(np.sum(self.mean**2)))
-        return np.where(self.mean > self.centred_from * self.noise, self.mean, 0.0)
+        if self.shared > self.thresholds.shared:
+            average, spread = float(self.mean.mean()), float(self.mean.var())
+            told = 1.0 - self.noise**2 / spread if spread > self.noise**2 else 0.0
+            return average + told * (self.mean - average)
+        return np.where(self.mean > self.thresholds.centred * self.noise, self.mean, 0.0)
 
 
 @dataclass(frozen=True)

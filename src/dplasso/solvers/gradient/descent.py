@@ -48,8 +48,9 @@ class Descent:
     def receive(self, released: Ints) -> None:
         """Take a step along released sums, outputs x (columns, then the intercept)."""
         plan, damping = self.plan, self.conditioning.damping
+        step = plan.step_after(self.done)
         for k, sums in enumerate(released):
-            state = (damping, plan.grid, plan.step, self._gathered[k], self.weights[k])
+            state = (damping, plan.grid, step, self._gathered[k], self.weights[k])
             pool.run(kernel.move, [(sums, *state, *run) for run in self._runs])
         self._clear_dropped()
         self.intercepts -= plan.intercept_step * plan.grid * (released[:, -1] + 0.5)

@@ -10,22 +10,29 @@ from dplasso.privacy import checks, gaussian, zcdp
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import BoundedRange, Composed, Event, Gaussian, PureDP, Repeated
 
-# Of mu^2: the rest is for the steps.
-MASS_SHARE = 0.05
 # The intercept is a column of this value beside rows of length 1.
 CONSTANT = 0.3
 # 2-norm of a row with its constant, rounded up.
 ROW_LENGTH = 1.0440306508910551
 NARROW_COLUMNS = 1000
-MOST_STEPS = 1000
 # With less noise than this a descent goes no farther: it would fit the rows it has too well.
 MOST_MU = 3.0
 # Weights beyond a public number of nonzeros are dropped between these parts of the steps. It takes
 # steps before, between and after; more where few weights are to stay.
 CUT_FROM, CUT_UNTIL = 0.3, 0.7
+HELD_UNTIL = 2 / 3
 FEWEST_STEPS_CUT, FEWEST_STEPS_TO_FEW, FEW_NONZEROS = 20, 40, 100
 # Whole numbers: bits of a row's length, fewer where sums or noise would not fit.
 MOST_BITS, SUM_BITS, NOISE_BITS, LEAST_NOISE_BITS = 36, 61, 48, 12
+
+
+class Thresholds(NamedTuple):
+    """What released masses of columns are judged by."""
+
+    least: float  # mass of columns that are damped
+    centred: float  # mass of columns that are centred, in standard deviations of its noise
+    damped: float = 3.0  # mass of columns that are damped, in the same
+    shared: float = math.inf  # of rows' square length, in their mean: all columns are centred
 
 
 class Pace(NamedTuple):
@@ -41,27 +48,79 @@ class Pace(NamedTuple):
     longest_step: float
     intercept_step: float
     fewest_steps: int
-    least_mass: float  # of columns that are damped
-    centred_from: float  # mass of columns that are centred, in standard deviations of its noise
+    thresholds: Thresholds
+    mass_share: float = 0.05  # of mu^2; the rest is for the steps
     # Standard deviation of the noise in an intercept, at most: of few rows it would else be all
     # noise, and residuals at their cut whatever the weights.
     intercept_noise: float = 0.4
-    shared_from: float = math.inf  # of rows' square length, in their mean: all columns are centred
+    # All rows over the noise of all columns. Below, margins are soon noise, and steps from there
+    # show less than those from weights of 0: weights are held back until the last third.
+    clear_from: float = 0.0
+    # Where that would be more steps, they are longer, at most by this factor.
+    most_steps: int = 1000
+    lengthened: float = 1.0
 
 
 # With a cut at a fifth, every row of two classes counts alike until it is predicted right with a
 # probability of 0.9. Residuals of probabilities level off, so that their steps may be long; those
 # of numbers do not.
 PACES = {
-    LOGISTIC: Pace(0.2, 3.5, 600.0, 10.0, 30, 0.001, 5.0, intercept_noise=0.25),
-    SOFTMAX: Pace(1.0, 0.5, 300.0, 10.0, 5, 0.001, 5.0),
-    SQUARED: Pace(1.0, 0.12, 25.0, 2.5, 5, 0.005, 5.0),
+    LOGISTIC: Pace(
+        cut=0.2,
+        margin_noise=3.5,
+        longest_step=600.0,
+        intercept_step=10.0,
+        fewest_steps=30,
+        thresholds=Thresholds(least=0.001, centred=5.0),
+        intercept_noise=0.25,
+        clear_from=0.75,
+    ),
+    SOFTMAX: Pace(
+        cut=1.0,
+        margin_noise=0.5,
+        longest_step=300.0,
+        intercept_step=10.0,
+        fewest_steps=5,
+        thresholds=Thresholds(least=0.001, centred=5.0),
+    ),
+    SQUARED: Pace(
+        cut=1.0,
+        margin_noise=0.12,
+        longest_step=25.0,
+        intercept_step=2.5,
+        fewest_steps=5,
+        thresholds=Thresholds(least=0.005, centred=5.0),
+    ),
 }
-# Few columns have little noise in all: a descent may go farther, and a cut only takes away.
+# Few columns have little noise in all: a descent may go farther, and a lower cut only takes away.
 NARROW_PACES = {
-    LOGISTIC: Pace(1.0, 3.5, 300.0, 20.0, 40, 0.02, 20.0, shared_from=0.3),
-    SOFTMAX: Pace(0.15, 3.0, 600.0, 20.0, 40, 0.02, 5.0),
-    SQUARED: Pace(1.0, 0.3, 25.0, 2.5, 40, 0.005, 5.0),
+    LOGISTIC: Pace(
+        cut=0.85,
+        margin_noise=4.0,
+        longest_step=300.0,
+        intercept_step=20.0,
+        fewest_steps=40,
+        thresholds=Thresholds(least=0.014, centred=28.0, damped=2.0, shared=0.3),
+        mass_share=0.1,
+        most_steps=600,
+        lengthened=4.0,
+    ),
+    SOFTMAX: Pace(
+        cut=0.15,
+        margin_noise=3.0,
+        longest_step=600.0,
+        intercept_step=20.0,
+        fewest_steps=40,
+        thresholds=Thresholds(least=0.02, centred=5.0),
+    ),
+    SQUARED: Pace(
+        cut=1.0,
+        margin_noise=0.3,
+        longest_step=25.0,
+        intercept_step=2.5,
+        fewest_steps=40,
+        thresholds=Thresholds(least=0.005, centred=5.0),
+    ),
 }
 
 
@@ -93,10 +152,9 @@ class GradientPlan:
     step_multiplier: float
     steps: int
     step: float
+    held_back: float  # what weights are multiplied by, until HELD_UNTIL of the steps
     intercept_step: float
-    least_mass: float  # of columns that are damped
-    centred_from: float  # mass of columns that are centred, in standard deviations of its noise
-    shared_from: float  # of rows' square length, in their mean: all columns are centred
+    thresholds: Thresholds  # of columns that are damped or centred
     reweighted: bool
     n_nonzero: int | None  # weights that stay, all outputs together
     unit_bits: int
@@ -133,6 +191,10 @@ class GradientPlan:
     def grid(self) -> float:
         """What a whole number of a step's sums is worth, as a gradient."""
         return self.clip / self.unit
+
+    def step_after(self, done: int) -> float:
+        """What a gradient counts in the weights, after so many steps."""
+        return self.step * (self.held_back if done < HELD_UNTIL * self.steps else 1.0)
 
     def weights_left(self, done: int) -> int:
         """How many weights are not 0 after so many steps: ever fewer, by equal factors."""
@@ -186,9 +248,9 @@ def plan_descent(
         mu = math.sqrt(2.0 * (1.0 - bound_share) * rho) * (1.0 - 1e-12)
     else:
         mu = gaussian.mu_of(epsilon, delta)
-    mass_mu, steps_mu = gaussian.split(mu, (MASS_SHARE, 1.0 - MASS_SHARE))
     narrow = n_columns <= NARROW_COLUMNS
     pace = _pace(loss, narrow, n_nonzero)
+    mass_mu, steps_mu = gaussian.split(mu, (pace.mass_share, 1.0 - pace.mass_share))
     signal = n_rows * min(steps_mu / changed, MOST_MU) / ROW_LENGTH
     steps, length = _steps(pace, signal)
     intercept_step = min(pace.intercept_step, pace.intercept_noise * signal / steps)
@@ -206,10 +268,9 @@ def plan_descent(
         step_multiplier=step_multiplier,
         steps=steps,
         step=length / (steps * n_rows),
+        held_back=_held_back(pace, signal / math.sqrt(n_columns)),
         intercept_step=intercept_step / (pace.cut * n_rows),
-        least_mass=pace.least_mass,
-        centred_from=pace.centred_from,
-        shared_from=pace.shared_from,
+        thresholds=pace.thresholds,
         reweighted=not narrow,
         n_nonzero=n_nonzero,
         unit_bits=_unit_bits(n_rows, changed, mass_multiplier, step_multiplier),
@@ -233,9 +294,15 @@ def _steps(pace: Pace, signal: float) -> tuple[int, float]:
     ``signal`` is the number of rows over the noise that all steps leave in a unit row's margin,
     for a length of 1.
     """
-    length = min(pace.margin_noise * signal, pace.longest_step * MOST_STEPS)
-    steps = max(pace.fewest_steps, math.ceil(length / pace.longest_step))
-    return steps, length / pace.cut
+    most = pace.longest_step * pace.lengthened * pace.most_steps
+    length = min(pace.margin_noise * signal, most)
+    steps = min(math.ceil(length / pace.longest_step), pace.most_steps)
+    return max(steps, pace.fewest_steps), length / pace.cut
+
+
+def _held_back(pace: Pace, signal: float) -> float:
+    """1 where the signal is clear; how fast it falls below that is measured."""
+    return min(1.0, signal / pace.clear_from) ** 4 if pace.clear_from else 1.0
 
 
 def first_residual(loss: Loss) -> float:
