@@ -40,6 +40,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
     lines = [f"{'code':<22}{'fits a side':>12}{'claimed':>9}{'certified':>11}{'at 95 %':>9}  alarm"]
+    print(lines[0])
     for bug, fits in CASES:
         found = verdict_on_mu(bug, fits, chosen.seed)
         usual = found.details["at_95_percent"]
@@ -47,7 +48,6 @@ def main() -> None:
         lines.append(f"{bug:<22}{fits:>12,}{figures}  {'no' if found.passed else 'yes'}")
         print(lines[-1], flush=True)
     said = "\n".join([*lines, "", machine()])
-    print(said)
     (RESULTS / "canary.txt").write_text(said + "\n")
 
 

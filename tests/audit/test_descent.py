@@ -124,18 +124,21 @@ def test_checks_of_one_solver_are_not_asked_of_the_other():
         audit.run(audit.example_estimators()[0], checks=["noise", "sensitivity"])
 
 
-def test_rows_with_much_in_common_are_centred_as_the_textbook_has_it():
+@pytest.mark.parametrize("uneven", [0.0, 0.3])
+def test_rows_with_much_in_common_are_centred_as_the_textbook_has_it(uneven):
     """Engine and reference, written apart, take the same centre off: all columns of it, shrunk."""
     subject = session_of(audit.example_estimators("gradient")[0]).subject
     prepared = subject.prepare(np.ones((200, subject.columns)), np.tile([0, 1], 100))
     plan = prepared.task.plan
     noise = np.random.default_rng(0).normal(0.0, plan.mass_sigma, subject.columns)
     whole = plan.unit * plan.n_rows / np.sqrt(subject.columns)
-    released = np.floor(whole + noise).astype(np.int64)
+    apart = 1.0 + uneven * np.linspace(-1.0, 1.0, subject.columns)
+    released = np.floor(whole * apart + noise).astype(np.int64)
     walk = Walk(released[None, :].astype(float), plan.mass_sigma, prepared.course, subject.facts)
     mass = Mass.of(released, plan)
     found = Conditioning.of(mass.damping(), mass.centre())
     assert mass.shared > plan.thresholds.shared
     assert len(found.head) == subject.columns
+    assert (np.ptp(found.head_centre) > 0.0) == (uneven > 0.0)
     assert np.allclose(walk.centre[0], found.head_centre, rtol=1e-9)
     assert np.allclose(walk.damping[0], found.damping, rtol=1e-9)

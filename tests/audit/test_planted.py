@@ -6,12 +6,15 @@ from dplasso import audit
 from dplasso.audit import check as check_module
 from dplasso.audit.descent import canary as descent_canary
 from dplasso.audit.descent import noise, sensitivity
+from dplasso.audit.descent.subject import WIDE
 from dplasso.audit.few import canary as few_canary
 from dplasso.audit.few import law as few_law
 from dplasso.audit.few import sensitivity as few_sensitivity
 from dplasso.audit.selection import canary, count, law, range_test
 from dplasso.audit.stream import noise as stream_noise
 from dplasso.audit.stream import sensitivity as stream_sensitivity
+from dplasso.losses import LogisticLoss
+from dplasso.solvers.gradient import plan_descent
 from planted import BUGS
 
 SEEDS = range(4)
@@ -91,6 +94,13 @@ def test_correct_descents_do_not_alarm(fewer_runs, place, neighboring, rows):
     report = audit.run(estimator, seed=place, seconds=600.0)
     assert report.passed, str(report)
     assert "canary" in {verdict.check for verdict in report}
+
+
+def test_a_descent_that_holds_weights_back_is_a_function_of_its_releases():
+    weak = audit.example_estimators("gradient", epsilon=0.05)[0]
+    plan = plan_descent(LogisticLoss(), epsilon=0.05, delta=1e-6, n_rows=200, n_columns=WIDE)
+    assert plan.held_back < 0.1
+    assert audit.run(weak, checks=["release"], seed=0, seconds=600.0).passed
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,22 @@ def test_a_job_opens_runs_and_ends_with_coefficients(tmp_path):
     close(parties)
 
 
+def test_a_party_that_fails_to_open_can_be_opened_again(tmp_path, monkeypatch):
+    parties, coordinator = opened(tmp_path), OpeningCoordinator(OFFER)
+    for _ in range(4):
+        step(coordinator, parties)
+    close(parties)
+
+    def fail(self, release):
+        raise RuntimeError("out of memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Party, "_relive", fail)
+        with pytest.raises(RuntimeError):
+            opened(tmp_path)
+    close(opened(tmp_path))
+
+
 def test_a_party_that_starts_again_keeps_to_its_terms(tmp_path):
     parties, coordinator = opened(tmp_path), OpeningCoordinator(OFFER)
     for _ in range(4):

@@ -40,6 +40,12 @@ def test_classes_are_never_read_from_the_rows(table):
         read_party(table, TablePlan("sick", classes=["no", "yes", "so"], **COLUMNS), "id")
 
 
+def test_a_person_has_one_row(table):
+    table.write_text(TABLE + " p1,40,x,no\n")
+    with pytest.raises(ValueError, match="merge the rows of a person"):
+        read_party(table, TablePlan("sick", classes=["no", "yes"], **COLUMNS), "id")
+
+
 def test_every_row_needs_an_identifier(table):
     table.write_text(TABLE + ",40,x,no\n")
     with pytest.raises(ValueError, match="empty cells"):

@@ -76,7 +76,7 @@ class Check(ABC, Generic[S]):
         """Make the tests."""
 
     def doubted(
-        self, session: Session[S], p_values: Mapping[str, float], runs: int
+        self, session: Session[S], p_values: Mapping[str, float], runs: int, **details: Any
     ) -> Iterator[Verdict]:
         """Verdicts of tests that are left to chance: too small a p-value alarms."""
         for tested, p_value in p_values.items():
@@ -89,14 +89,15 @@ class Check(ABC, Generic[S]):
                 alarm="below",
                 error=session.error,
                 runs=runs,
+                details=details,
             )
 
     def limited(
-        self, session: Session[S], figures: Mapping[str, tuple[float, float]]
+        self, session: Session[S], figures: Mapping[str, tuple[float, float]], runs: int = 1
     ) -> Iterator[Verdict]:
         """Verdicts on figures that have a limit, and leave nothing to chance."""
         for tested, (figure, limit) in figures.items():
-            yield Verdict(self.name, session.subject.name, tested, figure, limit)
+            yield Verdict(self.name, session.subject.name, tested, figure, limit, runs=runs)
 
 
 class EachInItsWay(Check[Any]):

@@ -56,16 +56,8 @@ class Generator(Check[Subject]):
         for tested, drawn in streams.items():
             shared = len(drawn) - len(set(drawn))
             yield Verdict(self.name, name, tested, shared, 0.0, runs=len(drawn))
-        yield Verdict(
-            self.name,
-            name,
-            "bytes of a fit's stream: p",
-            _fairness(model._random_bits().generator.bytes(_BYTES)),
-            session.error,
-            alarm="below",
-            error=session.error,
-            runs=_BYTES,
-        )
+        fairness = _fairness(model._random_bits().generator.bytes(_BYTES))
+        yield from self.doubted(session, {"bytes of a fit's stream": fairness}, _BYTES)
 
 
 def _fairness(drawn: bytes) -> float:

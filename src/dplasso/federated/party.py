@@ -80,8 +80,12 @@ class Party:
         self._last: Release | None = None
         self._one_at_a_time = threading.Lock()
         self._notebook = Notebook(terms, name, folder)
-        for release in self._notebook.releases():
-            self._relive(release)
+        try:
+            for release in self._notebook.releases():
+                self._relive(release)
+        except BaseException:
+            self._notebook.close()  # or nobody could open it again
+            raise
 
     @property
     def model(self) -> PartyModel:

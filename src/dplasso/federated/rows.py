@@ -43,12 +43,16 @@ def read_party(path: _Path, plan: TablePlan, identifier: str) -> PartyRows:
     if labelled and classes is not None:
         if plan.classes is None:
             # Which labels occur, and which of them comes second, would be read from the rows.
-            raise ValueError("labels that are texts need their two classes declared, in order")
+            raise ValueError(
+                'labels that are texts need their two classes declared: classes = ["no", "yes"]'
+            )
         y = 2.0 * np.asarray(y, np.float64) - 1.0
     scaled = sp.csc_array(X) @ sp.diags_array(1.0 / space.bounds)
-    names = list(column_texts(path, identifier, plan.delimiter))
+    names = [text.strip() for text in column_texts(path, identifier, plan.delimiter)]
     if "" in names:
         raise ValueError(f"column {identifier!r} has empty cells; every row needs an identifier")
+    if len(set(names)) < len(names):
+        raise ValueError(f"column {identifier!r} repeats itself; merge the rows of a person first")
     labels = _numbers(y) if labelled else None
     return PartyRows(sp.csc_array(scaled), names, labels, [*space.names], space.bounds)
 

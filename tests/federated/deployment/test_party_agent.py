@@ -93,8 +93,9 @@ def test_a_failure_tells_its_place_and_no_data(agent, project, caplog):
 
         def close(self):
             closed.append(self)
+            raise OSError(SECRET)
 
-    closed = []
+    closed, opened = [], agent._open
     agent._open = lambda holdings, job: Broken()
     with caplog.at_level(logging.DEBUG):
         reply = reply_to(agent, signed(project, "server", "job-3", b"anything"))
@@ -102,6 +103,9 @@ def test_a_failure_tells_its_place_and_no_data(agent, project, caplog):
     assert "RuntimeError" in caplog.text
     assert SECRET not in caplog.text
     assert len(closed) == 1
+    agent._open = opened
+    again = reply_to(agent, signed(project, "server", "job-3", request(job="job-3")))
+    assert again.mark == Mark.ANSWERED
 
 
 def test_while_it_is_at_work_it_says_so(agent, project, monkeypatch):

@@ -13,6 +13,7 @@ from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 import dplasso  # noqa: E402
+from dplasso.federated.deployment.foreground import run_party  # noqa: E402
 from dplasso.federated.deployment.kits import open_kit  # noqa: E402
 from dplasso.federated.deployment.names import check_host, check_parties  # noqa: E402
 from dplasso.federated.deployment.policy import COORDINATION, write_policy  # noqa: E402
@@ -107,6 +108,14 @@ def test_a_kit_is_for_its_role(project, tmp_path):
     (tmp_path / "federation.json").write_text("{}")
     with pytest.raises(ValueError, match="cannot be read"):
         open_kit(tmp_path, "party")
+
+
+def test_a_table_that_will_not_do_is_told_of_before_the_server_hears_anything(project, tmp_path):
+    kit, table = open_kit(project / "clinic", "party"), tmp_path / "rows.csv"
+    for text, why in (("id,x\n1,0.5\n1,0.2\n", "merge the rows"), ("id,z\n1,0.5\n", "column")):
+        table.write_text(text)
+        with pytest.raises(ValueError, match=why):
+            run_party(kit, table)
 
 
 def test_a_new_party_releases_nothing_until_it_says_how_much(tmp_path):

@@ -54,6 +54,14 @@ def test_a_shrunk_centre_is_nearer_to_the_mean_than_what_was_released() -> None:
     assert errors[0] < 0.1 * errors[1]
 
 
+@pytest.mark.parametrize("mean", [[0.9], [0.6, 0.6], [0.6, 0.59]])
+def test_masses_that_noise_may_explain_are_centred_at_their_average(mean: list[float]) -> None:
+    for noise in (0.0, 0.05):
+        centre = Mass(np.array(mean), noise, Thresholds(0.02, 20.0, shared=0.3)).centre()
+        expected = mean if noise == 0.0 else np.full(len(mean), np.mean(mean))
+        assert centre == pytest.approx(expected)
+
+
 def test_no_centre_is_longer_than_a_row_and_no_damping_larger_than_fits() -> None:
     conditioning = Conditioning.of(np.full(1000, 1e9), np.full(1000, 50.0))
     assert np.linalg.norm(conditioning.head_centre) <= 1.0 + 1e-12

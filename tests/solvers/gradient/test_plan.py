@@ -114,6 +114,7 @@ def test_no_privacy_is_said_to_be_none() -> None:
     assert plan.event == PureDP(math.inf)
     assert plan.mass_sigma == plan.step_sigma == 0.0
     assert math.isfinite(plan.step)
+    assert small_plan(LogisticLoss(), 10**6, epsilon=math.inf).held_back == 1.0
 
 
 @pytest.mark.parametrize(

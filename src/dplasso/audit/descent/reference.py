@@ -2,7 +2,8 @@
 
 Many runs at once, each with releases of its own: arrays are runs x outputs x columns, the intercept
 last where it is one. Of the product's whole numbers and rounding there is nothing here, nor of
-re-weighting and of weights that are dropped: it is for descents of few columns that keep all.
+re-weighting and of weights that are dropped or held back: it is for descents of few columns that
+keep all.
 """
 
 from dataclasses import dataclass

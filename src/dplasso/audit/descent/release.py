@@ -35,7 +35,6 @@ class Release(Check[DescentSubject]):
     of = DescentSubject
 
     def run(self, session: Session[DescentSubject]) -> Iterator[Verdict]:
-        subject = session.subject
         found = [_figures(session, k) for k in range(FITS)]
         limits = {
             "coefficients that other rows change": 0.0,
@@ -43,8 +42,9 @@ class Release(Check[DescentSubject]):
             "coefficients beyond the releases": 1e-9,
             "sums beyond rows and releases, in rows": _APART,
         }
-        for (tested, limit), figures in zip(limits.items(), zip(*found, strict=True), strict=True):
-            yield Verdict(self.name, subject.name, tested, max(figures), limit, runs=FITS)
+        worst = map(max, zip(*found, strict=True))
+        figures = zip(limits, zip(worst, limits.values(), strict=True), strict=True)
+        yield from self.limited(session, dict(figures), FITS)
 
 
 def _figures(session: Session[DescentSubject], k: int) -> tuple[float, float, float, float]:

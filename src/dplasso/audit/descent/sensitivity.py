@@ -40,15 +40,11 @@ class Sensitivity(Check[DescentSubject]):
         for k in range(tries):
             worst = [max(pair) for pair in zip(worst, _widest(session, k), strict=True)]
             session.tell((k + 1) / tries)
-        for of, share in zip(("the mass", "a step's sums"), worst, strict=True):
-            yield Verdict(
-                self.name,
-                session.subject.name,
-                f"widest change of {of}, over that charged",
-                share,
-                _ROUNDING,
-                runs=tries,
-            )
+        figures = {
+            f"widest change of {of}, over that charged": (share, _ROUNDING)
+            for of, share in zip(("the mass", "a step's sums"), worst, strict=True)
+        }
+        yield from self.limited(session, figures, tries)
 
 
 def _widest(session: Session[DescentSubject], k: int) -> tuple[float, float]:

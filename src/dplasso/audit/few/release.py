@@ -28,14 +28,14 @@ class Release(Check[FewSubject]):
 
     def run(self, session: Session[FewSubject]) -> Iterator[Verdict]:
         found = [_figures(session) for _ in range(FITS)]
-        limits = (
+        tests = (
             "coefficients that other rows change",
             "coefficients and columns of fit and its parts that differ",
             "coefficients beyond the chosen columns",
         )
-        for tested, figures in zip(limits, zip(*found, strict=True), strict=True):
-            name = session.subject.name
-            yield Verdict(self.name, name, tested, max(figures), 0.0, runs=FITS)
+        worst = map(max, zip(*found, strict=True))
+        figures = {tested: (figure, 0.0) for tested, figure in zip(tests, worst, strict=True)}
+        yield from self.limited(session, figures, FITS)
 
 
 def _figures(session: Session[FewSubject]) -> tuple[float, float, float]:

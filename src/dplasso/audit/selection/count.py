@@ -45,16 +45,14 @@ class Count(Check[SelectionSubject]):
             prepared = subject.prepare(*data.rows_with_nonzeros(subject.columns, k, facts))
             drawn = _draw(session, prepared, k)
             observed = np.bincount(drawn, minlength=subject.columns * facts.outputs + 1)
-            yield Verdict(
-                self.name,
-                subject.name,
-                f"released counts where {tested}: p",
-                max(pearson(observed, _law(subject, truth)) for truth in counts),
-                session.error,
-                alarm="below",
-                error=session.error,
-                runs=len(drawn),
-                details={"low": low, "high": high, "epsilon": facts.count_epsilon},
+            likely = max(pearson(observed, _law(subject, truth)) for truth in counts)
+            yield from self.doubted(
+                session,
+                {f"released counts where {tested}": likely},
+                len(drawn),
+                low=low,
+                high=high,
+                epsilon=facts.count_epsilon,
             )
 
 

@@ -43,11 +43,11 @@ class Sensitivity(Check[StreamSubject]):
             change, more = _tried(session)
             widest, later = max(widest, change), later + more
             session.tell((k + 1) / tries)
-        for tested, figure, limit in (
-            ("widest change of a step's sums, over that charged", widest, _ROUNDING),
-            ("later sums that a row reaches without a release", later, 0.0),
-        ):
-            yield Verdict(self.name, session.subject.name, tested, figure, limit, runs=tries)
+        figures = {
+            "widest change of a step's sums, over that charged": (widest, _ROUNDING),
+            "later sums that a row reaches without a release": (later, 0.0),
+        }
+        yield from self.limited(session, figures, tries)
 
 
 def _tried(session: Session[StreamSubject]) -> tuple[float, int]:

@@ -20,6 +20,7 @@ from dplasso.federated.deployment.party_agent import PartyAgent
 from dplasso.federated.deployment.policy import write_policy
 from dplasso.federated.deployment.provisioning import CONFIG, ORGANISATION
 from dplasso.federated.deployment.settings import read_party_settings, read_server_settings
+from dplasso.federated.rows import read_party
 
 _GRACE = 3.0  # seconds to say goodbye in
 
@@ -40,6 +41,8 @@ def run_party(kit: Kit, data: Path | None) -> NoReturn:
     """Answer until told to stop. May be stopped, or killed, and started again at any time."""
     check_certificate(kit)
     holdings, _ = read_party_settings(kit.folder, kit.name, data)
+    # What is wrong with the table is told here, where it is, and not to the server by a failure.
+    read_party(holdings.data, holdings.plan, holdings.id_column)
     write_policy(kit, data=str(holdings.data))
     _run(client_train.main, kit, fed_client="fed_client.json", local_rank=0)
 

@@ -1,5 +1,6 @@
 """The party's end of the line: one process that answers for all jobs, for as long as it runs."""
 
+import contextlib
 import re
 import threading
 import traceback
@@ -94,8 +95,9 @@ class PartyAgent(FLComponent):
         except Exception as error:
             # What an unforeseen error says could show rows: only its kind and place are told.
             # It is opened anew, from its disk, when it is asked again.
-            if job in self._parties:
-                self._parties.pop(job).close()
+            with contextlib.suppress(Exception):
+                if job in self._parties:
+                    self._parties.pop(job).close()
             places = "".join(traceback.format_tb(error.__traceback__))
             self.logger.error(f"job {job} failed here with {type(error).__name__}:\n{places}")
             return Reply(Mark.FAILED, b"")

@@ -20,8 +20,9 @@ MOST_MU = 3.0
 # Weights beyond a public number of nonzeros are dropped between these parts of the steps. It takes
 # steps before, between and after; more where few weights are to stay.
 CUT_FROM, CUT_UNTIL = 0.3, 0.7
-HELD_UNTIL = 2 / 3
 FEWEST_STEPS_CUT, FEWEST_STEPS_TO_FEW, FEW_NONZEROS = 20, 40, 100
+# The part of the steps in which weights are held back, where rows say little.
+HELD_UNTIL = 2 / 3
 # Whole numbers: bits of a row's length, fewer where sums or noise would not fit.
 MOST_BITS, SUM_BITS, NOISE_BITS, LEAST_NOISE_BITS = 36, 61, 48, 12
 
@@ -40,7 +41,8 @@ class Pace(NamedTuple):
 
     Its length is set by the noise it may leave in the margin of a unit row: the standard deviation
     of that noise. Steps, in multiples of 1 / n, are no longer than keeps a descent descending, and
-    no fewer than ``fewest_steps``. All are in units of a residual while weights are 0.
+    no fewer than ``fewest_steps``; where they would be more than ``most_steps``, they are longer,
+    by a factor of ``lengthened`` at most. All are in units of a residual while weights are 0.
     """
 
     cut: float  # where residuals are cut
@@ -56,7 +58,6 @@ class Pace(NamedTuple):
     # All rows over the noise of all columns. Below, margins are soon noise, and steps from there
     # show less than those from weights of 0: weights are held back until the last third.
     clear_from: float = 0.0
-    # Where that would be more steps, they are longer, at most by this factor.
     most_steps: int = 1000
     lengthened: float = 1.0
 
@@ -92,7 +93,7 @@ PACES = {
         thresholds=Thresholds(least=0.005, centred=5.0),
     ),
 }
-# Few columns have little noise in all: a descent may go farther, and a lower cut only takes away.
+# Few columns have little noise in all: a descent may go farther.
 NARROW_PACES = {
     LOGISTIC: Pace(
         cut=0.85,
@@ -268,7 +269,7 @@ def plan_descent(
         step_multiplier=step_multiplier,
         steps=steps,
         step=length / (steps * n_rows),
-        held_back=_held_back(pace, signal / math.sqrt(n_columns)),
+        held_back=_held_back(pace, math.inf if math.isinf(mu) else signal / math.sqrt(n_columns)),
         intercept_step=intercept_step / (pace.cut * n_rows),
         thresholds=pace.thresholds,
         reweighted=not narrow,
@@ -300,9 +301,9 @@ def _steps(pace: Pace, signal: float) -> tuple[int, float]:
     return max(steps, pace.fewest_steps), length / pace.cut
 
 
-def _held_back(pace: Pace, signal: float) -> float:
-    """1 where the signal is clear; how fast it falls below that is measured."""
-    return min(1.0, signal / pace.clear_from) ** 4 if pace.clear_from else 1.0
+def _held_back(pace: Pace, clearness: float) -> float:
+    """1 where rows stand out of the noise of all columns; how fast it falls below is measured."""
+    return min(1.0, clearness / pace.clear_from) ** 4 if pace.clear_from else 1.0
 
 
 def first_residual(loss: Loss) -> float:
