@@ -148,6 +148,23 @@ def test_the_result_is_centred_as_the_descent_was() -> None:
         assert solution.intercepts[0] + weights @ mass.centre() == pytest.approx(last)
 
 
+@pytest.mark.parametrize("n_nonzero", [None, 1000, 20])
+def test_few_of_very_many_columns_are_learnt_in_proportion(n_nonzero: int | None) -> None:
+    """Three words tell, and a hundred thousand say nothing: margins stay those of a probability."""
+    rng = np.random.default_rng(0)
+    telling = rng.random((5000, 3)) < 0.3
+    others = sp.random_array((5000, 100_000), density=5e-4, rng=rng) != 0
+    X = sp.hstack([sp.csr_array(telling), others], format="csr").astype(float)
+    y = telling.any(axis=1) ^ (rng.random(5000) < 0.1)
+    public = {"rows": 5000, "epsilon": 4.0, "n_nonzero": n_nonzero}
+    plan = small_plan(LogisticLoss(), X.shape[1], **public)
+    found = gradient_descent(X, y.astype(int), loss=LogisticLoss(), plan=plan, generator=0)
+    margins = sp.csr_array(unit(X) @ sp.csr_array(found.weights).T).toarray()[:, 0]
+    margins += found.intercepts
+    assert ((margins > 0) == y).mean() > 0.87
+    assert np.median(np.abs(margins)) < 10.0
+
+
 @pytest.mark.parametrize("n_nonzero", [None, 50])
 def test_weights_that_are_held_back_come_out_whole(n_nonzero: int | None) -> None:
     """From the same releases: what is held back is where gradients are asked for, nothing else."""

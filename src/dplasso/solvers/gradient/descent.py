@@ -17,6 +17,9 @@ Ints = NDArray[np.int64]
 
 # The last part of the iterates is averaged.
 AVERAGED = 0.25
+# Of columns that are left when others are dropped. Masses of a million columns are mostly noise,
+# and as much length as that seems to be must not all go to the few that stay.
+LARGEST_DAMPING_LEFT = 4.0
 # Columns at a time: what is computed on the way stays small.
 BLOCK = 1 << 16
 
@@ -97,12 +100,14 @@ class Descent:
             self.weights[self._dropped] = 0.0
 
     def _damp(self, damping: Floats) -> None:
-        """Set dampings, 0 for columns without weights; the rows' mean length stays."""
+        """Set dampings, 0 for columns without weights; rows keep their mean length if they can."""
         if self._dropped is not None:
             damping[self._dropped.all(axis=0)] = 0.0
         length = self._mean_length(damping)
         if length > 0.0:
             damping *= math.sqrt(self._length / length)
+        if self._dropped is not None:
+            np.minimum(damping, LARGEST_DAMPING_LEFT, out=damping)
         self.conditioning = self.conditioning.with_damping(damping)
 
     def _mean_length(self, damping: Floats) -> float:
