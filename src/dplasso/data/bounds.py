@@ -9,7 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dplasso.data.clip_limit import clipped_in_place
 from dplasso.data.columns import ColumnMatrix
+from dplasso.data.merging import merged
+from dplasso.data.sparse_bounds import SparseBounds
 
 Floats = NDArray[np.float64]
 
@@ -27,8 +30,16 @@ class ColumnBounds:
     stretch: Floats | None  # None where all bounds are equal
 
     @classmethod
-    def of(cls, x_bound: Any, columns: int, names: NDArray[Any] | None = None) -> "ColumnBounds":
+    def of(
+        cls,
+        x_bound: Any,
+        columns: int,
+        names: Any = None,
+        among: NDArray[np.int64] | None = None,
+    ) -> "ColumnBounds":
         """Read ``x_bound``: a number, one number a column, or a mapping from feature names.
+
+        The stretch is of the columns ``among``, where those are named, and of all columns else.
 
         >>> ColumnBounds.of([1.0, 4.0], 2).stretch.tolist()
         [4.0, 1.0]
@@ -37,21 +48,21 @@ class ColumnBounds:
             return cls(float(_positive(np.array([float(x_bound)]))[0]), None)
         if isinstance(x_bound, Mapping):
             x_bound = _by_name(x_bound, names)
-        bounds = _positive(_vector(x_bound))
+        bounds = x_bound if isinstance(x_bound, SparseBounds) else _vector(x_bound)
         if len(bounds) != columns:
             raise ValueError(
                 f"x_bound must have one bound a column, got {len(bounds)} for {columns} columns; "
                 "give as many as X has columns, or one number for all"
             )
-        largest = float(bounds.max())
-        if largest == bounds.min():
+        smallest, largest = _positive(np.array([bounds.min(), bounds.max()])).tolist()
+        if largest == smallest:
             return cls(largest, None)
-        if largest / bounds.min() > 1e30:
+        if largest / smallest > 1e30:
             raise ValueError("x_bound spans more than 30 orders of magnitude; rescale X first")
-        return cls(largest, largest / bounds)
+        return cls(largest, largest / np.asarray(bounds if among is None else bounds[among]))
 
     def apply(self, X: Any) -> Any:
-        """``X`` with its columns stretched, column-compressed; ``X`` itself where none need be."""
+        """``X`` stretched and clipped, column-compressed; ``X`` itself where none need be."""
         if isinstance(X, ColumnMatrix):
             if not np.array_equal(_or_ones(X.stretch), _or_ones(self.stretch)):
                 raise ValueError(
@@ -61,10 +72,17 @@ class ColumnBounds:
             return X
         if self.stretch is None:
             return X
-        compressed = sp.csc_array(X)
-        lengths = np.diff(compressed.indptr)
-        values = compressed.data * np.repeat(self.stretch, lengths)
-        return sp.csc_array((values, compressed.indices, compressed.indptr), shape=X.shape)
+        found = merged(X, "csc")
+        columns = np.repeat(np.arange(X.shape[1]), np.diff(found.indptr))
+        values = self.stretched(found.data, columns)
+        return sp.csc_array((values, found.indices, found.indptr), shape=X.shape)
+
+    def stretched(self, values: NDArray[Any], columns: NDArray[Any]) -> Floats:
+        """Entries of the given columns, stretched and clipped: products may be infinite."""
+        assert self.stretch is not None
+        with np.errstate(over="ignore"):
+            clipped: Floats = clipped_in_place(values * self.stretch[columns], self.largest)
+        return clipped
 
     def unstretched(self, weights: sp.csr_array) -> sp.csr_array:
         """Weights (outputs x columns) for the columns as they were given."""
@@ -78,15 +96,16 @@ def _or_ones(stretch: Floats | None) -> Floats:
     return np.ones(1) if stretch is None else stretch
 
 
-def _by_name(x_bound: Mapping[Any, Any], names: NDArray[Any] | None) -> list[Any]:
+def _by_name(x_bound: Mapping[Any, Any], names: Any) -> list[Any]:
     if names is None:
         raise ValueError(
             "x_bound maps feature names, but X has none; pass a data frame, or bounds by position"
         )
-    missing = [name for name in names if name not in x_bound]
-    unknown = set(x_bound).difference(names)
-    if missing or unknown:
-        what, name = ("misses", missing[0]) if missing else ("names", sorted(map(str, unknown))[0])
+    # The first that is missing comes soon where names are more than bounds.
+    missing = next((name for name in names if name not in x_bound), None)
+    unknown = set() if missing is not None else set(x_bound).difference(names)
+    if missing is not None or unknown:
+        what, name = ("names", sorted(map(str, unknown))[0]) if unknown else ("misses", missing)
         raise ValueError(
             f"x_bound must map every feature name of X and no other, but it {what} {name!r}; "
             "give one bound per feature"

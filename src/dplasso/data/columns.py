@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -11,6 +11,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dplasso import threads
+from dplasso.data.clip_limit import clip_limit, clipped_in_place, held_single
+from dplasso.data.merging import add_up, compressed, sparse_of
+from dplasso.data.structure import array_of, is_real, sound, sound_parts
 from dplasso.kernels import columns as kernels
 from dplasso.kernels import transpose
 
@@ -22,11 +25,20 @@ MOST_ROWS = (1 << 27) - 1  # what a column's score, a sum of whole numbers, has 
 class ColumnMatrix:
     """A column-compressed matrix, checked and clipped.
 
-    Rows of every column are distinct and in order, entries are finite and of size at most
-    ``x_bound``; row numbers take 32 bits. ``values`` is None where every stored entry is 1, else
-    ``norm1`` has the 1-norm of every column, over ``x_bound`` and rounded up. Arrays of the given
-    matrix that already have this form are used without a copy, and never written to. Columns that
-    were multiplied by ``stretch`` give weights to be multiplied by it, too.
+    Rows of every column are distinct and in order, entries are not 0, finite and of size at most
+    ``clip_limit(x_bound)``; row numbers take 32 bits. ``values`` is None where every stored entry
+    is 1, else in single precision where that holds every entry as it was given, and in double
+    precision otherwise. ``norm1`` has the 1-norm of every column, over ``x_bound`` and rounded up,
+    where there are values. Arrays of the given matrix that already have this form are used without
+    a copy, and never written to. Columns that were multiplied by ``stretch`` give weights to be
+    multiplied by it, too. A matrix that is put together by hand is checked for all of this;
+    ``trusted`` is for arrays that were checked before.
+
+    Formal guarantees
+    -----------------
+    An entry is a function of the entry given (of the values given for its place, where there are
+    several) and of ``x_bound``. Other rows decide in which precision it is held, never its value.
+    Equal entries give equal arrays, whatever kind of matrix, precision or file they came in.
 
     >>> import scipy.sparse as sp
     >>> matrix = ColumnMatrix.of(sp.csr_array([[1.0, 0.0], [1.0, 3.0]]), x_bound=2.0)
@@ -42,46 +54,56 @@ class ColumnMatrix:
     x_bound: float
     extended: "ColumnMatrix | None" = field(default=None, repr=False)  # by the constant, if at hand
     stretch: NDArray[np.float64] | None = field(default=None, repr=False)  # see `ColumnBounds`
+    trusted: InitVar[bool] = False
+
+    def __post_init__(self, trusted: bool) -> None:
+        if not trusted:
+            _check_by_hand(self)
 
     @classmethod
     def of(cls, X: Any, x_bound: float = 1.0) -> "ColumnMatrix":
         """Check ``X`` (sparse in any format, or dense), clip it to ``x_bound`` and hold it."""
         x_bound = positive_bound(x_bound)
         if isinstance(X, ColumnMatrix):
-            if X.x_bound > x_bound:
-                raise ValueError(
-                    "X was clipped to a larger x_bound; build its ColumnMatrix with this one"
-                )
-            return X
-        compressed, ours, room = _compressed(X)
-        rows, columns = compressed.shape
-        _check_shape(compressed)
-        values = _float_values(compressed)
-        ours = ours or values is not compressed.data
-        found = _inspect(compressed, values, x_bound)
-        if found & kernels.BAD_ROW:
-            raise ValueError("X has row indices outside its shape; rebuild the sparse matrix")
-        if found & kernels.NOT_FINITE:
+            return X._declared(x_bound)
+        found, ours, room = _compressed(X)
+        _check_shape(found)
+        values = _float_values(found)
+        ours = ours or values is not found.data
+        bits = _inspect(found, values, x_bound)
+        if bits & kernels.NOT_FINITE:
             raise ValueError("X holds NaN or infinity; impute or remove those entries first")
-        if found & kernels.UNORDERED:
-            compressed, values, ours, room = _merged(compressed), None, True, None
-            values = _float_values(compressed)
-            found = _inspect(compressed, values, x_bound)
-        if not found & kernels.NOT_ONE and x_bound >= 1:
+        if bits & (kernels.UNORDERED | kernels.ZERO):
+            found, ours, room = add_up(found), True, None
+            values = found.data
+            bits = _inspect(found, values, x_bound)
+        if not bits & kernels.NOT_ONE and x_bound >= 1:
             values = None
-        elif values is None:
-            values = np.full(compressed.nnz, bound_as(np.float32, x_bound))
-        elif found & kernels.OUT_OF_BOUND:
-            limit = bound_as(values.dtype, x_bound)
-            values = np.clip(values, -limit, limit, out=values if ours else None)
-        indices = compressed.indices.astype(np.int32, copy=False)
-        small = compressed.indptr[-1] <= np.iinfo(np.int32).max
-        indptr = compressed.indptr.astype(np.int32 if small else np.int64, copy=False)
+        else:
+            values, room = _held_values(values, bits, x_bound, found.nnz, ours, room)
+        indices = found.indices.astype(np.int32, copy=False)
+        small = found.indptr[-1] <= np.iinfo(np.int32).max
+        indptr = found.indptr.astype(np.int32 if small else np.int64, copy=False)
         norm1 = None if values is None else norms_of(indptr, values, x_bound)
-        held = cls(indptr, indices, values, norm1, (rows, columns), x_bound)
+        held = cls(indptr, indices, values, norm1, found.shape, x_bound, trusted=True)
         if room is None or (values is None and x_bound != 1.0):
             return held
-        return replace(held, extended=held._extended_within(room))
+        return replace(held, extended=held._extended_within(room), trusted=True)
+
+    def _declared(self, x_bound: float) -> "ColumnMatrix":
+        """The same entries under another bound, which must not be smaller."""
+        if self.x_bound > x_bound:
+            raise ValueError(
+                "X was clipped to a larger x_bound; build its ColumnMatrix with this one"
+            )
+        if self.x_bound == x_bound:
+            return self
+        values = self.values
+        if values is not None and not held_single(x_bound):
+            values = values.astype(np.float64, copy=False)
+        norm1 = None if values is None else norms_of(self.indptr, values, x_bound)
+        parts = (self.indptr, self.indices, values, norm1)
+        return ColumnMatrix(*parts, self.shape, x_bound, stretch=self.stretch, trusted=True)
 
     def _extended_within(self, room: "_Room") -> "ColumnMatrix":
         """The matrix with its constant column where that was left room for: nothing is copied."""
@@ -90,13 +112,14 @@ class ColumnMatrix:
         indptr = np.append(self.indptr, self.indptr.dtype.type(self.entries + rows))
         shape = (rows, columns + 1)
         if self.values is None:
-            return ColumnMatrix(indptr, room.indices, None, None, shape, self.x_bound)
-        room.values[self.entries :] = bound_as(room.values.dtype, self.x_bound)
+            return ColumnMatrix(indptr, room.indices, None, None, shape, self.x_bound, trusted=True)
+        room.values[self.entries :] = self.constant
         norm1 = norms_of(indptr, room.values, self.x_bound)
-        return ColumnMatrix(indptr, room.indices, room.values, norm1, shape, self.x_bound)
+        parts = (indptr, room.indices, room.values, norm1)
+        return ColumnMatrix(*parts, shape, self.x_bound, trusted=True)
 
     def with_constant(self) -> "ColumnMatrix":
-        """The same matrix with one more column, all entries the bound: an intercept's."""
+        """The same matrix with one more column, all entries ``constant``: an intercept's."""
         if self.extended is not None:
             return self.extended
         rows, columns = self.shape
@@ -106,13 +129,13 @@ class ColumnMatrix:
         indices = np.concatenate((self.indices[: self.entries], np.arange(rows, dtype=np.int32)))
         values = self.values
         if values is None and self.x_bound != 1.0:
-            values = np.ones(self.entries, np.float32)
+            values = np.ones(self.entries, np.float32 if held_single(self.x_bound) else np.float64)
         if values is not None:
-            constant = bound_as(values.dtype, self.x_bound)
-            filled = np.full(rows, constant, values.dtype)
+            filled = np.full(rows, self.constant, values.dtype)
             values = np.concatenate((values[: self.entries], filled))
         norm1 = None if values is None else norms_of(indptr, values, self.x_bound)
-        return ColumnMatrix(indptr, indices, values, norm1, (rows, columns + 1), self.x_bound)
+        parts = (indptr, indices, values, norm1)
+        return ColumnMatrix(*parts, (rows, columns + 1), self.x_bound, trusted=True)
 
     def picked(self, columns: NDArray[np.int64]) -> "ColumnMatrix":
         """The matrix of some of the columns, in the order given."""
@@ -128,17 +151,23 @@ class ColumnMatrix:
             (self.shape[0], len(columns)),
             self.x_bound,
             stretch=None if self.stretch is None else self.stretch[columns],
+            trusted=True,
         )
 
     @property
     def constant(self) -> float:
-        """What the entries of the column added by `with_constant` are."""
-        return 1.0 if self.values is None else float(self.values[self.entries - 1])
+        """The entries of the column that `with_constant` adds: a public number."""
+        return clip_limit(self.x_bound)
 
     @property
     def entries(self) -> int:
         """Number of stored entries."""
         return int(self.indptr[-1])
+
+    def sparse(self) -> sp.csc_array:
+        """The entries as a matrix that scipy knows."""
+        values = np.ones(self.entries) if self.values is None else self.values[: self.entries]
+        return sp.csc_array((values, self.indices[: self.entries], self.indptr), shape=self.shape)
 
     def product(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Margins: the matrix times ``weights`` (columns x outputs)."""
@@ -146,6 +175,13 @@ class ColumnMatrix:
         matrix = sp.csc_array((values, self.indices, self.indptr), shape=self.shape)
         product: NDArray[np.float64] = matrix @ weights
         return product
+
+    def rows(self) -> sp.csr_array:
+        """The entries row by row, as they were before columns were stretched."""
+        found = self.sparse()
+        if self.stretch is not None:
+            found.data = found.data / np.repeat(self.stretch, np.diff(self.indptr))
+        return sp.csr_array(found)
 
 
 def positive_bound(x_bound: Any) -> float:
@@ -160,12 +196,6 @@ def positive_bound(x_bound: Any) -> float:
     )
 
 
-def bound_as(kind: Any, x_bound: float) -> Any:
-    """The largest number of a precision that is not above the bound."""
-    near = np.dtype(kind).type(x_bound)
-    return np.nextafter(near, near.dtype.type(0)) if float(near) > x_bound else near
-
-
 class _Room(NamedTuple):
     """Arrays of the entries, with room for one more a row."""
 
@@ -174,36 +204,19 @@ class _Room(NamedTuple):
 
 
 def _compressed(X: Any) -> tuple[Any, bool, _Room | None]:
-    """``X`` as a csc_array of real numbers, whether its arrays are ours to write to, and the room
-    that they are part of, if there is any."""
-    if not sp.issparse(X):
-        X = np.asarray(X)
+    """``X``, checked, as a csc_array of real numbers, whether its arrays are ours to write to, and
+    the room that they are part of, if there is any."""
+    X = array_of(sound(X))
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got {X.ndim}; reshape it first")
-    if X.dtype.kind not in "fiub":
+    if not is_real(X.dtype):
         raise ValueError(f"X must hold real numbers, got {X.dtype}; encode it first")
     if not sp.issparse(X):
-        # scipy has no half precision; single holds it exactly.
-        return sp.csc_array(X.astype(np.float32) if X.dtype == np.float16 else X), True, None
-    try:
-        if X.format in ("csr", "bsr"):
-            X.check_format(full_check=True)  # the conversion itself trusts what it reads
-        if X.format == "csr" and X.dtype in (np.float32, np.float64) and _is_large(X):
-            compressed, room = turned(X)
-            return compressed, True, room
-        sound = X.format != "coo" or all(
-            len(places) == 0 or (places.min() >= 0 and places.max() < size)
-            for places, size in zip(X.coords, X.shape, strict=True)
-        )
-        if X.format == "coo" and X.dtype.kind in "iu":
-            # Repeated entries are added on the way, and would overflow.
-            X = X.astype(np.float32 if X.dtype.itemsize <= 2 else np.float64)
-        compressed = sp.csc_array(X) if sound else None
-    except (ValueError, IndexError):
-        compressed = None
-    if compressed is None:
-        raise ValueError("X has row or column numbers that do not fit its shape; rebuild it")
-    return compressed, X.format != "csc", None
+        return sparse_of(X), True, None
+    if X.format == "csr" and X.dtype in (np.float32, np.float64) and _is_large(X):
+        found, room = turned(X)
+        return found, True, room
+    return compressed(X, "csc"), X.format != "csc", None
 
 
 def _is_large(X: Any) -> bool:
@@ -233,38 +246,52 @@ def turned(X: Any) -> tuple[Any, _Room]:
     return found, room
 
 
-def _check_shape(compressed: Any) -> None:
-    rows, columns = compressed.shape
-    indptr = compressed.indptr
+def _check_shape(found: Any) -> None:
+    rows, columns = found.shape
     if rows < 1 or columns < 1:
         raise ValueError("X is empty; it needs at least one row and one column")
     if rows > MOST_ROWS:
         raise ValueError(f"X has more than {MOST_ROWS:,} rows; split it and fit the parts")
-    sound = len(indptr) == columns + 1 and indptr[0] == 0 and np.all(indptr[1:] >= indptr[:-1])
-    if not (sound and indptr[-1] <= min(len(compressed.indices), len(compressed.data))):
-        raise ValueError("X has column pointers that do not fit its entries; rebuild it")
 
 
-def _float_values(compressed: Any) -> NDArray[Any] | None:
+def _float_values(found: Any) -> NDArray[Any] | None:
     """Entries in single or double precision; None for whole numbers that are all 1."""
-    data = compressed.data
+    data = found.data
     if data.dtype in (np.float32, np.float64):
         values: NDArray[Any] = data
         return values
     if data.dtype.kind in "iub" and np.all(data == 1):
         return None
-    # Small whole numbers and half precision are exact in single precision.
+    # Small whole numbers are exact in single precision.
     converted: NDArray[Any] = data.astype(np.float32 if data.dtype.itemsize <= 2 else np.float64)
     return converted
 
 
-def _merged(compressed: Any) -> Any:
-    """A copy with the rows of every column in order and repeated entries added up."""
-    wide = np.float64 if compressed.dtype.kind in "iub" else compressed.dtype
-    merged = compressed.astype(wide, copy=True)
-    merged.has_canonical_format = False
-    merged.sum_duplicates()
-    return merged
+def _held_values(
+    values: NDArray[Any] | None,
+    bits: int,
+    x_bound: float,
+    entries: int,
+    ours: bool,
+    room: _Room | None,
+) -> tuple[NDArray[Any], _Room | None]:
+    """Clipped values in the precision they are held in, and the room that they are part of.
+
+    ``values`` is None where all are 1; ``ours`` says whether the array may be written to.
+    """
+    single = held_single(x_bound) and not bits & kernels.NOT_SINGLE
+    kind = np.dtype(np.float32 if single else np.float64)
+    if values is None:
+        return np.full(entries, min(1.0, clip_limit(x_bound)), kind), room
+    if values.dtype != kind and room is not None:
+        room = _Room(room.indices, np.empty(len(room.values), kind))
+        room.values[:entries] = values
+        values = room.values[:entries]
+    elif values.dtype != kind:
+        values, ours = values.astype(kind), True
+    if bits & kernels.OUT_OF_BOUND:
+        values = clipped_in_place(values if ours else values.copy(), x_bound)
+    return values, room
 
 
 def norms_of(indptr: NDArray[Any], values: NDArray[Any], x_bound: float) -> NDArray[np.float32]:
@@ -275,13 +302,54 @@ def norms_of(indptr: NDArray[Any], values: NDArray[Any], x_bound: float) -> NDAr
     return norms
 
 
-def _inspect(compressed: Any, values: NDArray[Any] | None, x_bound: float) -> int:
-    indptr, rows = compressed.indptr, compressed.shape[0]
-    found = 0
+def _inspect(found: Any, values: NDArray[Any] | None, x_bound: float) -> int:
+    indptr, rows = found.indptr, found.shape[0]
+    bits = 0
     calls = [
-        (indptr, compressed.indices, values, rows, float(x_bound), first, last)
+        (indptr, found.indices, values, rows, clip_limit(x_bound), first, last)
         for first, last in threads.balanced_runs(indptr, threads.available())
     ]
     for part in threads.run(kernels.inspect, calls):
-        found |= part
-    return found
+        bits |= part
+    return bits
+
+
+def _check_by_hand(matrix: ColumnMatrix) -> None:
+    """Refuse arrays that do not have the form of the class; norms are computed, not believed."""
+    indptr, indices, values = matrix.indptr, matrix.indices, matrix.values
+    given = [indptr, indices] if values is None else [indptr, indices, values]
+    kinds = ((np.int32, np.int64), (np.int32,), (np.float32, np.float64))
+    for array, known in zip(given, kinds[: len(given)], strict=True):
+        if not isinstance(array, np.ndarray) or array.dtype not in known or array.ndim != 1:
+            raise ValueError("arrays of a ColumnMatrix are vectors of numbers; use ColumnMatrix.of")
+    x_bound = positive_bound(matrix.x_bound)
+    data = np.ones(len(indices), np.float32) if values is None else values
+    parts = {"data": data, "indices": indices, "indptr": indptr}
+    found = sound_parts("csc", matrix.shape, "ColumnMatrix", **parts)
+    _check_shape(found)
+    bits = _inspect(found, values, x_bound)
+    if bits & (kernels.NOT_FINITE | kernels.OUT_OF_BOUND | kernels.UNORDERED):
+        raise ValueError(
+            "entries of a ColumnMatrix are finite, within x_bound, in order and not repeated; use "
+            "ColumnMatrix.of"
+        )
+    if values is None and x_bound < 1.0 and matrix.entries:
+        raise ValueError("entries of a ColumnMatrix without values are 1, which is above x_bound")
+    _check_companions(matrix)
+    norm1 = None if values is None else norms_of(indptr, values, x_bound)
+    object.__setattr__(matrix, "norm1", norm1)
+
+
+def _check_companions(matrix: ColumnMatrix) -> None:
+    """The matrix with a constant column, and the stretch, are what they are said to be."""
+    extended, stretch = matrix.extended, matrix.stretch
+    if extended is not None:
+        raise ValueError("extended is made by with_constant; leave it out")
+    if stretch is not None:
+        fits = isinstance(stretch, np.ndarray) and stretch.shape == matrix.shape[1:]
+        if (
+            not fits
+            or stretch.dtype != np.float64
+            or not np.all((stretch >= 1) & np.isfinite(stretch))
+        ):
+            raise ValueError("stretch must be a finite number of at least 1 for every column")

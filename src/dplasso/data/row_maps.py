@@ -7,7 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from dplasso.data.bounds import ColumnBounds
+from dplasso.data.clip_limit import clipped_in_place
 from dplasso.data.columns import ColumnMatrix
+from dplasso.data.merging import merged
+from dplasso.kernels import unit_rows as kernels
 
 RowMap = Literal["as_is", "presence", "sqrt", "blend"]
 ROW_MAPS = get_args(RowMap)
@@ -29,10 +32,8 @@ def mapped(X: Any, rows: str, bound: float = 1.0) -> Any:
         return X
     if not sp.issparse(X):
         return _of(np.asarray(X), rows, bound)
-    found = X.copy() if X.format in ("csr", "csc", "coo") else sp.csr_array(X)
-    found.sum_duplicates()
-    found.data = _of(found.data, rows, bound)
-    return found
+    found = _merged(X)
+    return _with_values(found, _of(found.data, rows, bound))
 
 
 def row_view(X: Any, rows: str, bounds: ColumnBounds) -> tuple[Any, ColumnBounds]:
@@ -42,26 +43,33 @@ def row_view(X: Any, rows: str, bounds: ColumnBounds) -> tuple[Any, ColumnBounds
     """
     if rows == "as_is":
         return X, bounds
-    if isinstance(X, ColumnMatrix):
-        raise ValueError(f"rows={rows!r} needs the entries themselves; pass X, not a ColumnMatrix")
     if rows == "presence":
-        return mapped(X, rows), ColumnBounds(1.0, None)
-    seen = clipped(bounds.apply(X), bounds.largest)
+        seen = X.sparse() if isinstance(X, ColumnMatrix) else X
+        return mapped(seen, rows), ColumnBounds(1.0, None)
+    seen = bounds.apply(X)
+    if isinstance(X, ColumnMatrix):
+        seen = ColumnMatrix.of(X, bounds.largest).sparse()
+    seen = clipped(seen, bounds.largest)
     largest = math.sqrt(bounds.largest) if rows == "sqrt" else bounds.largest
     return mapped(seen, rows, bounds.largest), ColumnBounds(largest, None)
 
 
 def unit_length(X: Any) -> Any:
-    """``X`` with rows of 2-norm 1; rows of nothing stay so."""
+    """``X`` with rows of 2-norm 1; empty rows stay empty.
+
+    A row's length is added up entry by entry, in order: neither other rows nor whether ``X`` is
+    dense or sparse can change its last bit.
+    """
     if not sp.issparse(X):
-        values = np.asarray(X, np.float64)
-        lengths = np.linalg.norm(values, axis=1, keepdims=True)
-        return values / np.where(lengths > 0.0, lengths, 1.0)
-    compressed = sp.csr_array(X, dtype=np.float64)
-    lengths = np.sqrt(compressed.multiply(compressed).sum(axis=1))
-    inverse = 1.0 / np.where(lengths > 0.0, lengths, 1.0)
-    values = compressed.data * np.repeat(inverse, np.diff(compressed.indptr))
-    return sp.csr_array((values, compressed.indices, compressed.indptr), shape=compressed.shape)
+        values = np.ascontiguousarray(X, np.float64)
+        lengths = np.empty(len(values))
+        kernels.dense_lengths(values, lengths)
+        return values / lengths[:, None]
+    found = _merged(X)
+    lengths = np.empty(found.shape[0])
+    found = found.tocsr()
+    kernels.sparse_lengths(found.indptr, found.data.astype(np.float64, copy=False), lengths)
+    return _with_values(found, found.data / np.repeat(lengths, np.diff(found.indptr)))
 
 
 def only_columns(X: Any, columns: Any) -> Any:
@@ -74,24 +82,32 @@ def only_columns(X: Any, columns: Any) -> Any:
     kept[columns] = True
     if not sp.issparse(X):
         return np.where(kept, np.asarray(X, np.float64), 0.0)
-    compressed = sp.csr_array(X, dtype=np.float64)
-    values = np.where(kept[compressed.indices], compressed.data, 0.0)
-    return sp.csr_array((values, compressed.indices, compressed.indptr), shape=X.shape)
+    found = _merged(X).tocsr()
+    return _with_values(found, np.where(kept[found.indices], found.data, 0.0))
 
 
 def _of(values: Any, rows: str, bound: float) -> Any:
     if rows == "presence":
         return (values != 0).astype(np.float64)
     if rows == "blend":
-        return 0.5 * (np.asarray(values, np.float64) + bound * np.sign(values))
+        # Halves first: the sum of two entries at a bound near the largest double is infinite.
+        return 0.5 * np.asarray(values, np.float64) + 0.5 * bound * np.sign(values)
     return np.sign(values) * np.sqrt(np.abs(values, dtype=np.float64))
 
 
 def clipped(X: Any, bound: float) -> Any:
-    """``X`` with entries of size at most the bound."""
+    """``X`` in double precision with entries clipped to the limit of the bound."""
     if not sp.issparse(X):
-        return np.clip(np.asarray(X, np.float64), -bound, bound)
-    found = X.copy() if X.format in ("csr", "csc", "coo") else sp.csr_array(X)
-    found.sum_duplicates()
-    found.data = np.clip(found.data, -bound, bound)
-    return found
+        return clipped_in_place(np.array(X, np.float64), bound)
+    found = _merged(X)
+    return _with_values(found, clipped_in_place(found.data.astype(np.float64), bound))
+
+
+def _merged(X: Any) -> Any:
+    return merged(X, "csc" if X.format == "csc" else "csr")
+
+
+def _with_values(found: Any, values: Any) -> Any:
+    """A compressed matrix with other values in the same places."""
+    make = sp.csc_array if found.format == "csc" else sp.csr_array
+    return make((values, found.indices, found.indptr), shape=found.shape)

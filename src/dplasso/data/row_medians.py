@@ -17,9 +17,7 @@ _NO_BOUND = 1e30
 def entries_of(X: Any) -> sp.csc_array:
     """The entries of ``X``, sparse, dense or a `ColumnMatrix`: checked, in order, none twice."""
     matrix = X if isinstance(X, ColumnMatrix) else ColumnMatrix.of(X, _NO_BOUND)
-    values = np.ones(matrix.entries) if matrix.values is None else matrix.values[: matrix.entries]
-    indices = matrix.indices[: matrix.entries]
-    return sp.csc_array((values, indices, matrix.indptr), shape=matrix.shape)
+    return matrix.sparse()
 
 
 def row_medians(entries: sp.csc_array) -> NDArray[np.float64]:

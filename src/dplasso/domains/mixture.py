@@ -77,9 +77,9 @@ class MixtureWalk(Walk):
     def resume(self, state: State) -> Self:
         parts = (state["values"], state["indices"], state["indptr"])
         shape = (len(state["mixture"]), len(self.x))
-        self._stand(
-            sp.csr_array(parts, shape=shape, copy=True), np.array(state["mixture"], np.float64)
-        )
+        vertices = sp.csr_array(parts, shape=shape, copy=True)
+        vertices.check_format(full_check=True)  # indices are trusted from here on
+        self._stand(vertices, np.array(state["mixture"], np.float64))
         return self
 
     def _stand(self, vertices: sp.csr_array, weights: Floats) -> None:

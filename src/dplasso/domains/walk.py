@@ -68,5 +68,8 @@ class DirectWalk(Walk):
         return {"x": self.x.copy()}
 
     def resume(self, state: State) -> Self:
-        self.x = np.array(state["x"], np.float64)
+        point = np.array(state["x"], np.float64)
+        if point.shape != self.x.shape:
+            raise ValueError("state must have a point of as many numbers as before; it has not")
+        self.x = point
         return self

@@ -40,8 +40,7 @@ def coefficients(loss, clip, margins, labels, row_weights, constant, first, last
 def _softmax_residual(margins, row, label, clip, residual):  # type: ignore[no-untyped-def]
     """Probabilities less the label, in units of ``clip`` and no longer than one."""
     outputs = residual.size
-    softmax_weights(margins[:, row].copy(), 1.0, 0, outputs, residual)
-    total = residual.sum()
+    total = softmax_weights(margins[:, row].copy(), 1.0, 0, outputs, residual)
     square = 0.0
     for k in range(outputs):
         residual[k] = residual[k] / total - (label == k)

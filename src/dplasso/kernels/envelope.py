@@ -2,8 +2,9 @@
 
 Three kinds of vertices:
 
-* *light*: ``theta * bound * ||x||_1 <= KAPPA``. Their weight hardly differs from 2 for ever. They
-  share one envelope, need no upkeep and are not even listed.
+* *light*: ``theta`` times the largest score they can ever have, rounding included, is at most
+  ``KAPPA``. Their weight hardly differs from 2 for ever. They share one envelope, need no upkeep
+  and are not even listed.
 * *heavy*: listed by how fast their score can drift and cut into blocks of ``BLOCK``. Each keeps the
   score it last had and the length of the path the margins had come by then: a score moves at most
   ``drift`` times the length of the path since. The score at w = 0, or a bound on it, stays good for
@@ -21,12 +22,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from dplasso.kernels.arithmetic import LN2, exponential, log_two_cosh
+from dplasso.kernels.arithmetic import LN2, exponential, logarithm
 from dplasso.kernels.problem import NORM2, PATH, REFRESHES, Problem, Walk
 from dplasso.kernels.steps import PAD
-from dplasso.kernels.trials import tickets_for
+from dplasso.kernels.trials import tickets_for, weight
 
 KAPPA = 0.25
+LIGHT_NATS = 0.7240769841801067  # log(2 cosh(KAPPA)), the log of the most that one can weigh
 BLOCK = 64
 # Nats by which tickets of a block may exceed what its members' bounds need, to spare recounting.
 SLACK = 0.2
@@ -56,6 +58,7 @@ class Heavy(NamedTuple):
     vertices: Any
     limit: Any  # bound on the score's size that always holds
     drift: Any
+    pad: Any  # what rounding can add to the difference of two scores
     score: Any  # when last evaluated
     score_path: Any  # the path then; minus infinity if never
     origin: Any  # score at w = 0, give or take
@@ -73,12 +76,16 @@ def margin_length(walk):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def heavy_interval(heavy, slot, path, length):  # type: ignore[no-untyped-def]
-    """Interval that holds the score of a heavy vertex now."""
-    limit = heavy.limit[slot]
-    reach = heavy.drift[slot] * (path - heavy.score_path[slot]) + 1e-10 * limit
+    """Interval that holds the score of a heavy vertex now, as it would be computed.
+
+    Between two times, exact scores differ by ``drift`` times the path come since. Computed ones are
+    whole numbers of grains, and differ by ``pad`` more at most.
+    """
+    limit, pad = heavy.limit[slot], heavy.pad[slot]
+    reach = heavy.drift[slot] * (path - heavy.score_path[slot]) + pad
     low = max(heavy.score[slot] - reach, -limit)
     high = min(heavy.score[slot] + reach, limit)
-    reach = heavy.drift[slot] * length + heavy.origin_spread[slot] + 1e-10 * limit
+    reach = heavy.drift[slot] * length + heavy.origin_spread[slot] + pad
     low = max(low, heavy.origin[slot] - reach)
     high = min(high, heavy.origin[slot] + reach)
     return low, high
@@ -162,18 +169,19 @@ def choose_unit(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy):
     """
     slots = (problem.indptr.size - 1) * problem.classes
     path, length = walk.scalars[PATH], margin_length(walk)
-    light = log_two_cosh(KAPPA) + 1e-9
-    largest = light + math.log(slots)
+    light = LIGHT_NATS + 1e-9
+    all_light = light + logarithm(np.float64(slots))
+    largest = all_light
     for slot in range(heavy.vertices.size):
         size = problem.theta * _bound(heavy, slot, path, length) + LN2 + SLACK
         largest = max(largest, size)
-    total = exponential(max(light + math.log(slots) - largest, -700.0))
+    total = exponential(max(all_light - largest, -700.0))
     for slot in range(heavy.vertices.size):
         size = problem.theta * _bound(heavy, slot, path, length) + LN2 + SLACK
         total += exponential(max(size - largest, -700.0))
-    shift = math.floor((light - largest - math.log(total)) / LN2 + TICKET_BITS)
+    shift = math.floor((light - largest - logarithm(total)) / LN2 + TICKET_BITS)
     envelope.real[LOG_UNIT] = light - shift * LN2
-    envelope.real[PER_UNIT] = math.exp(-envelope.real[LOG_UNIT])
+    envelope.real[PER_UNIT] = weight(-envelope.real[LOG_UNIT])
     envelope.whole[LIGHT_SHIFT] = max(np.int64(shift), 0)
     envelope.whole[LIGHT_TICKETS] = np.int64(slots) << envelope.whole[LIGHT_SHIFT]
     envelope.real[NEXT_HORIZON] = math.inf

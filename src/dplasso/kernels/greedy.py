@@ -33,16 +33,18 @@ GREEDY_BLOCK = 64
 
 
 class Bounds(NamedTuple):
-    """One entry a vertex, by falling drift; the last three one a block."""
+    """One entry a vertex, by falling drift; the last four one a block."""
 
     vertices: Any
     limit: Any  # bound on the score's size that always holds
     drift: Any
+    pad: Any  # what rounding can add to the difference of two scores
     score: Any  # size of the score when last evaluated
     score_path: Any  # the path then; minus infinity if never evaluated
     block_drift: Any
     block_base: Any  # largest score - drift * score_path
     block_limit: Any
+    block_pad: Any  # the largest
 
 
 @njit(inline="always")
@@ -82,10 +84,10 @@ def best_lazily(problem: Problem, walk: Walk, bounds: Bounds, searched):  # type
 def _next_block(bounds: Bounds, path, floor, searched):  # type: ignore[no-untyped-def]
     """The block that can reach highest, of those not searched that reach ``floor``; or -1."""
     base, drift, limit = bounds.block_base, bounds.block_drift, bounds.block_limit
+    pad = bounds.block_pad
     best, reach = np.int64(-1), floor
     for block in range(base.size):
-        # 1e-10 of the limit covers the rounding of every score in the block.
-        bound = min(base[block] + drift[block] * path + 1e-10 * limit[block], limit[block])
+        bound = min(base[block] + drift[block] * path + pad[block], limit[block])
         if bound >= reach and not searched[block]:
             best, reach = np.int64(block), bound
     return best
@@ -101,7 +103,7 @@ def _best_in_block(problem: Problem, walk: Walk, bounds: Bounds, block, floor): 
     for slot in range(first, min(first + GREEDY_BLOCK, bounds.vertices.size)):
         limit = bounds.limit[slot]
         bound = bounds.score[slot] + bounds.drift[slot] * (path - bounds.score_path[slot])
-        if min(bound + 1e-10 * limit, limit) < best_size:
+        if min(bound + bounds.pad[slot], limit) < best_size:
             continue
         vertex = bounds.vertices[slot]
         found = score(problem, walk.margins, walk.scalars[SCALE], vertex, buffer)
@@ -119,14 +121,15 @@ def _best_in_block(problem: Problem, walk: Walk, bounds: Bounds, block, floor): 
 def settle_block(bounds: Bounds, block):  # type: ignore[no-untyped-def]
     """What a block can reach, from its members' scores."""
     first = block * GREEDY_BLOCK
-    base, limit = -math.inf, 0.0
+    base, limit, pad = -math.inf, 0.0, 0.0
     for slot in range(first, min(first + GREEDY_BLOCK, bounds.vertices.size)):
         path = bounds.score_path[slot]
         unknown = path == -math.inf
         base = max(base, math.inf if unknown else bounds.score[slot] - bounds.drift[slot] * path)
-        limit = max(limit, bounds.limit[slot])
+        limit, pad = max(limit, bounds.limit[slot]), max(pad, bounds.pad[slot])
     bounds.block_base[block] = base
     bounds.block_limit[block] = limit
+    bounds.block_pad[block] = pad
     bounds.block_drift[block] = bounds.drift[first]
 
 

@@ -8,7 +8,8 @@ k was taken, and a row gradient whose slope lies in [low, high],
     score_k  =  score_k(then) + sum_j d_j (middle g_jk +- half o_jk)  +-  drift_k rest,
 
 g the inner products of the columns, o those of their absolute values, middle and half the middle
-and half-width of the slopes, and rest the path come by everything outside the head. For squared
+and half-width of the slopes, and rest the path come by everything outside the head, rounding
+included. For squared
 loss half is 0. Each column keeps two such references, so that both ends of a swing are
 remembered, besides the one at w = 0.
 """
@@ -21,8 +22,8 @@ from numba import njit
 
 from dplasso.kernels.arithmetic import LN2, entry
 from dplasso.kernels.envelope import SLACK, margin_length
-from dplasso.kernels.problem import PATH, REFRESHES, SCALE, Problem, Walk
-from dplasso.kernels.steps import PAD, UP
+from dplasso.kernels.problem import NORM2, PATH, REFRESHES, SCALE, Problem, Walk
+from dplasso.kernels.steps import PAD, ROUNDING, UP
 from dplasso.kernels.trials import tickets_for
 
 REFERENCES = 2
@@ -41,6 +42,9 @@ class Head(NamedTuple):
     vertices: Any
     limit: Any
     drift: Any
+    pad: Any  # what rounding can add to the difference of two scores
+    slack: Any  # what it can add to the change by weights, over the sum of ``|d_j| o_jk``
+    weights_pad: Any  # and that of the weights themselves, which are in the ball
     origin: Any
     middle: Any  # estimate of the score when last measured
     radius: Any  # how far it can have been off
@@ -70,7 +74,12 @@ def head_interval(head, slot, path):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def _net_change(problem, head, slot, scale, reference):  # type: ignore[no-untyped-def]
-    """Middle and half-width of the change since a reference; -1 is the origin."""
+    """Middle and half-width of the change since a reference; -1 is the origin.
+
+    Inner products of n entries are rounded by no more than n units in the last place of o_jk: that
+    is ``slack``. Weights and their differences are rounded, too: that is ``weights_pad``, unless no
+    round has passed since, and all differences are 0.
+    """
     change = 0.0
     spread = 0.0
     for a in range(head.whole[ACTIVE]):
@@ -81,24 +90,24 @@ def _net_change(problem, head, slot, scale, reference):  # type: ignore[no-untyp
         spread += abs(moved) * head.inner_abs[slot, a]
     middle = 0.5 * (problem.curvature_high + problem.curvature_low)
     half = 0.5 * (problem.curvature_high - problem.curvature_low)
-    # The last term is rounding: of the inner products and of the sums above.
-    return middle * change, half * spread + 1e-10 * problem.curvature_high * spread
+    return middle * change, half * spread + head.slack[slot] * spread
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _measure_one(problem: Problem, walk: Walk, head: Head, slot):  # type: ignore[no-untyped-def]
     """Bounds of one head column from its best reference."""
     scale, length = walk.scalars[SCALE], margin_length(walk)
-    drift, pad = head.drift[slot], 1e-10 * head.limit[slot]
+    drift, pad = head.drift[slot], head.pad[slot]
     middle, radius, nearest = head.origin[slot], drift * length + pad, -1
     change, spread = _net_change(problem, head, slot, scale, -1)
-    spread += drift * head.real[REST_LENGTH] + pad
+    spread += drift * head.real[REST_LENGTH] + pad + head.weights_pad[slot]
     if spread < radius:
         middle, radius = head.origin[slot] + change, spread
     best = math.inf
     for reference in range(REFERENCES):
         change, spread = _net_change(problem, head, slot, scale, reference)
-        spread += drift * (head.real[REST_PATH] - head.reference_rest[reference, slot]) + pad
+        since = head.real[REST_PATH] - head.reference_rest[reference, slot]
+        spread += drift * since + pad + (head.weights_pad[slot] if since > 0.0 else 0.0)
         if spread < best:
             best, nearest = spread, reference
             if spread < radius:
@@ -156,10 +165,21 @@ def refer(problem: Problem, walk: Walk, head: Head, slot, score):  # type: ignor
 
 
 @njit(inline="always")
-def follow_outside(real, eta, added):  # type: ignore[no-untyped-def]
-    """Take note of a step outside the head that added the length ``added`` to the margins."""
-    real[REST_PATH] = (real[REST_PATH] + (eta * real[REST_LENGTH] + added) * PAD) * UP
-    real[REST_LENGTH] = ((1.0 - eta) * real[REST_LENGTH] + added) * UP
+def slip_of(scalars, eta, added):  # type: ignore[no-untyped-def]
+    """How far rounding can have moved the margins, in this step, from what the weights say.
+
+    A margin and a weight are each rounded once: by a unit in the last place of the margins, and of
+    the column times a weight, which is no longer than the radius: ``added / eta``.
+    """
+    return ROUNDING * (math.sqrt(scalars[NORM2]) + 2.0 * added / eta) * PAD
+
+
+@njit(inline="always")
+def follow_outside(real, eta, added, slip):  # type: ignore[no-untyped-def]
+    """Take note of a step that added the length ``added`` to the margins outside the head."""
+    outside = added + slip
+    real[REST_PATH] = (real[REST_PATH] + (eta * real[REST_LENGTH] + outside) * PAD) * UP
+    real[REST_LENGTH] = ((1.0 - eta) * real[REST_LENGTH] + outside) * UP
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -171,7 +191,8 @@ def follow(problem: Problem, walk: Walk, head: Head, slot, eta, change, added): 
     if head.row[slot] < 0 and head.whole[ACTIVE] < head.weights.size:
         _activate(problem, head, slot)
     inside = head.row[slot] >= 0
-    follow_outside(head.real, eta, 0.0 if inside else added)
+    slip = slip_of(walk.scalars, eta, added)
+    follow_outside(head.real, eta, 0.0 if inside else added, slip)
     if inside:
         head.weights[head.row[slot]] += change / walk.scalars[SCALE]
 

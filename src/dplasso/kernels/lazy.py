@@ -6,8 +6,6 @@ exactly the law of the exponential mechanism, provided that every trial is decid
 it was proposed from: bounds are tightened only after the decision.
 """
 
-import math
-
 import numpy as np
 from numba import njit
 
@@ -50,6 +48,7 @@ from dplasso.kernels.head import (
     head_interval,
     measure,
     refer,
+    slip_of,
 )
 from dplasso.kernels.lottery import owner, uniform_below, word
 from dplasso.kernels.problem import (
@@ -63,7 +62,7 @@ from dplasso.kernels.problem import (
 )
 from dplasso.kernels.scores import LANE, score
 from dplasso.kernels.steps import SMALLEST_SCALE, move, multiply_out, split, step_size
-from dplasso.kernels.trials import VOID, bernoulli, settle, settle_by_bounds
+from dplasso.kernels.trials import VOID, first_is_next, settle, settle_by_bounds
 
 LIGHT, HEAVY, HEAD = 0, 1, 2
 # Returned by `advance` in place of a vertex.
@@ -143,13 +142,9 @@ def _light_trial(problem: Problem, walk: Walk, log_unit, rng, vertex, ticket):  
 @njit(inline="always")
 def _head_is_next(whole, real, head_whole, head_real, rng):  # type: ignore[no-untyped-def]
     """Draw whether the trial is the head's, by the weight of all its tickets."""
-    lead = math.log(whole[LIGHT_TICKETS] + whole[HEAVY_TICKETS]) + real[LOG_UNIT]
-    lead -= math.log(head_whole[HEAD_TICKETS]) + head_real[HEAD_UNIT]
-    if lead > 0.0:
-        odds = math.exp(-lead)
-        return bernoulli(rng, odds / (1.0 + odds))
-    odds = math.exp(lead)
-    return not bernoulli(rng, odds / (1.0 + odds))
+    others = whole[LIGHT_TICKETS] + whole[HEAVY_TICKETS]
+    lead = head_real[HEAD_UNIT] - real[LOG_UNIT]
+    return first_is_next(rng, head_whole[HEAD_TICKETS], others, lead)
 
 
 @njit(inline="always")
@@ -277,7 +272,7 @@ def advance(  # type: ignore[no-untyped-def]
         if whole[LAST_TIER] == HEAD:
             follow(problem, walk, head, whole[LAST_SLOT], eta, -sign * eta * radius, added)
         elif with_head:
-            follow_outside(head_real, eta, added)
+            follow_outside(head_real, eta, added, slip_of(scalars, eta, added))
         if scalars[SCALE] < SMALLEST_SCALE:
             head.weights[:] *= multiply_out(walk)
         vertices[done] = vertex

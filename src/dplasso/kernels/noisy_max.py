@@ -5,7 +5,6 @@ their row gradients, then the sums of every column's products. Nothing but the b
 tickets is kept; the block that is drawn is scored again to find the member.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ from dplasso.kernels.lottery import bits_for, draw_cell, exponent_for, owner
 from dplasso.kernels.problem import ENTRIES, EVALUATIONS, PROPOSALS, Problem, Walk
 from dplasso.kernels.scores import grain_size
 from dplasso.kernels.steps import release, step_size
-from dplasso.kernels.trials import ROOM, settle, tickets_for
+from dplasso.kernels.trials import ROOM, settle, tickets_for, weight
 
 # Most columns and entries of a block; a column with more entries is a block by itself.
 COLUMNS = 512
@@ -196,7 +195,7 @@ def count_scores(scores, theta, tickets):  # type: ignore[no-untyped-def]
     log_unit = exponent * LN2
     total = np.int64(0)
     if theta * top <= 1.0:
-        one = math.exp(-log_unit)
+        one = weight(-log_unit)
         for k in range(scores.size):
             tickets[k] = _mild_tickets(theta * scores[k], one)
             total += tickets[k]

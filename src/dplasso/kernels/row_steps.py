@@ -35,7 +35,10 @@ def _residual(loss, shape, margin, label):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def _clipped(residual, square, count, clip):  # type: ignore[no-untyped-def]
-    """The residual, smaller where it times a row of that square length is longer than clip."""
+    """The residual, smaller where it times a row of that square length is longer than clip.
+
+    ``count`` is of entries that are not 0: a row is the same whether zeros are stored or not.
+    """
     if not (SHORTEST <= square <= LONGEST and abs(residual) <= STEEPEST):
         return 0.0
     length = abs(residual) * math.sqrt(square) * (1.0 + (count + 8) * _UNIT)
@@ -45,11 +48,12 @@ def _clipped(residual, square, count, clip):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True, error_model="numpy")
 def dense_step(weights, row, label, loss, shape, clip, out):  # type: ignore[no-untyped-def]
     """Write a row's clipped gradient; returns its margin."""
-    margin, square = 0.0, 0.0
+    margin, square, count = 0.0, 0.0, 0
     for j in range(row.size):
         margin += weights[j] * row[j]
         square += row[j] * row[j]
-    factor = _clipped(_residual(loss, shape, margin, label), square, row.size, clip)
+        count += int(row[j] != 0.0)
+    factor = _clipped(_residual(loss, shape, margin, label), square, count, clip)
     for j in range(row.size):
         out[j] = factor * row[j]
     return margin
@@ -58,11 +62,12 @@ def dense_step(weights, row, label, loss, shape, clip, out):  # type: ignore[no-
 @njit(cache=True, nogil=True, error_model="numpy")
 def sparse_step(weights, indices, values, label, loss, shape, clip, out):  # type: ignore[no-untyped-def]
     """The same of a row given by its entries; ``out`` are the gradient's values there."""
-    margin, square = 0.0, 0.0
+    margin, square, count = 0.0, 0.0, 0
     for p in range(indices.size):
         margin += weights[indices[p]] * values[p]
         square += values[p] * values[p]
-    factor = _clipped(_residual(loss, shape, margin, label), square, indices.size, clip)
+        count += int(values[p] != 0.0)
+    factor = _clipped(_residual(loss, shape, margin, label), square, count, clip)
     for p in range(indices.size):
         out[p] = factor * values[p]
     return margin

@@ -10,8 +10,11 @@ from dplasso.kernels.problem import NORM2, PATH, SCALE, Problem, Walk
 
 # Below this the common factor of the margins is multiplied out (constant steps only get there).
 SMALLEST_SCALE = 1e-100
-PAD = 1.0 + 1e-9  # on lengths, against rounding: they may only be overestimated
-UP = 1.0 + 4e-16  # the same for one sum of two
+# On lengths, against rounding: they may only be overestimated. The sum of 2^27 squares, in two
+# parts, is off by less than 7.5e-9 of itself, and its root by half of that.
+PAD = 1.0 + 1e-8
+UP = 1.0 + 1e-15  # the same for one sum of two
+ROUNDING = 2.0**-52  # twice what one operation can be off by, relative to its result
 
 
 @njit(inline="always")
@@ -41,7 +44,9 @@ def move(matrix, classes, radius, margins, scalars, vertex, sign, eta):  # type:
     """w <- (1 - eta) w - eta radius sign e_vertex; returns the length added to w's margins.
 
     Keeps the squared length of the margins and the path they have come, both exact up to rounding,
-    in the one pass down the column that the step needs anyway.
+    in the one pass down the column that the step needs anyway. Both are of the margins as they are
+    held: what rounding adds to a step, at most a few units in the last place of the margins and of
+    the step, is part of ``error``.
     """
     indptr, indices, values = matrix
     column, label = split(classes, vertex)
@@ -57,7 +62,8 @@ def move(matrix, classes, radius, margins, scalars, vertex, sign, eta):  # type:
     one = np.uint64(1)
     p = start
     while p + one < stop:
-        x, z = entry(values, p), entry(values, p + one)
+        # In double precision: squares in single precision could underflow.
+        x, z = np.float64(entry(values, p)), np.float64(entry(values, p + one))
         here = row_place(indices[p], classes, label)
         there = row_place(indices[p + one], classes, label)
         old, older = margins[here], margins[there]
@@ -69,7 +75,7 @@ def move(matrix, classes, radius, margins, scalars, vertex, sign, eta):  # type:
         margins[there] = older + added * z
         p += np.uint64(2)
     if p < stop:
-        x, here = entry(values, p), row_place(indices[p], classes, label)
+        x, here = np.float64(entry(values, p)), row_place(indices[p], classes, label)
         dot += x * margins[here]
         square += x * x
         margins[here] += added * x
@@ -92,12 +98,17 @@ def move(matrix, classes, radius, margins, scalars, vertex, sign, eta):  # type:
 
 @njit(cache=True, nogil=True)
 def multiply_out(walk: Walk):  # type: ignore[no-untyped-def]
-    """Bring the common factor of the margins back to 1; returns the factor it had."""
-    scale = walk.scalars[SCALE]
+    """Bring the common factor of the margins back to between 1/2 and 1; returns by how much.
+
+    By a power of two: nothing is rounded, and the true margins stay what they were.
+    """
+    factor = 1.0
+    while walk.scalars[SCALE] < 0.5:
+        walk.scalars[SCALE] *= 2.0
+        factor *= 0.5
     for i in range(walk.margins.size):
-        walk.margins[i] *= scale
-    walk.scalars[SCALE] = 1.0
-    return scale
+        walk.margins[i] *= factor
+    return factor
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

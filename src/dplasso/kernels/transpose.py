@@ -77,36 +77,10 @@ def sort_by_column(columns, first, ends, order):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def first_repeat(columns, rows, order, column, row):  # type: ignore[no-untyped-def]
-    """Row of the first entry that stands where the one before it does, or -1.
-
-    ``column`` and ``row`` are those of the entry before the first.
-    """
-    for k in range(order.size):
-        here, this = columns[order[k]], rows[order[k]]
-        if here == column and this == row:
-            return this
-        column, row = here, this
-    return -1
-
-
-@njit(cache=True, nogil=True)
 def gather(source, order, out):  # type: ignore[no-untyped-def]
     """``source`` in the given order."""
     for k in range(order.size):
         out[k] = source[order[k]]
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan"})
-def add_sizes(values, order, ends, sums):  # type: ignore[no-untyped-def]
-    """Add the sizes of the entries of every column to the column's sum."""
-    start = 0
-    for j in range(ends.size):
-        total = 0.0
-        for p in range(start, ends[j]):
-            total += abs(values[order[p]])
-        sums[j] += total
-        start = ends[j]
 
 
 @njit(cache=True, nogil=True)

@@ -8,9 +8,12 @@ trial's uniform number, and the fraction below one ticket is drawn only where it
 
 The first ``e^(theta a)`` tickets of a candidate release (j, +), the next ``e^(-theta a)`` release
 (j, -), the rest are rejected and the trial is void.
-"""
 
-import math
+Weights are computed by `arithmetic.exponential`: the same numbers on every machine, each within
+1e-14 of itself, and no smaller for a larger exponent by more than that. Probabilities are drawn as
+they are, however small: words of bits are drawn until one decides (`bernoulli`), and factors of
+e^-600 until one fails (`rare`). So no candidate and no sign has probability 0.
+"""
 
 import numpy as np
 from numba import njit
@@ -21,50 +24,99 @@ WORD = 9007199254740992.0  # 2^53: what one uniform double holds
 # Relative room left for rounding when bounds stand in for a score.
 ROOM = 1e-11
 VOID = 2
+# Weights of one ticket times e^-FAINT and less are drawn in several factors.
+FAINT = 600.0
+
+
+@njit(inline="always")
+def weight(log_weight):  # type: ignore[no-untyped-def]
+    """e^log_weight; below e^-FAINT it stays there, and `rare` draws the rest."""
+    return exponential(min(max(log_weight, -FAINT), FAINT))
 
 
 @njit(inline="always")
 def tickets_for(bound, theta, log_unit):  # type: ignore[no-untyped-def]
     """Tickets that cover the weight of any score of size at most ``bound``."""
-    up = theta * bound - log_unit
-    down = -theta * bound - log_unit
-    weight = exponential(max(up, -600.0)) + exponential(max(down, -600.0))
-    return np.int64(weight * (1.0 + ROOM)) + 2
+    both = weight(theta * bound - log_unit) + weight(-theta * bound - log_unit)
+    return np.int64(both * (1.0 + ROOM)) + 2
+
+
+@njit(inline="always")
+def bernoulli(rng, probability):  # type: ignore[no-untyped-def]
+    """True with exactly the given probability: its binary digits against random ones.
+
+    Every step is exact: a product with a power of two, and the fraction that a floor leaves.
+    """
+    while probability > 0.0:
+        digits = probability * WORD
+        whole = np.floor(digits)
+        drawn = rng.random() * WORD
+        if drawn != whole:
+            return drawn < whole
+        probability = digits - whole
+    return False
+
+
+@njit(inline="always")
+def rare(rng, nats):  # type: ignore[no-untyped-def]
+    """True with probability e^-nats, or for certain where ``nats`` is not above 0."""
+    while nats > 0.0:
+        if not bernoulli(rng, exponential(-min(nats, FAINT))):
+            return False
+        nats -= FAINT
+    return True
 
 
 @njit(inline="always")
 def settle(rng, ticket, score, theta, log_unit):  # type: ignore[no-untyped-def]
-    """Decide a ticket by the exact score: +1 or -1, or 0 where the trial is void."""
-    place = ticket + rng.random()
-    up = math.exp(theta * score - log_unit)
-    if place < up:
+    """Decide a ticket by the exact score: +1 or -1, or 0 where the trial is void.
+
+    Of the ticket in which the weight of plus ends, plus has a part, and minus all the rest or, if
+    it weighs less, its own weight.
+    """
+    log_plus, log_minus = theta * score - log_unit, -theta * score - log_unit
+    plus, minus = weight(log_plus), weight(log_minus)
+    whole = np.int64(plus)
+    if ticket < whole:
         return 1
-    if place < up + math.exp(-theta * score - log_unit):
+    part = plus - whole
+    rest = 1.0 - part
+    if ticket == whole:
+        if bernoulli(rng, part) and rare(rng, -FAINT - log_plus):
+            return 1
+        # A faint plus that its second factor refused leaves its share of the ticket to minus: the
+        # law of minus is then off by less than e^-FAINT.
+        return -1 if bernoulli(rng, minus / rest) and rare(rng, -FAINT - log_minus) else 0
+    beyond, left = ticket - whole - 1, minus - rest
+    if left <= 0.0:
+        return 0
+    last = np.int64(left)
+    if beyond < last:
         return -1
-    return 0
+    return -1 if beyond == last and bernoulli(rng, left - last) else 0
 
 
 @njit(inline="always")
 def settle_by_bounds(ticket, low, high, theta, log_unit):  # type: ignore[no-untyped-def]
     """The same decision where ``low <= score <= high`` forces it: +1, -1 or VOID; else 0."""
-    if ticket + 1 <= math.exp(theta * low - log_unit) * (1.0 - ROOM):
+    if ticket + 1 <= weight(theta * low - log_unit) * (1.0 - ROOM):
         return 1
     nearest = max(low, 0.0) + min(high, 0.0)  # the smallest size the score can have, signed
-    least = math.exp(theta * nearest - log_unit) + math.exp(-theta * nearest - log_unit)
-    most = math.exp(theta * high - log_unit) * (1.0 + ROOM)
+    least = weight(theta * nearest - log_unit) + weight(-theta * nearest - log_unit)
+    most = weight(theta * high - log_unit) * (1.0 + ROOM)
     if most <= ticket and ticket + 1 <= least * (1.0 - ROOM):
         return -1
     farthest = max(high, -low)
-    both = math.exp(theta * farthest - log_unit) + math.exp(-theta * farthest - log_unit)
+    both = weight(theta * farthest - log_unit) + weight(-theta * farthest - log_unit)
     return VOID if ticket >= both * (1.0 + ROOM) else 0
 
 
 @njit(inline="always")
-def bernoulli(rng, probability):  # type: ignore[no-untyped-def]
-    """True with the given probability, to 106 bits."""
-    gap = probability - rng.random()
-    if gap >= 1.0 / WORD:
-        return True
-    if gap <= 0.0:
-        return False
-    return rng.random() < gap * WORD
+def first_is_next(rng, first, second, lead):  # type: ignore[no-untyped-def]
+    """Whether a trial is of the first of two lots of tickets, one of the first being worth e^lead
+    of the second's: with the probability that their weights have."""
+    odds = weight(lead) * (first / second)
+    if odds > 1.0:
+        second_next = bernoulli(rng, 1.0 / (1.0 + odds)) and rare(rng, lead - FAINT)
+        return not second_next
+    return bernoulli(rng, odds / (1.0 + odds)) and rare(rng, -FAINT - lead)

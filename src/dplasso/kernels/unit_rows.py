@@ -4,6 +4,8 @@ Every result is a largest value or a sum of whole numbers: it does not depend on
 entries are met, so a row's is the same whatever other rows there are.
 """
 
+import math
+
 import numpy as np
 from numba import njit
 
@@ -40,3 +42,23 @@ def squares(indices, values, first, last, out):  # type: ignore[no-untyped-def]
     for p in range(first, last):
         x = np.int64(entry(values, p))
         out[np.uint64(indices[p])] += x * x
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def dense_lengths(values, out):  # type: ignore[no-untyped-def]
+    """2-norms of rows, added up in the order of the columns; 1 for rows of nothing."""
+    for i in range(out.size):
+        square = 0.0
+        for j in range(values.shape[1]):
+            square += values[i, j] * values[i, j]
+        out[i] = math.sqrt(square) if square > 0.0 else 1.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sparse_lengths(indptr, values, out):  # type: ignore[no-untyped-def]
+    """The same of row-compressed rows, whose columns are in order."""
+    for i in range(out.size):
+        square = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            square += values[p] * values[p]
+        out[i] = math.sqrt(square) if square > 0.0 else 1.0

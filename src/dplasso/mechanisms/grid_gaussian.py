@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dplasso import threads as pool
 from dplasso.kernels import grid_gaussian as kernel
 from dplasso.mechanisms.gaussian_cells import GaussianCells
+from dplasso.mechanisms.noise_key import NoiseKey
 from dplasso.privacy import checks
 
 Ints = NDArray[np.int64]
@@ -49,8 +50,9 @@ class GridGaussian:
       added up; the bits of the generator are fair and secret. Draws follow their law exactly
       (`dplasso.mechanisms.gaussian_cells`); no probability is set aside for their error.
     - Each call draws a key of 256 bits from the generator. Blocks of values have ChaCha20 streams
-      of their own under that key, so no two draws share bits, and what is drawn does not depend on
-      the number of threads.
+      of their own under that key, and so has each draw that is too close to call (`NoiseKey`, by
+      its place). So no two draws share bits, what is drawn does not depend on the number of
+      threads, and one more close call shifts no other draw.
 
     >>> from dplasso.mechanisms.random_bits import random_bits
     >>> values = np.zeros(3, np.int64)
@@ -73,14 +75,15 @@ class GridGaussian:
             raise ValueError(f"values must be a vector of int64, got {values.dtype}; convert it")
         if self._cells is None:
             return
-        key = np.frombuffer(generator.bytes(32), "<u4").astype(np.uint32)
+        secret = generator.bytes(32)
+        key = np.frombuffer(secret, "<u4").astype(np.uint32)
+        close_calls = NoiseKey(secret, secure=False)  # for this release; nobody asks what it is
         blocks = math.ceil(values.size / kernel.BLOCK)
         runs = pool.even_runs(blocks, threads or pool.available())
         calls = [(self._cells, key, values, *run) for run in runs]
-        # Close calls draw from the generator itself, in the order of their places.
         for found in pool.run(_add_blocks, calls):
             for place, row in found:
-                values[place] += self._cells.decided(row, generator)
+                values[place] += self._cells.decided(row, close_calls.generator(place))
 
 
 def _add_blocks(

@@ -39,13 +39,24 @@ def private_quantile(
       loss less the least)), decided by whole numbers: that is the law above, exactly. The time a
       draw takes depends on losses, and is not protected.
     """
-    theta = Fraction(checks.bound("epsilon", epsilon)) / range_of_losses(share, neighboring)
-    losses = losses_of(numbers, candidates, share)
-    least = min(losses)
+    exponents = exponents_of(numbers, candidates, share, epsilon, neighboring)
+    least = min(exponents)
     while True:
-        place = uniform_below(len(losses), generator)
-        if bernoulli_exp(theta * (losses[place] - least), generator):
+        place = uniform_below(len(exponents), generator)
+        if bernoulli_exp(exponents[place] - least, generator):
             return place
+
+
+def exponents_of(
+    numbers: NDArray[np.float64],
+    candidates: Sequence[float],
+    share: Fraction,
+    epsilon: float,
+    neighboring: Neighboring,
+) -> list[Fraction]:
+    """Theta times the loss of each candidate, which is drawn by exp(-this), but for a factor."""
+    theta = Fraction(checks.bound("epsilon", epsilon)) / range_of_losses(share, neighboring)
+    return [theta * loss for loss in losses_of(numbers, candidates, share)]
 
 
 def losses_of(

@@ -17,7 +17,7 @@ def target(name: str, value: object) -> float:
     """A cost to calibrate to: a number above 0, math.inf included."""
     number = _as_float(value)
     if not number > 0.0:
-        _refuse(name, value, "a number above 0", "pass math.inf for no privacy")
+        _refuse(name, value, "a number above 0", "1.0 is a common choice")
     return number
 
 
@@ -37,10 +37,14 @@ def probability(name: str, value: object) -> float:
     return number
 
 
-def count(name: str, value: object, least: int) -> int:
-    """A whole number, at least `least`; True and False are no numbers here."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+def count(name: str, value: object, least: int, most: float = math.inf) -> int:
+    """A whole number from `least` to `most`; True and False are no numbers here."""
+    if not isinstance(value, Integral) or isinstance(value, bool):
         _refuse(name, value, f"an integer of at least {least}", f"convert it with int({name})")
+    if int(value) < least:
+        _refuse(name, value, f"an integer of at least {least}", "give a larger one")
+    if int(value) > most:
+        _refuse(name, value, f"an integer of at most {most:,}", "give a smaller one")
     return int(value)
 
 

@@ -9,13 +9,20 @@ before anything is drawn: set the environment variable ``DPLASSO_STRICT=1``, or 
 import os
 import sys
 import warnings
+from types import FrameType
 
 _setting: bool | None = None
 _told: set[str] = set()
+_shown: set[tuple[type[Warning], str, str, int]] = set()
 
 
 class PrivacyLeakWarning(UserWarning):
     """Something was taken from the data, or drawn, in a way that the guarantee does not cover."""
+
+
+class UndeclaredBoundWarning(UserWarning):
+    """A public bound was left out, and 1 is used. It tells nothing of the data; it may cost all
+    that could be learned from them."""
 
 
 class PrivacyLeakError(ValueError):
@@ -43,12 +50,28 @@ def is_strict() -> bool:
     return os.environ.get("DPLASSO_STRICT", "").strip().lower() not in ("", "0", "false", "no")
 
 
-def report(message: str, *, warn: bool = True) -> None:
+def report(
+    message: str, *, warn: bool = True, category: type[Warning] = PrivacyLeakWarning
+) -> None:
     """Refuse in strict mode; else warn, unless the privacy statement alone is to say it."""
     if is_strict():
         raise PrivacyLeakError(f"{message} (refused in strict mode)")
     if warn:
-        warnings.warn(message, PrivacyLeakWarning, stacklevel=_outside())
+        warn_caller(message, category)
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn in any mode, and name the line of whoever called the package.
+
+    Where a warning is to be shown once per line it is, though many fits follow from that line:
+    scikit-learn sets the filters anew for each, which makes Python forget what it has shown.
+    """
+    level = _outside()
+    caller: FrameType | None = sys._getframe()
+    for _ in range(level - 1):
+        caller = caller.f_back if caller is not None else None
+    if not _was_shown(message, category, caller):
+        warnings.warn(message, category, stacklevel=level)
 
 
 def report_once(message: str) -> None:
@@ -57,11 +80,43 @@ def report_once(message: str) -> None:
     _told.add(message)
 
 
+def warn_once(message: str) -> None:
+    """Warn the first time in a process, and refuse nothing, where it is too late for that."""
+    if message not in _told:
+        _told.add(message)
+        warnings.warn(message, PrivacyLeakWarning, stacklevel=_outside())
+
+
+def _was_shown(message: str, category: type[Warning], caller: FrameType | None) -> bool:
+    """Whether the filters ask for a warning once, and it was shown for this line before."""
+    module, path, line = "sys", "sys", 1  # as Python has it where nobody called
+    if caller is not None:
+        module = caller.f_globals.get("__name__") or "<unknown>"
+        path, line = caller.f_code.co_filename, caller.f_lineno
+    action = warnings.defaultaction  # type: ignore[attr-defined]
+    for found, text, kind, place, only in warnings.filters:
+        if (
+            issubclass(category, kind)
+            and (text is None or text.match(message))
+            and (place is None or place.match(module))
+            and only in (0, line)
+        ):
+            action = found
+            break
+    if action not in ("default", "module", "once"):
+        return False
+    shown = (category, message, path, line)
+    before = shown in _shown
+    _shown.add(shown)
+    return before
+
+
 def _outside() -> int:
     """How many frames up the caller of the package stands: the line the warning should name."""
     frame, level = sys._getframe(1), 1
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in (
         "dplasso",
+        "joblib",
         "sklearn",
     ):
         frame, level = frame.f_back, level + 1  # type: ignore[assignment]

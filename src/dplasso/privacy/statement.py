@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 READ = "READ FROM THE DATA"  # the source of a fact that was not declared
 _RELATIONS = {
     "add_remove": "adding or removing one row",
@@ -105,7 +107,8 @@ def fact(value: Any, source: str, of: str = "") -> dict[str, Any]:
     >>> fact(3.0, "given")
     {'value': 3.0, 'source': 'given'}
     """
-    return {"value": value, "source": source} | ({"of": of} if of else {})
+    plain = value.item() if isinstance(value, np.generic) else value  # as every reader has it
+    return {"value": plain, "source": source} | ({"of": of} if of else {})
 
 
 def jsonable(value: float) -> float | str:

@@ -16,15 +16,21 @@ from dplasso import threads as pool
 from dplasso.data import ColumnMatrix
 from dplasso.kernels import problem as kernel
 from dplasso.kernels.weights import weights_of
-from dplasso.losses import Loss
+from dplasso.losses import Loss, SquaredLoss
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.mechanisms.selection import GREEDY, PRIVATE, Rule
 
 # Rounds between two looks at the clock; a chunk grows until it takes about this many seconds.
 FIRST_CHUNK = 512
 CHUNK_SECONDS = 0.2
-# Of theta times the largest score there can be: rounding of scores must stay small beside 1 nat.
-LARGEST_EXPONENT = 1e9
+# Double precision holds squares of these, and what sums of them are divided by, with room to spare.
+SMALLEST, LARGEST = 1e-90, 1e90
+# Nats by which one row may change a log-weight. Beyond, nothing is private; and with as many rows
+# as a score has room for, its rounding to grains would be worth more than a few nats.
+LARGEST_ROW = 1e3
+# A residual is rounded as its label is: of one much smaller than that nothing would be left.
+FLATTEST = 1e-9
+MOST_ROUNDS = 10**9
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,9 @@ def frank_wolfe(
         "argmax" or "heap" where it is infinite.
     step : "decreasing" for 2 / (t + 2), a constant in (0, 1), or "search" for an exact line search
         (theta infinite only: the searched step depends on the data).
-    generator : None for fresh ChaCha20 bits keyed by the operating system. A seed is for tests.
+    generator : None for fresh ChaCha20 bits keyed by the operating system; secure `RandomBits` mean
+        the same, a stream of this run's own. A seed is for tests; a seeded generator that another
+        thread is drawing from is refused.
     count : also return counters. They depend on the data; never with private data.
     progress : called now and then with the number of rounds done.
 
@@ -113,7 +121,7 @@ def frank_wolfe(
     ((1, 1000), True)
     """
     radius, theta = _positive("radius", radius), _positive("theta", theta, infinite=True)
-    rounds = _whole("rounds", rounds)
+    rounds = _whole("rounds", rounds, MOST_ROUNDS)
     constant = _step(step, theta)
     rule = rule_for(selection, theta)
     if not isinstance(loss, Loss):
@@ -126,9 +134,10 @@ def frank_wolfe(
         raise ValueError("X and y differ in their number of rows; give one label per row")
     threads = pool.available() if n_threads is None else _whole("n_threads", n_threads)
     problem = _problem(matrix, labels, loss, radius, theta, constant)
-    _check_range(problem)
+    check_range(loss, radius, problem.x_bound, theta)
     walk = _walk(problem, rounds)
-    _advance(rule(problem, walk, bits.generator, threads), rounds, progress)
+    with bits.exclusive() as stream:
+        _advance(rule(problem, walk, stream, threads), rounds, progress)
     return _solution(problem, walk, matrix.shape[1], count)
 
 
@@ -140,6 +149,9 @@ def _problem(
     theta: float,
     step: float,
 ) -> kernel.Problem:
+    gradient_bound = loss.gradient_bound(radius, matrix.x_bound)
+    # Margins leave the ball by rounding; a row that is private counts no more than its bound then.
+    clip = loss.clip if math.isinf(theta) else min(loss.clip, gradient_bound)
     return kernel.Problem(
         indptr=matrix.indptr,
         indices=matrix.indices,
@@ -148,8 +160,8 @@ def _problem(
         labels=labels,
         loss=loss.code,
         classes=loss.outputs,
-        clip=loss.clip,
-        gradient_bound=loss.gradient_bound(radius, matrix.x_bound),
+        clip=clip,
+        gradient_bound=gradient_bound,
         start_bound=loss.gradient_bound(0.0, matrix.x_bound),
         curvature_low=loss.curvature[0],
         curvature_high=loss.curvature[1],
@@ -161,18 +173,37 @@ def _problem(
     )
 
 
-def _check_range(problem: kernel.Problem) -> None:
-    """Refuse what double precision cannot hold: these are orders of magnitude from any use."""
-    margin = problem.radius * problem.x_bound
-    if not 1e-100 <= margin <= 1e100:
-        raise ValueError("radius times x_bound must lie between 1e-100 and 1e100; scale the data")
-    if math.isinf(problem.theta):
+def check_range(loss: Loss, radius: float, x_bound: float, theta: float) -> None:
+    """Refuse what double precision cannot hold: these are orders of magnitude from any use.
+
+    All arguments are public, and the number of rows is not among them: whether a fit is refused
+    tells nothing of the data. Estimators ask before they charge anyone.
+    """
+    gradient_bound = loss.gradient_bound(radius, x_bound)
+    public = {
+        "radius": radius,
+        "x_bound": x_bound,
+        "radius times x_bound": radius * x_bound,
+        "the bound on row gradients (from radius, x_bound and y_bound)": gradient_bound,
+    }
+    for name, value in public.items():
+        if not SMALLEST <= value <= LARGEST:
+            raise ValueError(
+                f"{name} must lie between {SMALLEST:g} and {LARGEST:g}, got {value:.3g}; rescale "
+                "the features or labels by a public factor"
+            )
+    if isinstance(loss, SquaredLoss) and not loss.clip >= FLATTEST * loss.y_bound:
+        raise ValueError(
+            f"residual_bound must be at least {FLATTEST:g} of y_bound, got {loss.clip:.3g} for "
+            f"{loss.y_bound:.3g}; raise it, or lower y_bound"
+        )
+    if math.isinf(theta):
         return
-    row = problem.theta * problem.x_bound * problem.gradient_bound
-    if not (row >= 1e-100 and row * len(problem.labels) <= LARGEST_EXPONENT):
+    row = theta * x_bound * gradient_bound
+    if not 1e-100 <= row <= LARGEST_ROW:
         raise ValueError(
             f"theta lets a row change log-weights by {row:.3g}, beyond what a draw can resolve; "
-            "take theta from calibrate(), or math.inf to select without privacy"
+            "take theta from calibrate(), or math.inf to select without privacy (epsilon=math.inf)"
         )
 
 
@@ -255,7 +286,9 @@ def _positive(name: str, value: Any, infinite: bool = False) -> float:
     raise ValueError(f"{name} must be {kind}, got {value!r}")
 
 
-def _whole(name: str, value: Any) -> int:
-    if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1:
-        return int(value)
-    raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+def _whole(name: str, value: Any, most: float = math.inf) -> int:
+    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+    if int(value) > most:
+        raise ValueError(f"{name} must be a whole number of at most {most:,}, got {value!r}")
+    return int(value)

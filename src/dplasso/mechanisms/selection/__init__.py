@@ -1,7 +1,8 @@
 """Selection rules: how a round picks the signed vertex it releases.
 
-One rule a file, one interface (`Rule`). Those that use the gradient of the present iterate share
-one law; the papers' own rules follow the law of the scores they hold.
+One rule a file, one interface (`Rule`). `lazy` and `noisy_max` use the gradient of the present
+iterate and share one law of the same scores; the papers' own rules follow the law of the scores
+they hold.
 """
 
 from dplasso.mechanisms.selection.argmax import Argmax

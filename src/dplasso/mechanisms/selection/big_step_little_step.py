@@ -30,8 +30,9 @@ class BigStepLittleStep(Rule):
     same past, a row therefore changes every held score by at most ``B Q``, and the log-weights
     move inside a range of ``2 theta B Q``. Terms are whole numbers and so are tickets: both add
     and subtract exactly, and what a vertex has of tickets beyond its weight makes the trial void.
-    *Assumptions*: weights are computed with relative error below 1e-7 of a round's range
-    (`calibrate` shrinks theta by that much); the time a round takes is not protected.
+    *Assumptions*: the logarithm of a weight is off by at most 5e-14 and 3 units in the last place
+    of theta times the score (`calibrate` shrinks theta by 1e-7 for the latter; see
+    `dplasso.privacy.calibration`); the time a round takes is not protected.
     """
 
     def __init__(

@@ -9,6 +9,7 @@ from dplasso.kernels import lazy as kernels
 from dplasso.kernels.gradients import row_gradients
 from dplasso.kernels.problem import PATH, SCALE, Problem, Walk
 from dplasso.kernels.scores import grain_size, partial_score, scores_from
+from dplasso.mechanisms.random_bits import keys_before
 from dplasso.mechanisms.selection import lazy_tiers
 from dplasso.mechanisms.selection.alike import AlikeRows
 from dplasso.mechanisms.selection.base import Rule
@@ -19,8 +20,10 @@ LONGEST_SPELL = 256  # rounds by the standard rule before bounds are tried again
 
 
 class LazyDraw(Rule):
-    """Draws (j, s) with probability proportional to exp(theta * s * alpha_j), and no faster way
-    to the same law is known.
+    """Draws (j, s) with probability proportional to exp(theta * s * alpha_j), computing few alpha.
+
+    Scores, where they are computed, are those of `NoisyMax` to the last bit, and the law is the
+    same; with one seed the two release different vertices.
 
     Formal guarantees
     -----------------
@@ -31,9 +34,11 @@ class LazyDraw(Rule):
     rounds add up. *Why*: a row changes every score by at most ``B Q``, so the log-weights move
     inside a range of ``2 theta B Q``. The trials of ``kernels.lazy`` release (j, s) with exactly
     this law: every trial is decided by the envelope it was proposed from, envelopes dominate the
-    weights, tickets are whole numbers and so add exactly. *Assumptions*: weights are computed
-    with relative error below 1e-7 of a round's range (`calibrate` shrinks theta by that much);
-    the time a round takes is not protected.
+    weights (`score_bounds` derives by how much bounds are padded for rounding), tickets are whole
+    numbers and so add exactly, coins are of exact probability, so that no outcome has none.
+    *Assumptions*: the logarithm of a weight is off by at most 5e-14 and 3 units in the last place
+    of theta times the score (`calibrate` shrinks theta by 1e-7 for the latter; see
+    `dplasso.privacy.calibration`); the time a round takes is not protected.
     """
 
     def __init__(
@@ -45,11 +50,12 @@ class LazyDraw(Rule):
         self.spell = 1
         self.spell_end = 0  # round at which rounds by the standard rule end
         self.alike = AlikeRows(problem, walk)
+        self._key = keys_before(generator)
         self._sort_into_tiers()
 
     def _sort_into_tiers(self) -> None:
         problem, walk = self.problem, self.walk
-        columns = lazy_tiers.heavy_columns(problem, self.threads)
+        columns = lazy_tiers.heavy_columns(problem, len(walk.vertices), self.threads)
         dense = lazy_tiers.dense_ones(problem, columns.limit)
         head, sparse = columns.only(dense), columns.only(~dense)
         heavy = sparse.for_every_class(problem.classes)
@@ -74,6 +80,7 @@ class LazyDraw(Rule):
                 self._take_stock()
                 if self.done < self.spell_end:
                     return  # what stock was found here is found anew where the spell ends
+            self._forget_words_of_another_key()
             self.done, wanted = kernels.advance(
                 self.problem,
                 self.walk,
@@ -92,6 +99,17 @@ class LazyDraw(Rule):
                 self._take_stock()
             else:
                 self.envelope.real[tiers.PENDING_SCORE] = self._score(int(wanted))
+
+    def _forget_words_of_another_key(self) -> None:
+        """In a forked child, draw anew what was drawn ahead; the parent has the same words.
+
+        A trial that waits for its score is dropped. The trials that follow are independent of it,
+        so the first of them that is not void has the law of the round.
+        """
+        if self._key != (key := keys_before(self.generator)):
+            self._key = key
+            self.envelope.ring[:] = lazy_tiers.words_ahead(self.generator)
+            self.envelope.whole[tiers.PENDING_TIER] = -1
 
     def _walk_plainly(self) -> None:
         """Some rounds by the standard rule, which has the same law, where bounds tell nothing.

@@ -9,6 +9,7 @@ from dplasso import threads as pool
 from dplasso.kernels import greedy as kernels
 from dplasso.kernels.columns import norms2
 from dplasso.kernels.problem import Problem, Walk
+from dplasso.mechanisms.selection import score_bounds
 from dplasso.mechanisms.selection.base import Rule
 
 Floats = NDArray[np.float64]
@@ -28,17 +29,22 @@ class LazyArgmax(Rule):
         order = np.argsort(-norm2, kind="stable")
         classes, size = problem.classes, len(norm1) * problem.classes
         blocks = -(-size // kernels.GREEDY_BLOCK)
-        limit = np.repeat(problem.gradient_bound * norm1[order] * (1.0 + 1e-9), classes)
+        entries = np.diff(problem.indptr)[order]
+        rounds = len(walk.vertices)
+        limit = score_bounds.limit(problem, entries, norm1[order], rounds)
+        limit = np.repeat(np.where(entries > 0, limit, 0.0), classes)
         self.bounds = kernels.Bounds(
             vertices=(order[:, None] * classes + np.arange(classes)).ravel(),
             limit=limit,
-            drift=np.repeat(problem.lipschitz * norm2[order] * (1.0 + 1e-9), classes),
+            drift=np.repeat(score_bounds.drift(problem, entries, norm2[order]), classes),
+            pad=np.repeat(score_bounds.padding(problem, entries, norm1[order], rounds), classes),
             score=np.zeros(size),
             # The score of an empty column is 0 for ever.
             score_path=np.where(limit > 0.0, -math.inf, 0.0),
             block_drift=np.zeros(blocks),
             block_base=np.zeros(blocks),
             block_limit=np.zeros(blocks),
+            block_pad=np.zeros(blocks),
         )
         kernels.settle_all(self.bounds)
         self.searched = np.zeros(blocks, np.uint8)

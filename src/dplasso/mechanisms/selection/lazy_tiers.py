@@ -13,6 +13,7 @@ from dplasso.kernels import head as head_kernels
 from dplasso.kernels.lazy import RING
 from dplasso.kernels.problem import Problem
 from dplasso.kernels.trials import WORD
+from dplasso.mechanisms.selection import score_bounds
 
 # Columns whose weight can vary by more nats than this get the bounds of the head, so many at most.
 HEAD_NATS = 25.0
@@ -31,27 +32,33 @@ LONG_COLUMN = 1 << 18
 # its own: row gradients are then computed once, and all cores share the work.
 STOCK_COST = 0.3
 
+# A column of a smaller 1-norm, in units of the bound, has entries too small to count in a score.
+_NOTHING = 1e-29
+
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
 class Listed(NamedTuple):
-    """Vertices, bounds on their scores' size, and how fast these can drift."""
+    """Vertices, and what `score_bounds` says of their scores."""
 
     vertices: Ints
     limit: Floats
     drift: Floats
+    pad: Floats
 
     def only(self, chosen: Mask | Ints) -> "Listed":
-        return Listed(self.vertices[chosen], self.limit[chosen], self.drift[chosen])
+        return Listed(
+            self.vertices[chosen], self.limit[chosen], self.drift[chosen], self.pad[chosen]
+        )
 
     def for_every_class(self, classes: int) -> "Listed":
         """Vertices in place of columns."""
         if classes == 1:
             return self
         vertices = (self.vertices[:, None] * classes + np.arange(classes)).ravel()
-        return Listed(vertices, np.repeat(self.limit, classes), np.repeat(self.drift, classes))
+        return Listed(vertices, *(np.repeat(part, classes) for part in self[1:]))
 
 
 def shares(problem: Problem, columns: Ints, threads: int) -> list[tuple[int, int]]:
@@ -65,22 +72,31 @@ def _entries(problem: Problem, columns: Ints) -> Ints:
     return entries
 
 
-def heavy_columns(problem: Problem, threads: int) -> Listed:
+def heavy_columns(problem: Problem, rounds: int, threads: int) -> Listed:
     """Columns that are not light, by falling drift."""
-    lightest = tiers.KAPPA / (problem.theta * problem.gradient_bound)
+    # Scores of columns with a smaller 1-norm stay within KAPPA, rounding included.
+    room = tiers.KAPPA / problem.theta - score_bounds.most_rounding(problem)
+    lightest = room / (problem.gradient_bound * (1.0 + 1e-6 + 1e-15 * rounds))
     if problem.norm1 is None:
-        columns = _long_columns(problem, math.floor(min(lightest, len(problem.labels))), threads)
+        most = max(min(lightest, len(problem.labels)), 0.0)
+        columns = _long_columns(problem, math.floor(most), threads)
         norm1 = _entries(problem, columns).astype(np.float64)
         norm2 = np.sqrt(norm1)
     else:
         found = np.empty(len(problem.norm1), np.int64)
-        quiet = np.float32(min(lightest / problem.x_bound * (1.0 - 1e-6), 3e38))
+        quiet = np.float32(min(max(lightest / problem.x_bound, _NOTHING), 3e38))
         columns = found[: column_kernels.loud_columns(problem.norm1, quiet, found)].copy()
         norm1 = problem.norm1[columns].astype(np.float64) * problem.x_bound
         norm2 = _norms2(problem, columns, threads)
-    limit = problem.gradient_bound * norm1 * (1.0 + 1e-9)
-    drift = problem.lipschitz * norm2 * (1.0 + 1e-9)
-    return Listed(columns, limit, drift).only(np.argsort(-drift, kind="stable"))
+    entries = _entries(problem, columns)
+    drift = score_bounds.drift(problem, entries, norm2)
+    listed = Listed(
+        columns,
+        score_bounds.limit(problem, entries, norm1, rounds),
+        drift,
+        score_bounds.padding(problem, entries, norm1, rounds),
+    )
+    return listed.only(np.argsort(-drift, kind="stable"))
 
 
 def _long_columns(problem: Problem, shortest: int, threads: int) -> Ints:
@@ -150,6 +166,7 @@ def make_heavy(
         vertices=heavy.vertices,
         limit=heavy.limit,
         drift=heavy.drift,
+        pad=heavy.pad,
         score=origin.copy(),
         score_path=np.where(known, 0.0, -math.inf),
         origin=origin,
@@ -169,6 +186,9 @@ def make_head(problem: Problem, head: Listed, origin: Floats) -> head_kernels.He
         vertices=head.vertices,
         limit=head.limit,
         drift=head.drift,
+        pad=head.pad,
+        slack=_slack(problem, head),
+        weights_pad=_weights_pad(problem, head),
         origin=origin,
         middle=origin.copy(),
         radius=np.zeros(size),
@@ -188,17 +208,44 @@ def make_head(problem: Problem, head: Listed, origin: Floats) -> head_kernels.He
     )
 
 
+def _slack(problem: Problem, head: Listed) -> Floats:
+    """What rounding adds to sums over active columns of weights times inner products.
+
+    Inner products of whole numbers are exact. Others, of n entries, are off by n units in the last
+    place, and so are those of sizes; the sums are of HEAD_ACTIVE terms.
+    """
+    entries = _entries(problem, head.vertices) if problem.values is not None else 0
+    slack: Floats = problem.curvature_high * 2.0**-51 * (entries + np.full(len(head.vertices), 512))
+    return slack
+
+
+def _weights_pad(problem: Problem, head: Listed) -> Floats:
+    """What rounding of weights, and of their differences, adds to the same sums.
+
+    Weights now and then have 1-norms of at most the radius, and an inner product of sizes is at
+    most the bound on entries times the column's 1-norm, which ``limit`` exceeds times the bound on
+    gradients. Two roundings of each are 4 units in the last place in all.
+    """
+    inner = problem.x_bound * head.limit / problem.gradient_bound
+    pad: Floats = problem.curvature_high * 2.0**-50 * problem.radius * inner
+    return pad
+
+
 def make_envelope(
     problem: Problem, listed: Ints, heavy: Ints, generator: np.random.Generator
 ) -> tiers.Envelope:
     """The envelope of the light columns: all but those ``listed``, of which some are heavy."""
     bits = np.zeros((len(problem.indptr) + 6) // 8 + 1, np.uint8)
     column_kernels.mark(bits, listed)
-    ring = (generator.random(RING) * WORD).astype(np.int64)
     whole, real = np.zeros(14, np.int64), np.zeros(5)
     entries = int(np.sum(_entries(problem, heavy), dtype=np.int64))
     whole[tiers.PENDING_TIER] = -1
     whole[tiers.LONG_COLUMN] = LONG_COLUMN
     whole[tiers.MOST_WORK] = STOCK_COST * (entries + len(problem.labels))
     real[tiers.LIGHT_RATE] = problem.theta * problem.gradient_bound * problem.x_bound
-    return tiers.Envelope(bits, ring, whole, real)
+    return tiers.Envelope(bits, words_ahead(generator), whole, real)
+
+
+def words_ahead(generator: np.random.Generator) -> Ints:
+    """The words that proposals are peeked at in, before they are used."""
+    return (generator.random(RING) * WORD).astype(np.int64)

@@ -32,8 +32,9 @@ class NoisyMax(Rule):
     changes every score by at most ``B Q``, exactly, because scores are sums of whole numbers; so
     the log-weights move inside a range of ``2 theta B Q``. The draw has exactly this law: tickets
     are whole numbers too, and those that a vertex has beyond its weight make a trial void.
-    *Assumptions*: weights are computed with relative error below 1e-7 of a round's range
-    (`calibrate` shrinks theta by that much); the time a round takes is not protected.
+    *Assumptions*: the logarithm of a weight is off by at most 5e-14 and 3 units in the last place
+    of theta times the score (`calibrate` shrinks theta by 1e-7 for the latter; see
+    `dplasso.privacy.calibration`); the time a round takes is not protected.
     """
 
     def __init__(

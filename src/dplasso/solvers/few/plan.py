@@ -33,8 +33,8 @@ class FewPlan:
     add in rho, to `rho_of(epsilon, delta)` at most, under ``neighboring``. Sensitivities are
     whole-number facts (`solvers/few/scores.py`): a row counts LABEL * GRAINS in the sum of labels,
     and moves signed scores within a range of twice the largest entry times the longest residual,
-    both twice that where rows are replaced. Under "add_remove" ``n_rows`` is a declared number, the
-    same for both neighbours.
+    both twice that where rows are replaced. ``n_rows`` is a public number, the same for both
+    neighbours; it need not be the number of rows.
     """
 
     epsilon: float

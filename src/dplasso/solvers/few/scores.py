@@ -48,8 +48,6 @@ class ColumnScores:
         labels = _whole(loss, y)
         if len(labels) != rows.shape[0]:
             raise ValueError("X and y differ in their number of rows; give one label per row")
-        if plan.neighboring == "replace_one" and rows.shape[0] != plan.n_rows:
-            raise ValueError("n_rows must be the number of rows of X under 'replace_one'")
         if plan.n_chosen > rows.shape[1]:
             raise ValueError(
                 f"the plan is to choose {plan.n_chosen} columns, and X has {rows.shape[1]}; plan "

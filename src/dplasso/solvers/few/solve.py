@@ -14,7 +14,7 @@ from dplasso.data.unit_rows import Scaling, UnitRows
 from dplasso.losses import Loss
 from dplasso.mechanisms.exponential import draw_by_score
 from dplasso.mechanisms.grid_gaussian import GridGaussian, NoiseOf
-from dplasso.mechanisms.random_bits import RandomBits
+from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.solvers.few.plan import GRAINS, LABEL, FewPlan
 from dplasso.solvers.few.scores import ColumnScores
 from dplasso.solvers.gradient import gradient_descent
@@ -64,14 +64,15 @@ def choose(
     """
     threads = n_threads or pool.available()
     released = scores.label_sum()
-    noise_of(plan.centre_sigma).add_to(released, bits.generator, threads)
-    centre = _centre(int(released[0]), plan)
-    columns, signs = _drawn(
-        scores.of_centre(centre, threads),
-        plan.theta(scores.longest(centre)),
-        plan.n_chosen,
-        bits.generator,
-    )
+    with random_bits(bits).exclusive() as stream:
+        noise_of(plan.centre_sigma).add_to(released, stream, threads)
+        centre = _centre(int(released[0]), plan)
+        columns, signs = _drawn(
+            scores.of_centre(centre, threads),
+            plan.theta(scores.longest(centre)),
+            plan.n_chosen,
+            stream,
+        )
     return Chosen(centre, columns, signs)
 
 

@@ -137,8 +137,9 @@ class GradientPlan:
     (epsilon, delta)-DP. Sensitivities are whole-number facts (`solvers/gradient/rows.py`): a row
     counts 2^unit_bits in the masses and 2^unit_bits * ROW_LENGTH in a step, twice that where rows
     are replaced. Where ``bound_epsilon`` is not 0, a release of that bounded range comes first, mu
-    is what it leaves, and costs add in rho. Under "add_remove" ``n_rows`` is a declared number, the
-    same for both neighbours. An infinite epsilon promises nothing.
+    is what it leaves, and costs add in rho. ``n_rows`` is a public number, the same for both
+    neighbours; it need not be the number of rows, whose sums may wrap around, and scales steps and
+    masses alone. An infinite epsilon promises nothing.
     """
 
     epsilon: float

@@ -62,7 +62,9 @@ def gradient_descent(
     y : one label per row, as ``loss`` expects them.
     plan : from `plan_descent`, with the same loss.
     scaling : how rows get their length of 1, see `UnitRows`. Scale rows to predict in the same way.
-    generator : None for fresh ChaCha20 bits keyed by the operating system. A seed is for tests.
+    generator : None for fresh ChaCha20 bits keyed by the operating system; secure `RandomBits` mean
+        the same, a stream of this run's own. A seed is for tests; a seeded generator that another
+        thread is drawing from is refused.
     keep_releases : also return every step's release, of the size of the weights each.
     progress : called after every step with the number of steps done.
     noise_of : makes the mechanism for a standard deviation. The guarantees are those of
@@ -99,19 +101,20 @@ def gradient_descent(
     labels = loss.encode(y)
     _check(rows, labels, loss, plan)
     private = PrivateRows(rows, labels, loss, plan, threads)
-    mass = private.mass()
-    noise_of(plan.mass_sigma).add_to(mass, bits.generator, threads)
-    walk = Descent(plan, Mass.of(mass, plan), threads)
-    noise = noise_of(plan.step_sigma)
-    releases: list[Ints] = []
-    while walk.done < plan.steps:
-        sums = private.sums(walk.conditioning, walk.weights, walk.intercepts)
-        noise.add_to(sums.reshape(-1), bits.generator, threads)
-        walk.receive(sums)
-        if keep_releases:
-            releases.append(sums)
-        if progress is not None:
-            progress(walk.done)
+    with bits.exclusive() as stream:
+        mass = private.mass()
+        noise_of(plan.mass_sigma).add_to(mass, stream, threads)
+        walk = Descent(plan, Mass.of(mass, plan), threads)
+        noise = noise_of(plan.step_sigma)
+        releases: list[Ints] = []
+        while walk.done < plan.steps:
+            sums = private.sums(walk.conditioning, walk.weights, walk.intercepts)
+            noise.add_to(sums.reshape(-1), stream, threads)
+            walk.receive(sums)
+            if keep_releases:
+                releases.append(sums)
+            if progress is not None:
+                progress(walk.done)
     return _solution(walk, mass, releases if keep_releases else None)
 
 
@@ -133,8 +136,6 @@ def _check(rows: UnitRows, labels: Floats, loss: Loss, plan: GradientPlan) -> No
     if len(labels) != rows.shape[0]:
         # The number of rows may itself be private: the message does not tell it.
         raise ValueError("X and y differ in their number of rows; give one label per row")
-    if plan.neighboring == "replace_one" and rows.shape[0] != plan.n_rows:
-        raise ValueError("n_rows of the plan must be the number of rows of X under 'replace_one'")
 
 
 def _solution(walk: Descent, mass: Ints, releases: list[Ints] | None) -> GradientSolution:

@@ -1,0 +1,88 @@
+"""Bounds of very many columns that are all 1 but a few."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+class SparseBounds(Sequence[float]):
+    """One bound per column, of which only those that are not 1 are held.
+
+    It takes memory for the columns that are named, however many there are; `numpy.asarray` writes
+    all of them out.
+
+    >>> bounds = SparseBounds(10**12, {3: 120.0})
+    >>> len(bounds), bounds[3], bounds[4], bounds.max()
+    (1000000000000, 120.0, 1.0, 120.0)
+    """
+
+    def __init__(self, columns: int, others: Mapping[int, float]) -> None:
+        places = sorted(others)
+        if places and not 0 <= places[0] <= places[-1] < columns:
+            raise ValueError("bounds are of columns that do not exist; number them from 0")
+        self._columns = columns
+        self._places = np.array(places, np.int64)
+        self._values = np.array([others[place] for place in places], np.float64)
+
+    def max(self, axis: None = None, out: None = None) -> float:
+        """The largest bound; `numpy.max` asks here."""
+        return float(max(self._distinct()))
+
+    def min(self, axis: None = None, out: None = None) -> float:
+        """The smallest bound; `numpy.min` asks here."""
+        return float(min(self._distinct()))
+
+    def _distinct(self) -> Iterator[float]:
+        yield from self._values.tolist()
+        if len(self._places) < self._columns:
+            yield 1.0
+
+    def at(self, columns: NDArray[Any]) -> Floats:
+        """The bounds of some columns."""
+        found = np.ones(len(columns))
+        if len(self._places):
+            near = np.minimum(np.searchsorted(self._places, columns), len(self._places) - 1)
+            known = self._places[near] == columns
+            found[known] = self._values[near[known]]
+        return found
+
+    def __len__(self) -> int:
+        return self._columns
+
+    def __getitem__(self, column: Any) -> Any:
+        if isinstance(column, slice):
+            return self.at(np.arange(*column.indices(self._columns)))
+        chosen = np.asarray(column)
+        if np.any((chosen < -self._columns) | (chosen >= self._columns)):
+            raise IndexError("a column is beyond the last one")
+        found = self.at(np.where(chosen < 0, chosen + self._columns, chosen).ravel())
+        return float(found[0]) if chosen.ndim == 0 else found.reshape(chosen.shape)
+
+    def tolist(self) -> list[float]:
+        """All bounds, written out."""
+        return [float(bound) for bound in np.asarray(self)]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("bounds that are not written out have no array to share; copy them")
+        found = np.ones(self._columns)
+        found[self._places] = self._values
+        return found if dtype is None else found.astype(dtype, copy=False)
+
+    def __eq__(self, other: object) -> Any:
+        if not isinstance(other, SparseBounds):
+            return NotImplemented
+        return (
+            len(self) == len(other)
+            and np.array_equal(self._places, other._places)
+            and np.array_equal(self._values, other._values)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # as of an array
+
+    def __repr__(self) -> str:
+        return f"<bounds of {self._columns} columns, all 1 but {len(self._places)}>"

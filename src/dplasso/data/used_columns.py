@@ -1,0 +1,47 @@
+"""Few columns of very many, in memory for the few."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Columns = NDArray[np.int64]
+# Below so many columns more than entries, an array with a number per column is no burden.
+MANY = 1 << 20
+
+
+def has_unused(X: Any) -> bool:
+    """Whether arrays of one number per column would dwarf the entries of sparse rows."""
+    return bool(sp.issparse(X) and X.shape[1] > MANY + X.nnz)
+
+
+def used_columns(X: Any) -> tuple[sp.csr_array, Columns]:
+    """Sparse rows without the columns that hold nothing, and the numbers of those that are left.
+
+    >>> X = sp.csr_array(([5.0, 6.0], [10**9, 7], [0, 1, 2]), shape=(2, 10**12))
+    >>> rows, columns = used_columns(X)
+    >>> rows.toarray().tolist(), columns.tolist()
+    ([[0.0, 5.0], [6.0, 0.0]], [7, 1000000000])
+    """
+    compressed = sp.csr_array(X)
+    columns, places = np.unique(compressed.indices, return_inverse=True)
+    shape = (compressed.shape[0], len(columns))
+    narrow = sp.csr_array((compressed.data, places, compressed.indptr), shape=shape)
+    return narrow, columns.astype(np.int64)
+
+
+def weights_at(weights: sp.csr_array, columns: Columns) -> sp.csr_array:
+    """Weights (outputs x columns) of some columns, which rise."""
+    places, known = places_in(weights.indices, columns)
+    outputs = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))[known]
+    shape = (weights.shape[0], len(columns))
+    return sp.csr_array((weights.data[known], (outputs, places[known])), shape=shape)
+
+
+def places_in(wanted: NDArray[Any], columns: Columns) -> tuple[Columns, NDArray[np.bool_]]:
+    """Where columns stand among those that rise, and whether they are there at all."""
+    if len(columns) == 0:
+        return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.bool_)
+    places = np.minimum(np.searchsorted(columns, wanted), len(columns) - 1)
+    return places, columns[places] == wanted
