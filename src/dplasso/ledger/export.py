@@ -11,10 +11,10 @@ _Path = str | os.PathLike[str]
 
 
 def write_lines(path: _Path, entries: Iterable[Entry]) -> None:
-    """Write a new file. One that exists is evidence, and is kept."""
+    """Write a new file, for its owner alone. One that exists is evidence, and is kept."""
     name = os.fsdecode(path)
     try:
-        descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise LedgerError(
             f"{name} exists, and an export is not overwritten; choose another name"

@@ -2,7 +2,7 @@
 
 import os
 
-from dplasso.ledger import chain
+from dplasso.ledger import chain, checkpoint
 from dplasso.ledger.admission import admitted
 from dplasso.ledger.chain import Chain, Position
 from dplasso.ledger.entry import Charge, Genesis, parse
@@ -37,8 +37,11 @@ class Follower:
         return found
 
     def _append(self, asked: Charge) -> Position:
-        """Add a charge as the next entry, once it is safe and if it is admitted."""
-        seen = self._seen
+        """Add a charge as the next entry, once it is safe and if it is admitted.
+
+        A ledger not seen before is walked first: others must wait only for what is new since then.
+        """
+        seen = self._seen or self._now()
         line = self._store.append(
             asked.id,
             _start(seen),
@@ -66,11 +69,21 @@ class Follower:
                 "was seen before, is gone; restore the ledger, or open this one with Budget.open"
             )
         try:
-            position = chain.advanced(seen or chain.begun(lines), lines[1:])
+            position = _walked(lines) if seen is None else chain.advanced(seen, lines[1:])
         except LedgerError as error:
             raise LedgerError(f"the ledger {self.shown} cannot be trusted: {error}") from None
         self._seen = position
         return position
+
+
+def _walked(lines: list[str]) -> Position:
+    """Walk all lines of a ledger, but for those that were verified before and have not changed."""
+    begun = chain.begun(lines)
+    known = checkpoint.lines_known(begun.genesis, lines)
+    start = Position(begun.genesis, parse(lines[known - 1])) if known else begun
+    position = chain.advanced(start, lines[known or 1 :])
+    checkpoint.keep(begun.genesis, lines, known)
+    return position
 
 
 def _start(seen: Position | None) -> int:

@@ -150,9 +150,10 @@ class PostgresStore:
             raise self._failed(error) from None
 
     def _failed(self, error: Exception) -> LedgerError:
-        reason, password = " ".join(str(error).split()), self._options.get("password")
-        if password:
-            reason = reason.replace(str(password), "***")
+        reason = " ".join(str(error).split())
+        for name in ("password", "sslpassword"):
+            if secret := self._options.get(name):
+                reason = reason.replace(str(secret), "***")
         return LedgerError(
             f"the ledger {self.shown} could not be reached or written: {reason}. Nothing was "
             "released; check the server, the URL and the rights of its user"

@@ -64,6 +64,8 @@ class SQLiteStore:
         if not os.path.isdir(os.path.dirname(self.address)):
             raise LedgerError(f"{self.shown} is in a folder that does not exist; create that first")
 
+        self._make_private()
+
         def begin(connection: sqlite3.Connection) -> None:
             if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 return
@@ -73,6 +75,15 @@ class SQLiteStore:
             connection.execute(_INSERT, (0, genesis.id, genesis.line))
 
         self._patiently(lambda: self._write(begin, mode="rwc"))
+
+    def _make_private(self) -> None:
+        """A new file is for its owner alone; SQLite gives its journal the mode of the file."""
+        try:
+            os.close(os.open(self.address, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise self._failed(error) from None
 
     def append(self, id: str, start: int, make: Callable[[list[str]], Charge]) -> str:
         def add(connection: sqlite3.Connection) -> str:

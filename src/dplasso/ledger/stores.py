@@ -1,6 +1,7 @@
 """What a ledger is kept in, and which store a name means."""
 
 import os
+import re
 from collections.abc import Callable
 from typing import Protocol
 
@@ -10,6 +11,14 @@ from dplasso.ledger.errors import LedgerError
 DEFAULT = "dplasso-budget.sqlite"
 SECONDS_TO_WAIT = 60.0  # for other processes, or for a server that restarts
 _URLS = ("postgresql://", "postgres://")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}")
+# How else people write where a database is, often with its password: "host=... password=...",
+# another spelling of the URL, or user:password@host.
+_CONNECTION = re.compile(
+    r"\s*(?:(?:host|hostaddr|port|dbname|user|service|ssl\w+|options|passfile)\s*="
+    r"|postgres(?:ql)?(?:\+\w+)?:|(?://)?[^/\s]+:[^/\s]+@)|.*password\s*=",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 class Store(Protocol):
@@ -54,13 +63,20 @@ def _path(address: object) -> str:
             f"store must be a path or a postgresql:// URL, got {type(address).__name__}"
         )
     path = os.fsdecode(address)
+    if _CONNECTION.match(path):  # nothing of it is said: it may hold a password
+        raise ValueError(
+            "store must be a path or a URL; this one looks like a connection to PostgreSQL. Write "
+            "it as postgresql://user@host:5432/database#ledger, and keep the password in "
+            "PGPASSWORD or ~/.pgpass; write ./ before a path that looks like it"
+        )
     scheme, found, _ = path.partition("://")
     if found:
-        raise ValueError(
-            f"store must be a path or a postgresql:// URL; {scheme}:// is not known here"
-        )
+        known = f"{scheme}://" if _SCHEME.fullmatch(scheme) else "what precedes ://"
+        raise ValueError(f"store must be a path or a postgresql:// URL; {known} is not known here")
     if not path or "\0" in path or path.endswith((os.sep, ":memory:")):
         raise ValueError("store must be the path of a file; name one, such as budget.sqlite")
+    if os.path.islink(path) and os.lstat(path).st_uid not in (0, os.geteuid()):
+        raise ValueError("store is a link that another user has made; name another file")
     # Workers may stand in another folder.
     return os.path.realpath(path)
 

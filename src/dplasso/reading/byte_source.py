@@ -3,6 +3,7 @@
 import bz2
 import lzma
 import os
+import re
 import stat
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,35 +17,31 @@ import zstandard
 from isal import isal_zlib
 from numpy.typing import NDArray
 
+from dplasso.memory import size_text
+
 BLOCK = 1 << 22  # bytes: long enough to share out, short enough to stay in the cache
+LONGEST_LINE = 64 << 20  # bytes; rows are in memory one line at a time, at least
 PIECE = 1 << 16  # bytes of a compressed file that are unpacked at once
+UNPACKED = 1 << 22  # bytes that come of it at a time: no ratio of compression makes them more
+_TIMES_A_LINE = 8  # memory that a line takes: two buffers, its numbers, and the row made of them
+WINDOW = 1 << 27  # bytes of what came before that a format may ask to have at hand
 
 Progress = Callable[[int, int | None], None]
 
-# A file's first bytes tell its format. ISA-L unpacks gzip nearly three times as fast as zlib does.
-_FORMATS: dict[bytes, Callable[[], Any]] = {
-    b"\x1f\x8b": lambda: isal_zlib.decompressobj(wbits=31),
-    b"BZh": bz2.BZ2Decompressor,
-    b"\xfd7zXZ\x00": lzma.LZMADecompressor,
-    b"\x28\xb5\x2f\xfd": lambda: zstandard.ZstdDecompressor().decompressobj(),
-}
-# What they raise for bytes that make no sense.
-_DAMAGE: tuple[Any, ...] = (
-    isal_zlib.IsalError,
-    OSError,
-    lzma.LZMAError,
-    zstandard.ZstdError,
-)
-
 
 def line_blocks(
-    path: str | os.PathLike[str], *, size: int = BLOCK, progress: Progress | None = None
+    path: str | os.PathLike[str],
+    *,
+    size: int = BLOCK,
+    longest_line: int = LONGEST_LINE,
+    progress: Progress | None = None,
 ) -> Generator[NDArray[np.uint8], None, None]:
     """Blocks of about ``size`` bytes, each of whole lines, every line ended (the last one, too).
 
-    A block is valid until the next one is asked for. A thread reads and unpacks one block ahead.
-    ``progress`` is told, after every block, how many bytes of the file are read, and of how many
-    (None where that is not known).
+    A line of more than ``longest_line`` bytes is refused. Memory is two blocks, or two lines where
+    those are longer, and what a format needs to unpack. A block is valid until the next one is
+    asked for. A thread reads and unpacks one block ahead. ``progress`` is told, after every block,
+    how many bytes of the file are read, and of how many (None where that is not known).
     """
     path = Path(path)
     with open(path, "rb") as file:
@@ -53,7 +50,7 @@ def line_blocks(
         head = file.peek(8)
         unpacker = next((new for magic, new in _FORMATS.items() if head.startswith(magic)), None)
         source = _Plain(file) if unpacker is None else _Packed(file, unpacker, path)
-        with closing(_ahead(_whole_lines(source, size))) as blocks:
+        with closing(_ahead(_whole_lines(source, size, longest_line, path))) as blocks:
             for block, position in blocks:
                 yield block
                 if progress is not None:
@@ -72,6 +69,77 @@ class _Plain:
         read = self._file.readinto(room)
         self.position += read
         return read
+
+
+class _Gzip:
+    """ISA-L unpacks gzip nearly three times as fast as zlib does."""
+
+    def __init__(self) -> None:
+        self._stream = isal_zlib.decompressobj(wbits=31)
+
+    @property
+    def ended(self) -> bool:
+        return bool(self._stream.eof)
+
+    def unpack(self, packed: bytes) -> tuple[bytes, bytes, bool]:
+        """At most `UNPACKED` bytes, what is left to unpack, and whether more may come of it."""
+        piece = self._stream.decompress(packed, UNPACKED)
+        left = self._stream.unused_data if self.ended else self._stream.unconsumed_tail
+        return piece, left, not self.ended and len(piece) == UNPACKED
+
+
+class _Stepwise:
+    """bzip2 and xz, as the standard library unpacks them."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    @property
+    def ended(self) -> bool:
+        return bool(self._stream.eof)
+
+    def unpack(self, packed: bytes) -> tuple[bytes, bytes, bool]:
+        """As `_Gzip.unpack`; what is left is kept by the stream."""
+        piece = self._stream.decompress(packed, UNPACKED)
+        if self.ended:
+            return piece, self._stream.unused_data, False
+        return piece, b"", not self._stream.needs_input
+
+
+class _Zstandard:
+    """Its unpacker has no limit of its own, but 4 bytes give 128 KiB at most."""
+
+    _AT_ONCE = UNPACKED >> 11  # bytes that give about 16 times `UNPACKED`, at the very most
+
+    def __init__(self) -> None:
+        self._stream = zstandard.ZstdDecompressor(max_window_size=WINDOW).decompressobj()
+
+    @property
+    def ended(self) -> bool:
+        return bool(self._stream.eof)
+
+    def unpack(self, packed: bytes) -> tuple[bytes, bytes, bool]:
+        """As `_Gzip.unpack`."""
+        piece = self._stream.decompress(packed[: self._AT_ONCE])
+        left = packed[self._AT_ONCE :]
+        return piece, self._stream.unused_data + left if self.ended else left, False
+
+
+# A file's first bytes tell its format.
+_FORMATS: dict[bytes, Callable[[], Any]] = {
+    b"\x1f\x8b": _Gzip,
+    b"BZh": lambda: _Stepwise(bz2.BZ2Decompressor()),
+    b"\xfd7zXZ\x00": lambda: _Stepwise(lzma.LZMADecompressor(memlimit=WINDOW)),
+    b"\x28\xb5\x2f\xfd": _Zstandard,
+}
+# What they raise for bytes that make no sense, or ask for too much.
+_DAMAGE: tuple[Any, ...] = (
+    isal_zlib.IsalError,
+    OSError,
+    lzma.LZMAError,
+    zstandard.ZstdError,
+)
+_TOO_MUCH = re.compile("memory", re.IGNORECASE)
 
 
 class _Packed(_Plain):
@@ -99,27 +167,34 @@ class _Packed(_Plain):
         return filled
 
     def _unpacked(self) -> Iterator[bytes]:
-        stream = self._new()
+        stream, more = self._new(), False
         while packed := self._file.read(PIECE):
             self.position += len(packed)
-            while packed:
-                if stream.eof:
+            while packed or more:
+                if stream.ended:
                     packed = packed.lstrip(b"\0")  # streams may be padded
                     stream = self._new() if packed else stream
                     continue
                 try:
-                    piece = stream.decompress(packed)
+                    piece, packed, more = stream.unpack(packed)
                 except _DAMAGE as error:
-                    raise ValueError(
-                        f"{self._path}: the compressed data are damaged; fetch the file again"
-                    ) from error
-                packed = stream.unused_data if stream.eof else b""
+                    raise self._refusal(error) from error
                 yield piece
-        if not stream.eof:
+        if not stream.ended:
             raise ValueError(f"{self._path}: the compressed data end early; fetch the file again")
 
+    def _refusal(self, error: Exception) -> ValueError:
+        if _TOO_MUCH.search(str(error)):
+            return ValueError(
+                f"{self._path}: unpacking needs more than {size_text(WINDOW)} at a time; pack the "
+                "file again with the usual settings"
+            )
+        return ValueError(f"{self._path}: the compressed data are damaged; fetch the file again")
 
-def _whole_lines(source: _Plain, size: int) -> Iterator[tuple[NDArray[np.uint8], int]]:
+
+def _whole_lines(
+    source: _Plain, size: int, longest_line: int, path: Path
+) -> Iterator[tuple[NDArray[np.uint8], int]]:
     """Blocks, and the position in the file after each. Two buffers take turns: while a block is
     worked on, the next one is read."""
     buffer, other = bytearray(size + 1), bytearray(size + 1)  # room for the end of the last line
@@ -132,8 +207,14 @@ def _whole_lines(source: _Plain, size: int) -> Iterator[tuple[NDArray[np.uint8],
         whole = buffer.rfind(b"\n", 0, filled) + 1
         if whole:
             yield np.frombuffer(buffer, np.uint8, whole), source.position
+        elif filled > longest_line:
+            raise ValueError(
+                f"{path}: a line is longer than {size_text(longest_line)}, and reading it would "
+                f"need about {_TIMES_A_LINE} times as much memory; split the line, or allow longer "
+                "ones (longest_line, or --longest-line)"
+            )
         else:  # a line longer than the buffer
-            other = bytearray(2 * room + 1)
+            other = bytearray(min(2 * room, longest_line + 1) + 1)
         # Only now is nobody reading the other buffer any more.
         kept = filled - whole
         other[:kept] = memoryview(buffer)[whole:filled]

@@ -8,6 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dplasso import memory
+
 _MOST_INT32 = np.iinfo(np.int32).max
 # Memory of this size is taken from the system directly: it is not there until it is written to, and
 # grows without a copy.
@@ -88,7 +90,13 @@ class _Growing:
         room = len(self._array)
         if size > room:
             # By an eighth: numpy writes zeros to what it adds.
-            self._array.resize(max(size, room + room // 8), refcheck=False)
+            wanted = max(size, room + room // 8)
+            memory.check(
+                (wanted - room) * self._array.itemsize,
+                "holding more rows",
+                "convert the file to a column store, which is not held in memory",
+            )
+            self._array.resize(wanted, refcheck=False)
         self._array[self.size : size] = part
         self.size = size
 

@@ -6,6 +6,9 @@ import time
 from pathlib import Path
 from typing import Self
 
+from dplasso.memory import size_text
+from dplasso.reading.byte_source import LONGEST_LINE
+
 _PIECE = 1 << 18
 _PATIENCE = 0.2  # seconds to wait for more before saying that there is nothing yet
 
@@ -19,7 +22,8 @@ class LineSource:
     def __init__(self, path: Path | None, *, follow: bool = False) -> None:
         self._descriptor = 0 if path is None else os.open(path, os.O_RDONLY)
         self._piped, self._follow = path is None, follow
-        self._held, self._ended = b"", False
+        self._held, self._ended = bytearray(), False
+        self._searched = 0  # bytes held that have no line's end
         self.position = 0
 
     def skip(self, count: int) -> None:
@@ -54,17 +58,20 @@ class LineSource:
                 return b""
 
     def _cut(self, most: int) -> bytes:
-        end = -1
+        end, start = -1, self._searched
         for _ in range(most):
-            after = self._held.find(b"\n", end + 1)
+            after = self._held.find(b"\n", start)
             if after < 0:
                 break
-            end = after
-        found, self._held = self._held[: end + 1], self._held[end + 1 :]
-        self.position += len(found)
+            end, start = after, after + 1
+        found = bytes(self._held[: end + 1])
+        del self._held[: end + 1]
+        self._searched = 0 if found else len(self._held)
         if not found and self._ended and self._held:  # the last line may lack its end
-            found, self._held = self._held + b"\n", b""
-            self.position += len(found)
+            found = bytes(self._held) + b"\n"
+            self._held.clear()
+            self._searched = 0
+        self.position += len(found)
         return found
 
     def _fill(self) -> bool:
@@ -77,6 +84,10 @@ class LineSource:
             return False
         self._held += piece
         self._ended = not piece
+        if self._searched == len(self._held) - len(piece) > LONGEST_LINE:
+            raise ValueError(
+                f"a line is longer than {size_text(LONGEST_LINE)}; split it, or send another file"
+            )
         return True
 
     def __enter__(self) -> Self:

@@ -1,7 +1,7 @@
 """What the columns of a table are taken as, and the features that makes: all of it public."""
 
-import math
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.data.sparse_bounds import SparseBounds
+
 FEWEST_BUCKETS, BUCKETS, MOST_BUCKETS = 1 << 8, 1 << 12, 1 << 16
+_MOST_FEATURES = (1 << 63) - 1  # numbers of columns take 64 bits
 
 
 @dataclass(frozen=True)
@@ -56,9 +59,13 @@ class TablePlan:
                     f"give --bounds {name}=low:high"
                 )
         for name, count in {**self.hashed, "": self.buckets}.items():
+            where = f"column {name!r}" if name else "the plan"
             if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-                where = f"column {name!r}" if name else "the plan"
                 raise ValueError(f"buckets of {where} must be a positive whole number")
+        if 2 * len(self.bounds) + sum(self.hashed.values()) > _MOST_FEATURES:
+            raise ValueError(
+                f"buckets of all columns must be at most {_MOST_FEATURES:,}; give fewer"
+            )
         if self.delimiter is not None and not re.fullmatch(r'[^\r\n"]', self.delimiter):
             raise ValueError("delimiter must be one character, such as ; or a tab")
         if self.classes is not None and (
@@ -118,38 +125,103 @@ class FeatureSpace:
         return 2 * len(self.plan.bounds) + sum(self.plan.hashed.values())
 
     @property
-    def names(self) -> Iterator[str]:
-        """Names of the features, in order."""
-        for name in self.plan.bounds:
-            yield from (name, f"{name} is missing")
-        for name, count in self.plan.hashed.items():
-            yield from (f"{name}#{bucket}" for bucket in range(count))
+    def names(self) -> "FeatureNames":
+        """Names of the features, in order, each made when it is asked for."""
+        return FeatureNames(self)
 
     @property
     def roles(self) -> Iterator[tuple[str, str, int]]:
         """Every column of the file, what it was taken as, and how many features it gave."""
-        plan = self.plan
+        plan, texts = self.plan, frozenset(self.plan.text)
         yield plan.target, "the label", 0
         for name, (low, high) in plan.bounds.items():
             yield name, f"number, clipped to {low:g}:{high:g}; and whether it is missing", 2
         for name, count in plan.hashed.items():
-            kind = "words" if name in plan.text else "category"
+            kind = "words" if name in texts else "category"
             yield name, f"{kind}, hashed into {count:,} buckets", count
         for name in plan.ignore:
             yield name, "ignored", 0
 
     @property
-    def bounds(self) -> NDArray[np.float64]:
+    def bounds(self) -> SparseBounds:
         """Public bounds on the size of every feature's values."""
-        found = np.ones(self.size)
-        for name, (low, high) in self.plan.bounds.items():
-            found[self.starts[name]] = max(abs(low), abs(high))
-        return found
+        sizes = {name: max(abs(low), abs(high)) for name, (low, high) in self.plan.bounds.items()}
+        return SparseBounds(self.size, {self.starts[name]: size for name, size in sizes.items()})
 
     def bucket(self, name: str, text: str) -> int:
         """The feature of a column that a text is hashed to."""
         digest = blake2b(text.encode(), digest_size=8).digest()
         return self.starts[name] + int.from_bytes(digest, "little") % self.plan.hashed[name]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FeatureNames(Sequence[str]):
+    """Names of a space's features: as many as there are buckets, and none of them held.
+
+    `numpy.asarray` writes all of them out.
+
+    >>> names = FeatureSpace(TablePlan("y", {"age": (0, 120)}, {"town": 10**12})).names
+    >>> len(names), names[0], names[1], names[-1]
+    (1000000000002, 'age', 'age is missing', 'town#999999999999')
+    """
+
+    space: FeatureSpace
+
+    def __len__(self) -> int:
+        return self.space.size
+
+    def __getitem__(self, place: Any) -> Any:
+        """A name, or an array of them, as an array of all names would give."""
+        if isinstance(place, slice):
+            return self._at(range(*place.indices(len(self))))
+        if np.ndim(place):
+            chosen = np.asarray(place)
+            return self._at(np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen)
+        feature = range(len(self))[place]
+        columns, firsts = self._columns
+        found = bisect_right(firsts, feature) - 1
+        name, within = columns[found], feature - firsts[found]
+        if name in self.space.plan.hashed:
+            return f"{name}#{within}"
+        return f"{name} is missing" if within else name
+
+    def __iter__(self) -> Iterator[str]:
+        plan = self.space.plan
+        for name in plan.bounds:
+            yield from (name, f"{name} is missing")
+        for name, count in plan.hashed.items():
+            yield from (f"{name}#{bucket}" for bucket in range(count))
+
+    def _at(self, places: Any) -> NDArray[Any]:
+        return np.array([self[int(place)] for place in places], dtype=object)
+
+    def tolist(self) -> list[str]:
+        """All names, written out."""
+        return list(self)
+
+    @cached_property
+    def _columns(self) -> tuple[list[str], list[int]]:
+        """Columns of the table, and the first feature of each."""
+        starts = self.space.starts
+        return list(starts), list(starts.values())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("names that are not written out have no array to share; copy them")
+        return np.array(list(self), dtype=object if dtype is None else dtype)
+
+    def __eq__(self, other: object) -> Any:
+        if not isinstance(other, FeatureNames):
+            return NotImplemented  # numpy compares them one by one
+        ours, theirs = self.space.plan, other.space.plan
+        return [*ours.bounds] == [*theirs.bounds] and [*ours.hashed.items()] == [
+            *theirs.hashed.items()
+        ]
+
+    __hash__ = None  # type: ignore[assignment]  # as of an array
+
+    def __repr__(self) -> str:
+        return f"<names of {len(self)} features>"
 
 
 def buckets_for(rows: int | None) -> int:
@@ -162,7 +234,8 @@ def buckets_for(rows: int | None) -> int:
     """
     if rows is None:
         return BUCKETS
-    return min(MOST_BUCKETS, max(FEWEST_BUCKETS, 1 << math.ceil(math.log2(max(rows, 1) / 16))))
+    sixteenth = -(-max(rows, 1) // 16)
+    return min(MOST_BUCKETS, max(FEWEST_BUCKETS, 1 << (sixteenth - 1).bit_length()))
 
 
 def repeated(names: Sequence[str]) -> list[str]:

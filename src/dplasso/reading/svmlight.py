@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from dplasso import threads as pool
 from dplasso.kernels import svmlight as kernels
+from dplasso.privacy import leaks
 from dplasso.reading import byte_source
-from dplasso.reading.byte_source import Progress, line_blocks
+from dplasso.reading.byte_source import LONGEST_LINE, Progress, line_blocks
 from dplasso.reading.chunks import RowChunk, assemble, join, matrix_of
 
 _LARGEST_INDEX = np.iinfo(np.int32).max
@@ -39,19 +40,22 @@ def svmlight_chunks(
     columns: int | None = None,
     zero_based: bool,
     threads: int | None = None,
+    longest_line: int = LONGEST_LINE,
     progress: Progress | None = None,
 ) -> Iterator[RowChunk]:
     """The rows of a file, plain or compressed, chunk by chunk; indices start at 0 in every chunk.
 
     A line either means what scikit-learn takes it to mean or is refused with its number: data must
-    be finite, and the only extra allowed is a ``qid``, which is skipped.
+    be finite, and the only extra allowed is a ``qid``, which is skipped. A line of more than
+    ``longest_line`` bytes, which would take about 8 times as much memory, is refused too.
     """
     if not isinstance(zero_based, bool | np.bool_):
         raise ValueError(
             'zero_based must be True or False here: "auto" needs the whole file; use read_svmlight'
         )
     base = 0 if zero_based else 1
-    return _chunks(path, base, _last_index(columns, base), _parts(threads), progress)
+    last, parts = _last_index(columns, base), _parts(threads)
+    return _chunks(path, base, last, parts, longest_line, progress)
 
 
 def read_svmlight(
@@ -60,21 +64,34 @@ def read_svmlight(
     columns: int | None = None,
     zero_based: bool | Literal["auto"] = "auto",
     threads: int | None = None,
+    longest_line: int = LONGEST_LINE,
     progress: Progress | None = None,
 ) -> tuple[sp.csr_array, NDArray[np.float64]]:
     """The matrix and the labels of a file, plain or compressed.
 
     Indices start at 1 in the file unless ``zero_based``; "auto" takes them to start at 0 if one is
-    0. Whether one is, and the number of columns unless it is given, are read off the data.
+    0. Whether one is, and the number of columns unless it is given, are read off the data. The
+    latter is reported as a leak: a model's number of columns is public.
     """
+    if columns is None:
+        leaks.report(
+            f"the number of columns was read from {os.path.basename(path)}; declare it with "
+            "columns, or with --features"
+        )
     if not isinstance(zero_based, str):
         chunks = svmlight_chunks(
-            path, columns=columns, zero_based=zero_based, threads=threads, progress=progress
+            path,
+            columns=columns,
+            zero_based=zero_based,
+            threads=threads,
+            longest_line=longest_line,
+            progress=progress,
         )
         return assemble(chunks, columns)
     if zero_based != "auto":
         raise ValueError('zero_based must be True, False or "auto"')
-    rows = join(_chunks(path, 0, _last_index(columns, 1), _parts(threads), progress))
+    last, parts = _last_index(columns, 1), _parts(threads)
+    rows = join(_chunks(path, 0, last, parts, longest_line, progress))
     if rows.entries and rows.indices.min() > 0:
         np.subtract(rows.indices, 1, out=rows.indices)
     elif rows.entries and rows.indices.max() == columns:
@@ -99,10 +116,12 @@ def _chunks(
     base: int,
     last: int,
     parts: int,
+    longest_line: int,
     progress: Progress | None,
 ) -> Iterator[RowChunk]:
-    lines = 0
-    with closing(line_blocks(path, size=byte_source.BLOCK, progress=progress)) as blocks:
+    lines, size = 0, byte_source.BLOCK
+    blocks_of_file = line_blocks(path, size=size, longest_line=longest_line, progress=progress)
+    with closing(blocks_of_file) as blocks:
         for block in blocks:
             calls = [(text, base, last) for text in _split(block, parts)]
             for chunk, reason, line in pool.run(_parse, calls):

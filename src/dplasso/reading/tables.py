@@ -5,11 +5,14 @@ vocabulary and no range is read from the rows.
 """
 
 import contextlib
+import csv
+import io
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import cached_property
+from itertools import chain
 from os import PathLike, fspath
 from typing import Any, NoReturn
 
@@ -20,15 +23,21 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from dplasso.memory import size_text
 from dplasso.privacy import leaks
+from dplasso.reading.byte_source import LONGEST_LINE
 from dplasso.reading.chunks import RowChunk
+from dplasso.reading.parquet_pages import ChunkSizes
 from dplasso.reading.plans import FeatureSpace, TablePlan, repeated
 
 Progress = Callable[[int, int | None], None]  # rows so far, of how many
 
 MOST_CLASSES = 1000
-_BLOCK = 4 << 20  # bytes of a CSV file parsed at a time
-_BATCH = 1 << 16  # rows of a Parquet file taken at a time
+MOST_COLUMNS = 1 << 17  # that are read of a table: each takes some kilobytes, however short
+_BLOCK = 4 << 20  # bytes of a CSV file parsed at a time; no row is longer
+_BATCH = 1 << 16  # rows of a Parquet file taken at a time, at most
+_LEAST_BLOCK = 1 << 8  # bytes that pyarrow can parse a row in
+_GUESSED_AT_ONCE = 1 << 12  # columns whose first rows are looked at together
 _LISTED = 8  # names of columns in a message
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 _WORD = re.compile(r"\b\w\w+\b")  # as scikit-learn's vectorizers
@@ -38,18 +47,24 @@ _Part = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]  # rows, columns,
 
 
 def table_chunks(
-    path: _Path, plan: TablePlan, *, labelled: bool = True, progress: Progress | None = None
+    path: _Path,
+    plan: TablePlan,
+    *,
+    labelled: bool = True,
+    longest_line: int | None = None,
+    progress: Progress | None = None,
 ) -> tuple[FeatureSpace, Iterator[RowChunk], list[str] | None]:
     """Features and rows of a table, and the classes that labels are positions in.
 
     Classes are None where labels are numbers, taken as they are. The plan of the feature space is
     complete: save its `to_dict`, and other files give the same features. For rows to predict,
     ``labelled=False`` needs no target, and gives zeros as labels. Names of columns are public: the
-    file declares them. Rows are counted from 1, without the header.
+    file declares them. Rows are counted from 1, without the header. ``longest_line`` limits the
+    bytes of a row of CSV (4 MiB) or of an unpacked page of Parquet (64 MiB).
     """
-    table = _Table(fspath(path), plan.delimiter)
+    table = _Table(fspath(path), plan.delimiter, longest_line)
     plan = _completed(table, plan, labelled)
-    if plan.classes is None and labelled and not table.is_numeric(plan.target):
+    if plan.classes is None and labelled and not table.numeric([plan.target]):
         leaks.report(
             f"classes were read from {table.path}, which reveals which labels occur; declare them"
         )
@@ -59,13 +74,18 @@ def table_chunks(
     return space, _chunks(table, space, labelled, progress), classes
 
 
-def column_texts(path: _Path, name: str, delimiter: str | None = None) -> Iterator[str]:
+def column_texts(
+    path: _Path, name: str, delimiter: str | None = None, longest_line: int | None = None
+) -> Iterator[str]:
     """The cells of one column of a table as they are written; empty where they are missing."""
-    table = _Table(fspath(path), delimiter)
+    table = _Table(fspath(path), delimiter, longest_line)
     if name not in table.names:
         raise ValueError(f"{table.path} has no column {name!r}; it has {_listed(table.names)}")
     for batch in table.batches([name]):
-        yield from (text or "" for text in _strings(batch.column(0)).to_pylist())
+        with table.readable():
+            cells = _Cells.of(batch.column(0))
+        texts = [*cells.texts, ""]  # missing cells have the code -1
+        yield from (texts[code] for code in cells.codes)
 
 
 class _Table:
@@ -74,7 +94,7 @@ class _Table:
     CSV columns are read as text: what pyarrow would guess of their types depends on the rows.
     """
 
-    def __init__(self, path: str, delimiter: str | None) -> None:
+    def __init__(self, path: str, delimiter: str | None, longest_line: int | None = None) -> None:
         self.path, self.rows = path, None
         ending = re.search(r"\.(csv|tsv)(\.gz|\.bz2|\.zst)?$|\.(parquet|pq)$", path.lower())
         if ending is None:
@@ -82,18 +102,24 @@ class _Table:
         self.delimiter = _DELIMITERS.get(ending[1])
         if self.delimiter is not None:
             self.delimiter = delimiter or self.delimiter
+        usual = LONGEST_LINE if self.delimiter is None else _BLOCK
+        self.longest = usual if longest_line is None else longest_line
         self.kinds: dict[str, Any] = {}  # types of columns, where the file declares them
-        with self._readable():
+        with self.readable():
             if self.delimiter is not None:
-                with self._csv(()) as reader:
-                    self.names: list[str] = reader.schema.names
+                self.names: list[str] = self._csv_names(self.delimiter)
             else:
                 with pa.parquet.ParquetFile(path) as file:
                     self.rows, schema = file.metadata.num_rows, file.schema_arrow
                 self.names = schema.names
                 self.kinds = dict(zip(schema.names, schema.types, strict=True))
         if twice := repeated(self.names):
-            raise ValueError(f"{path} has two columns named {twice[0]!r}; rename one")
+            first = self.names.index(twice[0])
+            second = self.names.index(twice[0], first + 1)
+            raise ValueError(
+                f"{path} has one name for columns {first + 1} and {second + 1}; rename one, or put "
+                "names of columns in the first row"
+            )
         if self.delimiter is not None and len(self.names) == 1:
             self._doubt_delimiter(self.names[0])
 
@@ -106,31 +132,80 @@ class _Table:
                     f"with --delimiter {sign!r}"
                 )
 
-    def batches(self, names: Sequence[str]) -> Iterator[Any]:
+    def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Record batches of the named columns, in bounded memory."""
-        with self._readable():
+        if len(names) > MOST_COLUMNS:
+            raise ValueError(
+                f"{self.path}: {len(names):,} columns have a role, and {MOST_COLUMNS:,} can be "
+                "read; give the others to --ignore, or write the rows as svmlight text"
+            )
+        with self.readable():
             if self.delimiter is not None:
                 with self._csv(names) as reader:
                     yield from reader
             else:
-                with pa.parquet.ParquetFile(self.path) as file:
-                    yield from file.iter_batches(_BATCH, columns=list(names))
+                yield from self._parquet(names)
 
-    def is_numeric(self, name: str) -> bool:
-        """Whether a column has numbers: by its type, or else by its first rows."""
+    def numeric(self, names: Sequence[str]) -> list[str]:
+        """Those of some columns that have numbers: by their type, or else by their first rows."""
         if self.kinds:
-            kind = self.kinds[name]
-            return bool(
-                pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-            )
-        if self._first_rows is None:
-            return False
-        first = self._first_rows.column(name)
-        return first.null_count < len(first) and _numbers(first) is not None
+            return [name for name in names if _is_number(self.kinds[name])]
+        found: list[str] = []
+        for start in range(0, len(names), _GUESSED_AT_ONCE):
+            some = names[start : start + _GUESSED_AT_ONCE]
+            with closing(self.batches(some)) as batches:
+                first = next(batches, None)
+            if first is None:
+                break
+            for name in some:
+                column = first.column(name)
+                if column.null_count < len(column) and _numbers(column) is not None:
+                    found.append(name)
+        return found
 
-    @cached_property
-    def _first_rows(self) -> Any:
-        return next(self.batches(self.names), None)
+    def _csv_names(self, delimiter: str) -> list[str]:
+        """The first row that is not empty. pyarrow would make room for every column there is."""
+        with pa.input_stream(self.path, compression="detect") as stream:
+            head = stream.read(self.longest + 1).removeprefix(b"\xef\xbb\xbf")
+        lines = io.StringIO(head.decode("utf-8", "replace"), newline="")
+        try:
+            row = next(filter(None, csv.reader(lines, delimiter=delimiter, strict=True)), None)
+        except csv.Error:
+            row = None
+        rest = lines.read(1)
+        if row is None or (len(head) > self.longest and not rest):
+            raise pa.ArrowInvalid("straddling" if len(head) > self.longest else "no header")
+        return row
+
+    def _parquet(self, names: Sequence[str]) -> Iterator[Any]:
+        """Texts come as codes and a list of those that differ, or a long one could come often."""
+        texts = [name for name in names if _is_text(self.kinds[name])]
+        with open(self.path, "rb") as raw, pa.parquet.ParquetFile(self.path) as file:
+            chunks = [
+                {name: self._chunk(raw, column) for name, column in _columns(file, group, names)}
+                for group in range(file.metadata.num_row_groups)
+            ]
+        coded = [name for name in texts if all(found[name].can_be_coded for found in chunks)]
+        with pa.parquet.ParquetFile(self.path, read_dictionary=coded) as file:
+            for group, found in enumerate(chunks):
+                sizes = [found[name].row_bytes(name in coded) for name in texts]
+                sizes += [_width(self.kinds[name]) for name in names if name not in texts]
+                rows = min(_BATCH, int(self.longest / max(sizes)))
+                yield from file.iter_batches(max(1, rows), row_groups=[group], columns=list(names))
+
+    def _chunk(self, raw: Any, column: Any) -> ChunkSizes:
+        """What the pages of a column chunk unpack to; one that is too large is refused."""
+        try:
+            found = ChunkSizes.of(raw, column)
+        except ValueError as error:
+            raise pa.ArrowInvalid("broken pages") from error
+        if found.largest > self.longest:
+            raise ValueError(
+                f"{self.path}: a page of column {column.path_in_schema!r} unpacks to "
+                f"{size_text(found.largest)}, and {size_text(self.longest)} are allowed; write "
+                "the file with smaller pages, or raise --longest-line"
+            )
+        return found
 
     def refuse(self, row: int, why: str) -> NoReturn:
         raise ValueError(f"{self.path}: row {row} {why} (rows are counted without the header)")
@@ -138,7 +213,7 @@ class _Table:
     def _csv(self, names: Sequence[str]) -> Any:
         return pa.csv.open_csv(
             self.path,
-            pa.csv.ReadOptions(block_size=_BLOCK),
+            pa.csv.ReadOptions(block_size=max(self.longest, _LEAST_BLOCK)),
             pa.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             pa.csv.ConvertOptions(
                 column_types={name: pa.string() for name in names},
@@ -148,15 +223,58 @@ class _Table:
         )
 
     @contextlib.contextmanager
-    def _readable(self) -> Iterator[None]:
+    def readable(self) -> Iterator[None]:
         """pyarrow's own messages quote the rows."""
         try:
             yield
-        except pa.ArrowInvalid:
-            raise ValueError(
-                f"{self.path} cannot be read as a table: it is empty, damaged, not in UTF-8, or "
-                "has rows of different length; mend the file"
-            ) from None
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            if "straddling" in str(error):
+                raise ValueError(
+                    f"{self.path}: a row is longer than {size_text(self.longest)}, or a quote is "
+                    "not closed; mend the file, or allow longer rows (--longest-line)"
+                ) from None
+            if isinstance(error, MemoryError):
+                raise ValueError(f"{self.path} needs more memory than there is") from None
+        else:
+            return
+        raise ValueError(
+            f"{self.path} cannot be read as a table: it is empty, damaged, not in UTF-8, or "
+            "has rows of different length; mend the file"
+        ) from None
+
+
+def _columns(file: Any, group: int, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """Metadata of some columns in a group of rows; they have no parts."""
+    wanted, found = set(names), file.metadata.row_group(group)
+    for place in range(found.num_columns):
+        column = found.column(place)
+        if column.path_in_schema in wanted:
+            yield column.path_in_schema, column
+
+
+def _width(kind: Any) -> int:
+    """Bytes of a value that is no text."""
+    try:
+        return max(1, int(kind.bit_width) // 8)
+    except ValueError:  # of no fixed width
+        return 1 << 10
+
+
+def _is_number(kind: Any) -> bool:
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    )
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(
+        pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+    )
 
 
 def _completed(table: _Table, plan: TablePlan, labelled: bool) -> TablePlan:
@@ -168,7 +286,12 @@ def _completed(table: _Table, plan: TablePlan, labelled: bool) -> TablePlan:
     if not plan.complete:
         known = {plan.target, *plan.bounds, *hashed, *plan.ignore}
         left = [name for name in table.names if name not in known]
-        _refuse_unbounded(table, [name for name in left if table.is_numeric(name)])
+        if len(left) > MOST_COLUMNS:
+            raise ValueError(
+                f"{table.path}: {len(left):,} columns have no role, and {MOST_COLUMNS:,} can be "
+                "read; write the rows as svmlight text"
+            )
+        _refuse_unbounded(table, table.numeric(left))
         if left:
             leaks.report(
                 f"columns of {table.path} without a role are taken as categories, as their kind "
@@ -184,8 +307,9 @@ def _completed(table: _Table, plan: TablePlan, labelled: bool) -> TablePlan:
 def _check_names(table: _Table, plan: TablePlan, more: list[str], labelled: bool) -> None:
     """Columns that have a role are there, and hold one value each."""
     ignored = plan.ignore if labelled and not plan.complete else ()
+    known = frozenset(table.names)
     for name in [*ignored, *plan.bounds, *more]:
-        if name not in table.names:
+        if name not in known:
             raise ValueError(_absent(table, plan, name))
     used = table.names if not plan.complete else [*plan.bounds, *more]
     for name in set(used).difference(plan.ignore):
@@ -206,7 +330,13 @@ def _absent(table: _Table, plan: TablePlan, name: str) -> str:
     if plan.complete:
         return f"{table.path} has no column {name!r}, which the model was trained with; add it"
     near = get_close_matches(name, table.names, n=1)
-    meant = f"did you mean {near[0]!r}?" if near else f"it has {_listed(table.names)}"
+    named = {plan.target, *plan.bounds, *plan.hashed, *plan.text, *plan.ignore}
+    if near:
+        meant = f"did you mean {near[0]!r}?"
+    elif table.kinds or named.intersection(table.names):
+        meant = f"it has {_listed(table.names)}"
+    else:  # a file without a header has a row of somebody's there
+        meant = "correct it, or put names of columns in the first row if there are none"
     return f"{table.path} has no column {name!r}; {meant}"
 
 
@@ -218,7 +348,8 @@ def _listed(names: Sequence[str]) -> str:
 def _found_classes(table: _Table, target: str) -> list[str]:
     found: set[str] = set()
     for batch in table.batches([target]):
-        found.update(_strings(batch.column(0)).unique().drop_null().to_pylist())
+        with table.readable():
+            found.update(_Cells.of(batch.column(0)).texts)
         if len(found) > MOST_CLASSES:
             raise ValueError(
                 f"{table.path}: column {target!r} has more than {MOST_CLASSES:,} different labels; "
@@ -230,18 +361,19 @@ def _found_classes(table: _Table, target: str) -> list[str]:
 def _chunks(
     table: _Table, space: FeatureSpace, labelled: bool, progress: Progress | None
 ) -> Iterator[RowChunk]:
-    plan, done = space.plan, 0
+    plan, texts, done = space.plan, frozenset(space.plan.text), 0
     used = [*plan.bounds, *plan.hashed, *([plan.target] if labelled else [])]
     for batch in table.batches(used):
-        labels = np.zeros(len(batch))
-        if labelled:
-            labels = _labels(table, plan, batch.column(plan.target), done)
-        parts: list[_Part] = []
-        for name in plan.bounds:
-            parts += _number_parts(table, space, name, batch.column(name), done)
-        for name in plan.hashed:
-            part = _word_part if name in plan.text else _category_part
-            parts.append(part(space, name, _strings(batch.column(name))))
+        with table.readable():
+            labels = np.zeros(len(batch))
+            if labelled:
+                labels = _labels(table, plan, batch.column(plan.target), done)
+            parts: list[_Part] = []
+            for name in plan.bounds:
+                parts += _number_parts(table, space, name, batch.column(name), done)
+            for name in plan.hashed:
+                part = _word_part if name in texts else _category_part
+                parts.append(part(space, name, _Cells.of(batch.column(name))))
         yield _by_row(labels, parts)
         done += len(batch)
         if progress is not None:
@@ -253,10 +385,11 @@ def _labels(table: _Table, plan: TablePlan, column: Any, done: int) -> NDArray[n
     if plan.classes is None:
         labels = _checked_numbers(table, plan.target, column, done)
     else:
-        strings = _strings(column)
-        known = pc.index_in(strings, value_set=pa.array(plan.classes, pa.string()))
-        labels = known.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        unknown = np.isnan(labels) & strings.is_valid().to_numpy(zero_copy_only=False)
+        cells, places = _Cells.of(column), {text: k for k, text in enumerate(plan.classes)}
+        known = np.array([places.get(text, -1) for text in cells.texts] + [-1], np.int64)
+        labels = known[cells.codes].astype(np.float64)
+        unknown = (labels < 0) & (cells.codes >= 0)
+        labels[labels < 0] = np.nan
         if unknown.any():
             row = done + int(unknown.argmax()) + 1
             table.refuse(
@@ -283,27 +416,54 @@ def _number_parts(
     ]
 
 
-def _category_part(space: FeatureSpace, name: str, strings: Any) -> _Part:
-    encoded = strings.dictionary_encode()
-    values = encoded.dictionary.to_pylist()
-    buckets = np.array([space.bucket(name, f"{name}={value}") for value in values], np.int64)
-    rows = np.flatnonzero(strings.is_valid().to_numpy(zero_copy_only=False))
-    codes = encoded.indices.drop_null().to_numpy(zero_copy_only=False)
-    return rows, buckets[codes], np.ones(len(rows))
+@dataclass(frozen=True)
+class _Cells:
+    """A column of texts: those that occur, and for each row which; -1 where it is missing."""
+
+    texts: list[str]
+    codes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, column: Any) -> "_Cells":
+        if not pa.types.is_dictionary(column.type):
+            encoded = column.cast(pa.string()).dictionary_encode()
+            codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+            return cls(encoded.dictionary.to_pylist(), codes.astype(np.int64))
+        # A dictionary of the file may hold many texts that no row here has.
+        codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        used, places = np.unique(codes, return_inverse=True)
+        gap = int(len(used) > 0 and used[0] < 0)
+        texts = column.dictionary.take(pa.array(used[gap:])).cast(pa.string()).to_pylist()
+        return cls(texts, places - gap)._without_gaps()
+
+    def _without_gaps(self) -> "_Cells":
+        """A dictionary may hold a missing text itself."""
+        if None not in self.texts:
+            return self
+        gaps = np.array([text is None for text in self.texts])
+        codes = np.where(gaps[self.codes], -1, self.codes)
+        return _Cells([text or "" for text in self.texts], codes)
 
 
-def _word_part(space: FeatureSpace, name: str, strings: Any) -> _Part:
+def _category_part(space: FeatureSpace, name: str, cells: _Cells) -> _Part:
+    buckets = np.array([space.bucket(name, f"{name}={text}") for text in cells.texts], np.int64)
+    rows = np.flatnonzero(cells.codes >= 0)
+    return rows, buckets[cells.codes[rows]], np.ones(len(rows))
+
+
+def _word_part(space: FeatureSpace, name: str, cells: _Cells) -> _Part:
     known: dict[str, int] = {}
-    rows, columns = [], []
-    for row, text in enumerate(strings.to_pylist()):
-        words = set(_WORD.findall(text.lower())) if text else ()
+    hits: list[list[int]] = []
+    for text in cells.texts:
+        words = set(_WORD.findall(text.lower()))
         for word in words:
             if word not in known:
                 known[word] = space.bucket(name, f"{name}:{word}")
-        hit = sorted({known[word] for word in words})
-        rows += [row] * len(hit)
-        columns += hit
-    return np.array(rows, np.int64), np.array(columns, np.int64), np.ones(len(rows))
+        hits.append(sorted({known[word] for word in words}))
+    hits.append([])  # of missing cells
+    counts = np.array([len(hit) for hit in hits], np.int64)[cells.codes]
+    columns = np.fromiter(chain.from_iterable(hits[code] for code in cells.codes), np.int64)
+    return np.repeat(np.arange(len(counts)), counts), columns, np.ones(len(columns))
 
 
 def _by_row(labels: NDArray[np.float64], parts: list[_Part]) -> RowChunk:
@@ -326,15 +486,15 @@ def _checked_numbers(table: _Table, name: str, column: Any, done: int) -> NDArra
 def _numbers(column: Any) -> NDArray[np.float64] | None:
     """Numbers, NaN where missing; None where there is something else."""
     try:
-        if pa.types.is_dictionary(column.type) or pa.types.is_large_string(column.type):
-            column = _strings(column)
+        if pa.types.is_dictionary(column.type):
+            cells = _Cells.of(column)
+            texts = _numbers(pa.array(cells.texts, pa.string()))
+            return None if texts is None else np.append(texts, np.nan)[cells.codes]
+        if pa.types.is_large_string(column.type):
+            column = column.cast(pa.string())
         if pa.types.is_string(column.type):
             column = pc.utf8_trim_whitespace(column)
         numbers = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
     return np.asarray(numbers, np.float64)
-
-
-def _strings(column: Any) -> Any:
-    return column.cast(pa.string())

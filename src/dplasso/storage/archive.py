@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplasso.storage import npy
-from dplasso.storage.atomic import NotAFileError, replace_file
+from dplasso.storage.atomic import NotReplaceableError, replace_file
 
 KIND, VERSION = "dplasso-model", 1
 
@@ -35,8 +35,10 @@ class ModelFileError(ValueError):
     """A file that is no sound model file, or content that cannot be kept in one."""
 
 
-def write(path: _Path, header: dict[str, Any], arrays: _Arrays) -> None:
+def write(path: _Path, header: dict[str, Any], arrays: _Arrays, *, released: bool = True) -> None:
     """Put header and arrays into a file, which is replaced in one step if it exists.
+
+    Only its owner may read it where it is not ``released``.
 
     Whatever interrupts it, a file under this name is the old one or the new one, complete. The same
     content gives the same bytes.
@@ -51,8 +53,8 @@ def write(path: _Path, header: dict[str, Any], arrays: _Arrays) -> None:
     content = _zip_bytes(members)
     line = f"{KIND} {VERSION} sha256={hashlib.sha256(content).hexdigest()}\n"
     try:
-        replace_file(name, line.encode("ascii"), content)
-    except NotAFileError as error:
+        replace_file(name, line.encode("ascii"), content, released=released)
+    except NotReplaceableError as error:
         raise ModelFileError(str(error)) from error
 
 
@@ -84,6 +86,8 @@ def _verified_content(name: str) -> bytes:
             content = file.read()
     except FileNotFoundError:
         raise
+    except MemoryError:
+        raise ModelFileError(f"{name} is larger than the memory that is left") from None
     except OSError as error:
         raise ModelFileError(f"{name} cannot be read: {error.strerror}") from error
     if hashlib.sha256(content).hexdigest() != digest:

@@ -1,35 +1,138 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, and open to no more people than before."""
 
 import contextlib
 import errno
 import os
+import re
 import secrets
+import stat
+from collections.abc import Iterator
+
+from dplasso.storage import private_files
+from dplasso.storage.private_files import FILE, UnsafeFileError, abandoned, followed, new_file
+from dplasso.storage.temporary import removed_afterwards
+
+_RELEASED = 0o666  # less what the umask takes
+_WRITABLE = 0o222
+_TEMPORARY = re.compile(r"\.dplasso-[0-9a-f]{32}\.tmp")
+_ACCESS_LIST = "system.posix_acl_access"
 
 
-class NotAFileError(ValueError):
-    """Something other than a regular file has the name."""
+class NotReplaceableError(ValueError):
+    """Something has the name that may not be replaced."""
 
 
-def replace_file(path: str | os.PathLike[str], *parts: bytes) -> None:
-    """Write a new file next to the old one, and give it the name once it is safe on the disk."""
-    name = os.fsdecode(path)
-    target = os.path.realpath(name)  # as for open(), a link stays a link
-    if os.path.exists(target) and not os.path.isfile(target):
-        raise NotAFileError(f"{name} is not a regular file; choose another name")
+def replace_file(path: str | os.PathLike[str], *parts: bytes, released: bool = False) -> None:
+    """Write a new file next to the old one, and give it the name once it is safe on the disk.
+
+    Only its owner may read it, unless it is ``released``: then the umask decides. Whoever could not
+    read or write the old file cannot read or write the new one.
+    """
+    target, old = _replaceable(path)
     directory = os.path.dirname(target)
-    temporary = os.path.join(directory, f".dplasso-{secrets.token_hex(16)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
+    with _temporary(directory, _RELEASED if released else FILE) as (descriptor, temporary):
+        if old is not None:
+            _narrow(descriptor, target, old)  # before there is anything to read
+        with open(descriptor, "wb", closefd=False) as file:
             for part in parts:
                 file.write(part)
-            file.flush()
-            os.fsync(file.fileno())
+        os.fsync(descriptor)
         os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
     sync_directory(directory)
+
+
+def check_replaceable(path: str | os.PathLike[str]) -> None:
+    """Raise what `replace_file` would, as far as that can be known beforehand."""
+    target, _ = _replaceable(path)
+    check_folder(os.path.dirname(target))
+
+
+def check_folder(directory: str) -> None:
+    """Make a file in a folder and take it away again: rights alone do not say that it can be."""
+    with _temporary(directory, FILE) as (descriptor, _):
+        os.write(descriptor, b"\n")
+
+
+def _replaceable(path: str | os.PathLike[str]) -> tuple[str, os.stat_result | None]:
+    """Where a file goes, and what has the name now."""
+    name = os.fsdecode(path)
+    try:
+        target = followed(name)  # as for open(), a link stays a link
+    except UnsafeFileError as error:
+        raise NotReplaceableError(str(error)) from None
+    try:
+        old = os.stat(target)
+    except FileNotFoundError:
+        return target, None
+    if not stat.S_ISREG(old.st_mode):
+        raise NotReplaceableError(f"{name} is not a regular file; choose another name")
+    if not old.st_mode & _WRITABLE or not os.access(target, os.W_OK):
+        raise NotReplaceableError(
+            f"{name} is read-only; choose another name, or make it writable first"
+        )
+    return target, old
+
+
+def _narrow(descriptor: int, target: str, old: os.stat_result) -> None:
+    """Close a new file to all whom the old one was closed to."""
+    if not hasattr(os, "fchmod"):
+        return
+    new = os.fstat(descriptor)
+    mode = new.st_mode & old.st_mode & 0o777
+    if mode & 0o070 and (_has_access_list(target) or not _same_group(descriptor, new, old)):
+        mode &= ~0o070  # its rights were another group's, or the most of several people's
+    if mode != stat.S_IMODE(new.st_mode):
+        os.fchmod(descriptor, mode)
+
+
+def _same_group(descriptor: int, new: os.stat_result, old: os.stat_result) -> bool:
+    if new.st_gid != old.st_gid:
+        try:
+            os.fchown(descriptor, -1, old.st_gid)
+        except OSError:
+            return False
+    return True
+
+
+def _has_access_list(target: str) -> bool:
+    try:
+        return _ACCESS_LIST in os.listxattr(target)
+    except (AttributeError, OSError):  # systems and file systems without such lists
+        return False
+
+
+@contextlib.contextmanager
+def _temporary(directory: str, mode: int) -> Iterator[tuple[int, str]]:
+    """A new file, open and locked, which is gone afterwards unless it was given another name."""
+    _clear_leftovers(directory)
+    while True:
+        path = os.path.join(directory, f".dplasso-{secrets.token_hex(16)}.tmp")
+        with removed_afterwards(path):
+            descriptor = new_file(path, mode)
+            try:
+                if _is_kept(descriptor):
+                    yield descriptor, path
+                    return
+            finally:
+                os.close(descriptor)
+
+
+def _is_kept(descriptor: int) -> bool:
+    """Lock a new file; another process may have taken it for a leftover before that."""
+    try:
+        return private_files.lock(descriptor) and os.fstat(descriptor).st_nlink > 0
+    except OSError:  # without locks nothing is taken for a leftover
+        return True
+
+
+def _clear_leftovers(directory: str) -> None:
+    """Remove what killed processes of this user left in a folder."""
+    with contextlib.suppress(OSError), os.scandir(directory) as entries:
+        for entry in entries:
+            if _TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with abandoned(entry.path) as left:
+                    if left:
+                        os.unlink(entry.path)
 
 
 def sync_directory(directory: str) -> None:

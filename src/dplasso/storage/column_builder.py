@@ -14,10 +14,12 @@ from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dplasso.data.bounds import ColumnBounds
 from dplasso.data.columns import MOST_ROWS
+from dplasso.data.merging import merged
 from dplasso.kernels import transpose as kernels
 from dplasso.reading.chunks import RowChunk
 from dplasso.storage.atomic import sync_directory
@@ -31,6 +33,7 @@ from dplasso.storage.column_format import (
 )
 from dplasso.storage.column_runs import BLOCK, Runs, UnfitError, blocks, write_all
 from dplasso.storage.column_workshop import check_replaceable, clear_leftovers, install, workshop
+from dplasso.storage.private_files import new_file
 
 # What a build allocates: per column a pointer and a cursor; per entry in memory its column, row,
 # value and place; blocks, sums of one range of columns and small things.
@@ -107,18 +110,18 @@ def _build(
     about: _About,
 ) -> None:
     files: _Files = {}
-    classes, stretch = about.classes, None
+    classes, bounds = about.classes, ColumnBounds(1.0, None)
     if classes is not None and not all(isinstance(name, str) for name in classes):
         raise UnfitError("classes must be strings; leave them out where labels are numbers")
     if about.feature_names is not None:
         _write_names(folder, files, about.feature_names, columns)
     if about.bounds is not None:
-        stretch = ColumnBounds.of(about.bounds, columns).stretch
+        bounds = ColumnBounds.of(about.bounds, columns)
         with _Output(folder, "bounds.bin", np.float64, files) as output:
             output.write(about.bounds)
     with Runs(folder, columns, room) as runs:
         with _Output(folder, "labels.bin", np.float64, files) as labels:
-            rows = _take_in(chunks, columns, stretch, runs, labels, progress)
+            rows = _take_in(chunks, columns, bounds, runs, labels, progress)
         runs.finish()
         entries = int(runs.pointers[columns])
         runs.pointers[-1] = entries + rows
@@ -142,7 +145,7 @@ def _build(
 def _take_in(
     chunks: Iterable[RowChunk],
     columns: int,
-    stretch: NDArray[np.float64] | None,
+    bounds: ColumnBounds,
     runs: "Runs",
     labels: "_Output",
     progress: Progress | None,
@@ -156,8 +159,9 @@ def _take_in(
             )
         _check(chunk, rows, columns)
         labels.write(np.ascontiguousarray(chunk.labels, np.float64))
-        if stretch is not None:
-            chunk = replace(chunk, values=chunk.values * stretch[chunk.indices])
+        chunk = _merged(chunk, columns)
+        if bounds.stretch is not None:
+            chunk = replace(chunk, values=bounds.stretched(chunk.values, chunk.indices))
         runs.add(chunk, rows)
         rows, entries = rows + chunk.rows, entries + chunk.entries
         if progress is not None:
@@ -187,6 +191,14 @@ def _check(chunk: RowChunk, base: int, columns: int) -> None:
     raise UnfitError(f"row {row} holds NaN or infinity; impute or remove that entry first")
 
 
+def _merged(chunk: RowChunk, columns: int) -> RowChunk:
+    """The same rows with one entry per column and no zeros, as a matrix in memory is read."""
+    parts = (chunk.values, chunk.indices, chunk.indptr)
+    rows = merged(sp.csr_array(parts, shape=(chunk.rows, columns)), "csr")
+    indptr = np.asarray(rows.indptr, np.int64)
+    return replace(chunk, indptr=indptr, indices=rows.indices, values=rows.data)
+
+
 def _write_pointers(folder: Path, files: _Files, pointers: NDArray[np.int64]) -> None:
     kind = np.int32 if pointers[-1] <= LARGEST_INT32 else np.int64
     with _Output(folder, "indptr.bin", kind, files) as output:
@@ -201,30 +213,23 @@ def _write_columns(
     kind = np.float32 if runs.single else np.float64
     with contextlib.ExitStack() as stack:
         indices = stack.enter_context(_Output(folder, "indices.bin", np.int32, files))
-        values = sums = None
+        values = None
         if not runs.ones:
             values = stack.enter_context(_Output(folder, "values.bin", kind, files))
-            sums = stack.enter_context(_Output(folder, "sums.bin", np.float64, files))
         for first, last in runs.ranges():
-            sizes = np.zeros(last - first)
             for _ in runs.fills(first, last):
                 runs.sort(first, last)
                 for block in runs.sorted(runs.rows, np.int32):
                     indices.write(block)
                 if values is not None:
-                    runs.add_sizes(sizes)
                     for block in runs.sorted(runs.values, kind):
                         values.write(block)
-            if sums is not None:
-                sums.write(sizes)
             if progress is not None:
                 progress("sort", int(runs.pointers[last]), int(runs.pointers[-2]))
         for start, stop in blocks(rows):
             indices.write(np.arange(start, stop, dtype=np.int32))
             if values is not None:
                 values.write(np.ones(stop - start, kind))
-        if sums is not None:
-            sums.write(np.full(1, float(rows)))
 
 
 def _write_names(folder: Path, files: _Files, names: Iterable[str], columns: int) -> None:
@@ -248,7 +253,7 @@ class _Output:
     def __init__(self, folder: Path, name: str, kind: Any, files: _Files) -> None:
         self._name, self._kind, self._files = name, np.dtype(kind), files
         self._digest, self._bytes = hashlib.sha256(), 0
-        self._file = io.FileIO(folder / name, "xb")
+        self._file = io.FileIO(new_file(str(folder / name)), "wb")
 
     def __enter__(self) -> Self:
         return self

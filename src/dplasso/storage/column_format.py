@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -58,9 +59,12 @@ def _consistent(header: dict[str, Any]) -> bool:
             "indices.bin": (entries + rows, ("<i4",)),
             "labels.bin": (rows, ("<f8",)),
         }
+        if "feature_names.json" in files:
+            wanted["feature_names.json"] = (files["feature_names.json"]["bytes"], ("|u1",))
         if "values.bin" in files:
             wanted["values.bin"] = (entries + rows, ("<f4", "<f8"))
-            wanted["sums.bin"] = (columns + 1, ("<f8",))
+            if "sums.bin" in files:  # older stores have it; nothing is read from it any more
+                wanted["sums.bin"] = (columns + 1, ("<f8",))
         if "bounds.bin" in files:
             wanted["bounds.bin"] = (columns, ("<f8",))
         return (
@@ -69,17 +73,28 @@ def _consistent(header: dict[str, Any]) -> bool:
             and 1 <= columns <= LARGEST_INT32
             and entries >= 0
             and isinstance(header["largest"], float)
-            and "classes" in header
+            and 0.0 <= header["largest"] < math.inf
+            and _distinct_texts(header["classes"])
             and isinstance(header.get("source"), dict | None)
-            and set(files) - {"feature_names.json"} == set(wanted)
+            and set(files) == set(wanted)
             and all(
                 files[name]["dtype"] in kinds
+                and type(files[name]["bytes"]) is int
                 and files[name]["bytes"] == count * np.dtype(files[name]["dtype"]).itemsize
+                and isinstance(files[name]["sha256"], str)
                 for name, (count, kinds) in wanted.items()
             )
         )
     except (KeyError, TypeError, ValueError):
         return False
+
+
+def _distinct_texts(classes: Any) -> bool:
+    """Whether these can be classes; None where labels are numbers."""
+    return classes is None or (
+        isinstance(classes, list)
+        and 1 <= len(classes) == len({name for name in classes if isinstance(name, str)})
+    )
 
 
 def damaged(folder: Path, why: str) -> ColumnStoreError:

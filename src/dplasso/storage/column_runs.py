@@ -36,7 +36,10 @@ class _Run:
 
 
 class Runs:
-    """Memory for so many entries, and files where it is emptied to when full."""
+    """Memory for so many entries, and files where it is emptied to when full.
+
+    A row has one entry per column at most.
+    """
 
     def __init__(self, folder: Path, columns: int, room: int) -> None:
         self.room, self.filled = room, 0
@@ -48,7 +51,6 @@ class Runs:
         self.pointers = np.zeros(columns + 2, np.int64)  # lengths of columns at first
         self.ones = self.single = True
         self.largest = 0.0
-        self.before = (-1, -1)  # column and row of the entry sorted last
         self._runs: list[_Run] = []
         self._gap, self._ones = 0, True
         # Files without a name: they are gone with the process.
@@ -85,7 +87,6 @@ class Runs:
     def finish(self) -> None:
         """No more entries come: set the last aside, and turn lengths into pointers."""
         self._set_aside()
-        self.before = (-1, -1)
         kernels.accumulate(self.pointers[1:-1])
 
     def ranges(self) -> Iterator[tuple[int, int]]:
@@ -120,10 +121,6 @@ class Runs:
             return
         columns, order = self.columns[: self.filled], self.order[: self.filled]
         kernels.sort_by_column(columns, first, self.ends[: last - first], order)
-        row = kernels.first_repeat(columns, self.rows, order, *self.before)
-        if row >= 0:
-            raise UnfitError(f"row {row + 1} has a column twice; merge its entries first")
-        self.before = (int(columns[order[-1]]), int(self.rows[order[-1]]))
 
     def sorted(self, field: NDArray[Any], kind: Any) -> Iterator[NDArray[Any]]:
         """A field of the entries in memory in their order, block by block."""
@@ -131,10 +128,6 @@ class Runs:
         for first, last in blocks(self.filled):
             kernels.gather(field, self.order[first:last], block[: last - first])
             yield block[: last - first]
-
-    def add_sizes(self, sums: NDArray[np.float64]) -> None:
-        """Add the sizes of the entries in memory to the sums of their columns."""
-        kernels.add_sizes(self.values, self.order, self.ends[: len(sums)], sums)
 
     def _set_aside(self) -> None:
         self.sort(0, len(self.ends))

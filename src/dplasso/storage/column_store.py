@@ -6,7 +6,6 @@ and digests:
     indptr.bin          where columns start, int32 where it fits, else int64; columns + 2 numbers
     indices.bin         rows of the entries, int32; in order within a column
     values.bin          float32 where every value survives, else float64; absent if all are 1
-    sums.bin            sums of sizes of the entries of every column, float64; only with values
     labels.bin          one float64 a row: numbers, or positions in the header's ``classes``
     bounds.bin          public bounds of the columns, float64; only where they have one each: values
                         are then stretched to the largest of them (`ColumnBounds`)
@@ -18,11 +17,12 @@ adding it later would copy all the others. A store is as private as the data it 
 
 import hashlib
 import json
+import math
 import mmap
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -32,11 +32,11 @@ from numpy.typing import NDArray
 
 from dplasso import threads
 from dplasso.data.bounds import ColumnBounds
-from dplasso.data.columns import ColumnMatrix, bound_as, norms_of, positive_bound
+from dplasso.data.clip_limit import clip_limit, held_single
+from dplasso.data.columns import ColumnMatrix, norms_of, positive_bound
 from dplasso.kernels import columns as column_kernels
 from dplasso.kernels import transpose as kernels
 from dplasso.storage.column_format import damaged, read_header
-from dplasso.storage.column_runs import BLOCK, blocks
 
 Progress = Callable[[str, int, int | None], None]  # stage, how much is done, of how much
 _Path = str | os.PathLike[str]
@@ -46,10 +46,11 @@ _NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" e
 def open_store(
     path: _Path, *, verify: bool = False, progress: Progress | None = None
 ) -> "ColumnStore":
-    """A store made by `build_store`. Sizes of files are checked, content only with ``verify``.
+    """A store made by `build_store`. Sizes of files are checked here, digests only with ``verify``.
 
-    What is promised for a fit rests on the content, as it does for a matrix in memory: verify a
-    store that others could have written to.
+    Whatever the files hold, nothing beyond them is read: `ColumnStore.matrix` checks every entry in
+    one pass before anything is computed from it. That the entries are those that were written is
+    for ``verify`` to say. A file that changes while it is in use is not guarded against.
     """
     folder = Path(os.path.abspath(path))
     header = read_header(folder)
@@ -57,7 +58,7 @@ def open_store(
         if not (folder / name).is_file() or (folder / name).stat().st_size != file["bytes"]:
             raise damaged(folder, f"{name} is missing or has another size")
     store = ColumnStore(folder, tuple(header["shape"]), header["entries"], header)
-    store._check_pointers()
+    store._check_pointers(store._map("indptr.bin"))
     if verify:
         store.verify(progress)
     return store
@@ -83,7 +84,16 @@ class ColumnStore:
         """Names of the columns, where there are any."""
         if "feature_names.json" not in self.header["files"]:
             return None
-        names: list[str] = json.loads((self.path / "feature_names.json").read_bytes())
+        try:
+            names: list[str] = json.loads((self.path / "feature_names.json").read_bytes())
+            for name in names:
+                name.encode()  # half a character, which JSON can name, could not be saved again
+        except (AttributeError, TypeError, ValueError, RecursionError):
+            names = []
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            names = []
+        if len(names) != self.shape[1]:
+            raise damaged(self.path, "feature_names.json has not one name for every column")
         return names
 
     @property
@@ -98,42 +108,71 @@ class ColumnStore:
         if "bounds.bin" not in self.header["files"]:
             return None
         bounds: NDArray[np.float64] = self._map("bounds.bin")
+        if not np.all((bounds > 0.0) & (bounds < np.inf)) or bounds.max() / bounds.min() > 1e30:
+            raise damaged(self.path, "bounds.bin has others than positive bounds")
         return bounds
 
     @cached_property
     def labels(self) -> NDArray[np.float64]:
         """One number a row."""
         labels: NDArray[np.float64] = self._map("labels.bin")
+        known = np.isfinite(labels)
+        if self.classes is not None:
+            known &= (labels >= 0.0) & (labels < len(self.classes)) & (labels == np.floor(labels))
+        if not known.all():
+            raise damaged(self.path, "labels.bin has labels that are none of its classes")
         return labels
 
-    def matrix(self, x_bound: float = 1.0) -> ColumnMatrix:
+    def matrix(self, x_bound: float | None = 1.0) -> ColumnMatrix:
         """The matrix, clipped to ``x_bound``: the same as from memory, and so are its fits.
 
-        Nothing is loaded where no entry is larger than ``x_bound``; else pages with entries to clip
-        are copied to memory. With a bound other than 1, the intercept's column is filled with it:
-        one value a row. Entries that are all 1 have no values on disk, and get some in memory for a
-        bound below 1, or one above it and an intercept: declare 1 for such data. Where columns have
-        bounds of their own, those hold, and ``x_bound`` is not used.
+        All entries are read once, to check them. Pages with entries to clip are copied to memory;
+        all values are for a bound outside the range of single precision. With a bound other than 1,
+        the intercept's column is filled with it: one value a row. Entries that are all 1 have no
+        values on disk, and get some in memory for a bound below 1, or one above it and an
+        intercept: declare 1 for such data. Where columns have bounds of their own, those hold, and
+        ``x_bound`` is not used. None clips nothing: the bound is then the largest entry, or 1.
         """
         if self.bounds is None:
-            return self._clipped(positive_bound(x_bound))
+            return self._clipped(None if x_bound is None else positive_bound(x_bound), None)
         bounds = ColumnBounds.of(self.bounds, self.shape[1])
-        return replace(self._clipped(bounds.largest), stretch=bounds.stretch)
+        return self._clipped(bounds.largest, bounds.stretch)
 
-    def _clipped(self, x_bound: float) -> ColumnMatrix:
+    def _clipped(self, x_bound: float | None, stretch: NDArray[np.float64] | None) -> ColumnMatrix:
         indptr, indices = self._map("indptr.bin"), self._map("indices.bin")
-        if "values.bin" in self.header["files"]:
-            values = self._map("values.bin")
-            norm1 = self._clip(indptr, values, x_bound)
-            return self._with_constant_at_hand(indptr, indices, values, norm1, x_bound)
+        values = self._map("values.bin") if "values.bin" in self.header["files"] else None
+        limit = math.inf if x_bound is None else clip_limit(x_bound)
+        found = self._check_entries(indptr, indices, values, limit)
+        if x_bound is None:
+            largest = 1.0 if values is None else kernels.survey(values[: self.entries])[2]
+            x_bound = max(1.0, float(largest))
+        if values is not None:
+            exceeded = bool(found & column_kernels.OUT_OF_BOUND)
+            values = self._clipped_values(values, x_bound, exceeded)
+            norm1 = norms_of(indptr, values, x_bound)
+            return self._with_constant_at_hand(indptr, indices, values, norm1, x_bound, stretch)
         if x_bound == 1.0:
-            return self._with_constant_at_hand(indptr, indices, None, None, x_bound)
+            return self._with_constant_at_hand(indptr, indices, None, None, x_bound, stretch)
         indptr, indices = indptr[:-1], indices[: self.entries]
-        if x_bound > 1.0:
-            return ColumnMatrix(indptr, indices, None, None, self.shape, x_bound)
-        values = np.full(self.entries, bound_as(np.float32, x_bound))
-        norm1 = norms_of(indptr, values, x_bound)
-        return ColumnMatrix(indptr, indices, values, norm1, self.shape, x_bound)
+        if x_bound < 1.0:
+            kind = np.float32 if held_single(x_bound) else np.float64
+            values = np.full(self.entries, clip_limit(x_bound), kind)
+        norms = None if values is None else norms_of(indptr, values, x_bound)
+        parts = (indptr, indices, values, norms)
+        return ColumnMatrix(*parts, self.shape, x_bound, stretch=stretch, trusted=True)
+
+    def _clipped_values(self, values: NDArray[Any], x_bound: float, exceeded: bool) -> NDArray[Any]:
+        """Values within the limit and the constant column, in private pages; ``exceeded`` says
+        whether there is an entry to clip."""
+        limit = clip_limit(x_bound)
+        if not held_single(x_bound):
+            values = values.astype(np.float64, copy=False)
+        if exceeded:
+            kernels.clip(values[: self.entries], limit)
+        constant = values[self.entries :]
+        if not np.all(constant == limit):
+            constant[:] = limit
+        return values
 
     def verify(self, progress: Progress | None = None) -> None:
         """Read everything: digests must fit, rows be in order, values finite and not larger than
@@ -150,47 +189,40 @@ class ColumnStore:
                         progress("verify", done, total)
             if digest.hexdigest() != file["sha256"]:
                 raise damaged(self.path, f"the digest of {name} does not fit")
-        self._inspect()
-
-    def _inspect(self) -> None:
         indptr, indices = self._map("indptr.bin"), self._map("indices.bin")
-        values = self._map("values.bin") if "values.bin" in self.header["files"] else None
+        values = self._map("values.bin") if "values.bin" in files else None
         largest = max(self.header["largest"], 1.0)
-        runs = threads.balanced_runs(indptr, threads.available())
-        calls = [(indptr, indices, values, self.shape[0], largest, *run) for run in runs]
-        bad = (
-            column_kernels.NOT_FINITE
-            | column_kernels.OUT_OF_BOUND
-            | column_kernels.UNORDERED
-            | column_kernels.BAD_ROW
-        )
-        if any(found & bad for found in threads.run(column_kernels.inspect, calls)):
-            raise damaged(self.path, "entries are not in order or not in range")
+        found = self._check_entries(indptr, indices, values, largest)
+        if found & column_kernels.OUT_OF_BOUND:
+            raise damaged(self.path, "entries are larger than the header says")
 
-    def _clip(
-        self, indptr: NDArray[Any], values: NDArray[Any], x_bound: float
-    ) -> NDArray[np.float32]:
-        """Clip values and fill the constant column, in private pages; returns the norms."""
-        columns, limit = self.shape[1], bound_as(values.dtype, x_bound)
-        if x_bound != 1.0:
-            values[self.entries :] = limit
-        if self.header["largest"] > x_bound:
-            kernels.clip(values[: self.entries], limit)
-            return norms_of(indptr, values, x_bound)
-        # The rule for norms, applied to columns of one entry each: their sums.
-        sums, norm1 = self._map("sums.bin"), np.empty(columns + 1, np.float32)
-        steps = np.arange(min(BLOCK, columns) + 1, dtype=np.int32)
-        for first, last in blocks(columns):
-            part = slice(first, last)
-            column_kernels.norms1(steps, sums[part], x_bound, 0, last - first, norm1[part])
-        column_kernels.norms1(indptr, values, x_bound, columns, columns + 1, norm1)
-        return norm1
+    def _check_entries(
+        self,
+        indptr: NDArray[Any],
+        indices: NDArray[Any],
+        values: NDArray[Any] | None,
+        bound: float,
+    ) -> int:
+        """Refuse entries that are not in order, not in range or not finite, in one pass; returns
+        the bits that `inspect` found."""
+        self._check_pointers(indptr)
+        runs = threads.balanced_runs(indptr, threads.available())
+        calls = [(indptr, indices, values, self.shape[0], bound, *run) for run in runs]
+        found = 0
+        for part in threads.run(column_kernels.inspect, calls):
+            found |= part
+        bad = column_kernels.NOT_FINITE | column_kernels.UNORDERED | column_kernels.BAD_ROW
+        if found & bad or not (values is None or np.all(values[self.entries :] == 1.0)):
+            raise damaged(self.path, "entries are not in order, not in range or not finite")
+        return found
 
     def _with_constant_at_hand(
-        self, indptr: Any, indices: Any, values: Any, norm1: Any, x_bound: float
+        self, indptr: Any, indices: Any, values: Any, norm1: Any, x_bound: float, stretch: Any
     ) -> ColumnMatrix:
         """The columns of the data, from arrays that hold the constant one too."""
         rows, columns = self.shape
+        parts = (indptr, indices, values, norm1)
+        extended = ColumnMatrix(*parts, (rows, columns + 1), x_bound, trusted=True)
         return ColumnMatrix(
             indptr[:-1],
             indices[: self.entries],
@@ -198,7 +230,9 @@ class ColumnStore:
             None if norm1 is None else norm1[:-1],
             self.shape,
             x_bound,
-            ColumnMatrix(indptr, indices, values, norm1, (rows, columns + 1), x_bound),
+            extended,
+            stretch,
+            trusted=True,
         )
 
     def _map(self, name: str) -> Any:
@@ -211,9 +245,9 @@ class ColumnStore:
             mapped = mmap.mmap(opened.fileno(), file["bytes"], flags=flags, prot=protection)
         return np.frombuffer(mapped, np.dtype(file["dtype"]))
 
-    def _check_pointers(self) -> None:
+    def _check_pointers(self, indptr: NDArray[Any]) -> None:
         """Loops trust the pointers: wrong ones would lead outside the files."""
-        indptr, (rows, columns) = self._map("indptr.bin"), self.shape
+        rows, columns = self.shape
         ends = indptr[0] == 0 and indptr[-2] == self.entries and indptr[-1] == self.entries + rows
         if len(indptr) != columns + 2 or not ends or not kernels.ascending(indptr):
             raise damaged(self.path, "indptr.bin does not fit the entries")

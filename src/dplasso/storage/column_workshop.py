@@ -1,7 +1,6 @@
 """Directories that are there whole or not at all: built aside, then given their name."""
 
 import contextlib
-import fcntl
 import os
 import re
 import secrets
@@ -9,22 +8,30 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from dplasso.storage import private_files
 from dplasso.storage.atomic import sync_directory
 from dplasso.storage.column_format import HEADER, ColumnStoreError
+from dplasso.storage.temporary import removed_afterwards
+
+_WRITABLE = 0o222
 
 
 @contextlib.contextmanager
 def workshop(target: Path) -> Iterator[Path]:
-    """A temporary directory beside the target, locked as long as its process lives, and removed."""
-    folder = _beside(target, "tmp")
-    folder.mkdir()
-    lock = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield folder
-    finally:
-        os.close(lock)
-        shutil.rmtree(folder, ignore_errors=True)
+    """A temporary directory beside the target, for its owner alone, locked as long as its process
+    lives, and removed."""
+    while True:
+        folder = _beside(target, "tmp")
+        with removed_afterwards(str(folder)):
+            folder.mkdir(mode=private_files.FOLDER)
+            lock = os.open(folder, os.O_RDONLY)
+            try:
+                # Another process may have taken it for a leftover before it was locked.
+                if private_files.lock(lock) and os.fstat(lock).st_nlink:
+                    yield folder
+                    return
+            finally:
+                os.close(lock)
 
 
 def _beside(target: Path, what: str) -> Path:
@@ -32,33 +39,19 @@ def _beside(target: Path, what: str) -> Path:
 
 
 def clear_leftovers(target: Path) -> None:
-    """Remove what killed builds of this target left; put back what they had moved away.
-
-    Locks end with their process; its number alone may long be another's.
-    """
+    """Remove what killed builds of this target left; put back what they had moved away."""
     ours = re.compile(re.escape(f".{target.name}.") + r"[0-9]+-[0-9a-f]{16}\.(tmp|old)")
     for left in target.parent.iterdir():
         found = ours.fullmatch(left.name)
-        if found is None or not _abandoned(left):
+        if found is None or left.is_symlink() or not left.is_dir():
             continue
-        if found[1] == "old" and not os.path.lexists(target):
-            os.rename(left, target)
-        else:
-            shutil.rmtree(left, ignore_errors=True)
-
-
-def _abandoned(folder: Path) -> bool:
-    try:
-        lock = os.open(folder, os.O_RDONLY)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(lock)
-    return True
+        with private_files.abandoned(left) as abandoned:
+            if not abandoned:
+                continue
+            if found[1] == "old" and not os.path.lexists(target):
+                os.rename(left, target)
+            else:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def check_replaceable(target: Path, overwrite: bool) -> None:
@@ -66,8 +59,16 @@ def check_replaceable(target: Path, overwrite: bool) -> None:
         return
     if not overwrite:
         raise ColumnStoreError(f"{target} exists; choose another name, or pass overwrite=True")
-    if target.is_symlink() or not (target / HEADER).is_file():
+    if not _is_store(target):
         raise ColumnStoreError(f"{target} is no column store; choose another name")
+    if not target.stat().st_mode & _WRITABLE:
+        raise ColumnStoreError(
+            f"{target} is read-only; choose another name, or make it writable first"
+        )
+
+
+def _is_store(folder: Path) -> bool:
+    return not folder.is_symlink() and (folder / HEADER).is_file()
 
 
 def install(folder: Path, target: Path, overwrite: bool) -> None:
@@ -77,9 +78,11 @@ def install(folder: Path, target: Path, overwrite: bool) -> None:
     try:
         if os.path.lexists(target):
             os.rename(target, old)
+            if not _is_store(old):  # it came after it was looked at; nothing else is deleted
+                raise ColumnStoreError(f"{target} is no column store; choose another name")
         os.rename(folder, target)
     except BaseException:
-        if old.exists() and not os.path.lexists(target):
+        if os.path.lexists(old) and not os.path.lexists(target):
             os.rename(old, target)
         raise
     sync_directory(str(target.parent))

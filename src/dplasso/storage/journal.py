@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dplasso.storage.atomic import sync_directory
+from dplasso.storage.private_files import open_own
 
 _HEAD = struct.Struct("<QI")  # length and checksum of a record
 
 
 class Journal:
-    """Records of bytes, on the disk when `append` returns.
+    """Records of bytes, on the disk when `append` returns, for the eyes of their owner alone.
+
+    A file that is there must be this user's; where it is to be ``new``, there must be none.
 
     A record that a crash has cut short, and whatever follows it, is taken off when the file is
     opened: `append` had not returned, so nobody has acted on it.
@@ -28,8 +31,9 @@ class Journal:
     [b'one']
     """
 
-    def __init__(self, path: Path) -> None:
-        self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 (open until `close`)
+    def __init__(self, path: Path, *, new: bool = False) -> None:
+        self._path = path
+        self._file = open(open_own(path, new=new), "r+b", buffering=0)  # noqa: SIM115 (till `close`)
         sound = self._sound()
         if sound < os.fstat(self._file.fileno()).st_size:
             self._file.truncate(sound)
@@ -37,11 +41,23 @@ class Journal:
         sync_directory(str(path.parent))
 
     def append(self, record: bytes) -> None:
-        """Add a record; it is durable when this returns."""
+        """Add a record; it is durable when this returns. If it raises, the record is not there."""
         whole = _HEAD.pack(len(record), zlib.crc32(record)) + record
-        if self._file.write(whole) != len(whole):
-            raise OSError(f"{self._file.name} could not be written in full; make room on the disk")
-        os.fsync(self._file.fileno())
+        end = self._file.seek(0, os.SEEK_END)
+        try:
+            if self._file.write(whole) != len(whole):
+                raise OSError(f"{self._path} could not be written in full; make room on the disk")
+            os.fsync(self._file.fileno())
+        except BaseException:
+            self._take_back(end)
+            raise
+
+    def _take_back(self, end: int) -> None:
+        """Cut off half a record: those after it would be lost with it when the file is opened."""
+        try:
+            self._file.truncate(end)
+        except OSError:
+            self.close()  # nothing can follow
 
     def records(self) -> Iterator[bytes]:
         """All records, from the first."""

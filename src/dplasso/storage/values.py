@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _TAG = "$"
+_MOST_IN_RANGE = 1 << 24  # what reads a range may write it out
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _NUMBERS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64"
 _SCALARS = {name: np.dtype(name).type for name in ("bool", "str", *_NUMBERS.split())}
@@ -57,6 +58,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return {_TAG: "tuple", "items": [_plain(item) for item in value]}
     if isinstance(value, range):
+        if value[_MOST_IN_RANGE:]:  # len() does not know the longest
+            raise ValueError(f"is a range of more than {_MOST_IN_RANGE:,} numbers; make it a list")
         return {_TAG: "range", "items": [value.start, value.stop, value.step]}
     if isinstance(value, np.ndarray) and value.dtype == object and value.ndim == 1:
         return {_TAG: "objects", "items": [_plain(item) for item in value]}
@@ -75,7 +78,10 @@ def _tagged(form: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     if tag == "tuple":
         return tuple(items)
     if tag == "range":
-        return range(*items)
+        found = range(*items)
+        if found[_MOST_IN_RANGE:]:
+            raise ValueError(f"a range has more than {_MOST_IN_RANGE:,} numbers")
+        return found
     if tag == "objects":
         return _object_array(items)
     raise ValueError(f"a value is of unknown kind {tag!r}")

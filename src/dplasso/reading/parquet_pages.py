@@ -1,0 +1,154 @@
+"""What pages of a Parquet file unpack to, from their headers, before any is unpacked.
+
+The footer's sizes are what the writer says; readers go by the headers of pages, and take memory for
+what those say. A header is a struct in Thrift's compact protocol.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+_STOP, _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = (
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12,
+)  # fmt: skip
+_TYPE, _UNPACKED, _PACKED, _DATA, _DICTIONARY, _DATA_2 = 1, 2, 3, 5, 7, 8  # fields of a header
+_VALUES = 1  # the field of each of the last three
+_ENCODINGS = {_DATA: 2, _DATA_2: 4}
+_DELTA_LENGTHS, _DELTA_TEXTS = 6, 7  # encodings
+_DEEPEST, _LONGEST_LIST = 8, 1 << 10
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page: its bytes once it is unpacked, its values, and how a data page encodes them."""
+
+    size: int
+    values: int
+    encoding: int | None  # None for a dictionary
+
+
+@dataclass(frozen=True)
+class ChunkSizes:
+    """What the pages of one column chunk unpack to, in bytes."""
+
+    largest: int  # page
+    densest: float  # data page, per value
+    can_be_coded: bool  # pyarrow keeps texts as codes, unless they are encoded as differences
+
+    @classmethod
+    def of(cls, file: BinaryIO, column: Any) -> "ChunkSizes":
+        largest, densest, coded = 0, 1.0, True
+        for page in pages_of(file, column):
+            largest = max(largest, page.size)
+            if page.encoding is not None:
+                per_value = page.size / max(page.values, 1)
+                if page.encoding == _DELTA_TEXTS:
+                    per_value = float(page.size)  # a value may repeat all that went before
+                densest = max(densest, per_value)
+                coded = coded and page.encoding not in (_DELTA_LENGTHS, _DELTA_TEXTS)
+        return cls(largest, densest, coded)
+
+    def row_bytes(self, coded: bool) -> float:
+        """The most that rows take on average, page by page; any value of a dictionary may be
+        repeated where it is not kept as a code."""
+        return self.densest if coded else max(self.densest, float(self.largest))
+
+
+def pages_of(file: BinaryIO, column: Any) -> Iterator[Page]:
+    """The pages of a column chunk, by pyarrow's metadata of it; `ValueError` where they are broken.
+
+    Only headers are read.
+    """
+    position = column.data_page_offset
+    if column.has_dictionary_page and 0 < (column.dictionary_page_offset or 0) < position:
+        position = column.dictionary_page_offset
+    last = os.fstat(file.fileno()).st_size
+    seen = 0
+    while seen < column.num_values and 0 <= position < last:
+        file.seek(position)
+        header = _struct(file, 0)
+        if not _is_count(header.get(_UNPACKED)) or not _is_count(header.get(_PACKED)):
+            raise ValueError("a page has no size")
+        position = file.tell() + int(header[_PACKED])
+        yield _page(header, int(header[_UNPACKED]))
+        kind = next((field for field in (_DATA, _DATA_2) if field in header), None)
+        seen += header[kind][_VALUES] if kind is not None else 0
+
+
+def _page(header: dict[int, Any], unpacked: int) -> Page:
+    for field in (_DATA, _DATA_2, _DICTIONARY):
+        if field in header:
+            content = header[field]
+            if not isinstance(content, dict) or not _is_count(content.get(_VALUES)):
+                raise ValueError("a page has no number of values")
+            return Page(unpacked, content[_VALUES], content.get(_ENCODINGS.get(field, -1)))
+    return Page(unpacked, 0, None)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _struct(file: BinaryIO, depth: int) -> dict[int, Any]:
+    """Fields by number; texts are skipped."""
+    if depth > _DEEPEST:
+        raise ValueError("a header of a page is nested too deep")
+    fields: dict[int, Any] = {}
+    number = 0
+    while (head := _byte(file)) & 0x0F != _STOP:
+        step = head >> 4
+        number = number + step if step else _signed(file)
+        fields[number] = _value(file, head & 0x0F, depth)
+    return fields
+
+
+def _value(file: BinaryIO, kind: int, depth: int) -> Any:
+    if kind in (_TRUE, _FALSE):
+        return kind == _TRUE
+    if kind == _BYTE:
+        return _byte(file)
+    if kind in (_I16, _I32, _I64):
+        return _signed(file)
+    if kind == _DOUBLE:
+        return file.read(8)
+    if kind == _BINARY:
+        file.seek(_unsigned(file), os.SEEK_CUR)
+        return None
+    if kind in (_LIST, _SET):
+        head = _byte(file)
+        count = _unsigned(file) if head >> 4 == 15 else head >> 4
+        if count > _LONGEST_LIST:
+            raise ValueError("a header of a page has a list that is too long")
+        inner = head & 0x0F
+        return [
+            _byte(file) if inner in (_TRUE, _FALSE) else _value(file, inner, depth + 1)
+            for _ in range(count)
+        ]
+    if kind == _STRUCT:
+        return _struct(file, depth + 1)
+    raise ValueError("a header of a page has a field of a kind that it never has")
+
+
+def _byte(file: BinaryIO) -> int:
+    found = file.read(1)
+    if not found:
+        raise ValueError("a header of a page is cut off")
+    return found[0]
+
+
+def _unsigned(file: BinaryIO) -> int:
+    value = shift = 0
+    while True:
+        byte = _byte(file)
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value
+        shift += 7
+        if shift > 63:
+            raise ValueError("a number in a header of a page is too long")
+
+
+def _signed(file: BinaryIO) -> int:
+    value = _unsigned(file)
+    return (value >> 1) ^ -(value & 1)

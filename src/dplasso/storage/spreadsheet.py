@@ -1,0 +1,46 @@
+"""Texts in files that spreadsheets open: none of them is taken for a formula.
+
+A cell that begins with = + - @ is a formula to a spreadsheet, and a formula can read other cells
+and send them away. Such a text gets an apostrophe in front, which says that it is text.
+"""
+
+import re
+
+_SIGNS = "=+\\-@＝＋－＠"  # those of Japanese keyboards are formulas as well
+_FORMULA = re.compile(rf"'*(?:\s*[{_SIGNS}]|[\t\r\n])")
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+# A spreadsheet may guess another separator, and would then find a formula behind it.
+_SPLIT = re.compile(rf"[\"\t\r\n]|[,;|]\s*'*[{_SIGNS}]")
+
+
+def marked(text: str) -> str:
+    """The text, with an apostrophe in front where it would be a formula; numbers are none.
+
+    Different texts stay different: what looks marked already is marked once more.
+
+    >>> marked("=1+1"), marked("-5.5"), marked("'=1"), marked("Ulm")
+    ("'=1+1", '-5.5', "''=1", 'Ulm')
+    """
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def unmarked(text: str) -> str:
+    """The text that `marked` was given.
+
+    >>> unmarked("'=1+1"), unmarked("'tis"), unmarked("-5.5")
+    ('=1+1', "'tis", '-5.5')
+    """
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
+
+def cell(text: str, separator: str) -> str:
+    """The text as a cell: marked, and in quotes where it would otherwise be more than one.
+
+    >>> cell("=1", ","), cell("Doe, Jo", ","), cell("Doe, Jo", "\\t"), cell("a,=1", "\\t")
+    ("'=1", '"Doe, Jo"', 'Doe, Jo', '"a,=1"')
+    """
+    text = marked(text)
+    if separator not in text and not _SPLIT.search(text):
+        return text
+    doubled = text.replace('"', '""')
+    return f'"{doubled}"'
