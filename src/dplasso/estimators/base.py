@@ -1,6 +1,7 @@
 """The walk of a fit, which classifier and regressor share."""
 
 import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -12,27 +13,33 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, is_classifier
-from sklearn.utils import column_or_1d
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from dplasso import memory
 from dplasso.data import ColumnBounds, ColumnMatrix
+from dplasso.data.merging import merged
 from dplasso.data.row_maps import ROW_MAPS, clipped, only_columns, row_view, unit_length
-from dplasso.estimators import few_fit, frank_wolfe_fit, gradient_fit, private_bound
+from dplasso.data.used_columns import has_unused, places_in, used_columns, weights_at
+from dplasso.estimators import few_fit, frank_wolfe_fit, gradient_fit, private_bound, undeclared
 from dplasso.estimators.charging import bits_of, charge, check_accountant
-from dplasso.estimators.defaults import auto_rows, auto_solver, row_signal
-from dplasso.estimators.intake import checked_rows
+from dplasso.estimators.defaults import auto_rows, auto_solver
+from dplasso.estimators.intake import checked_rows, checked_vector
+from dplasso.estimators.seeding import SeedsByName
 from dplasso.estimators.settings import rows_used
 from dplasso.estimators.sparsifier import Sparsifier
 from dplasso.losses import Loss
 from dplasso.mechanisms.random_bits import RandomBits
+from dplasso.memory import TooLargeError
 from dplasso.privacy import checks, leaks
 from dplasso.privacy.accountant import Accountant
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.statement import READ, PrivacyStatement, fact, jsonable
 from dplasso.solvers import rule_for
+from dplasso.solvers.frank_wolfe import MOST_ROUNDS
 
 SOLVERS = ("frank_wolfe", "gradient", "auto")
+MOST_DECLARED_ROWS = 10**15  # beyond any data; rules compute with it
 # What knows how to fit by a solver; "select" is what "auto" may come to.
 _ROUTES: dict[str, Any] = {
     "frank_wolfe": frank_wolfe_fit,
@@ -45,7 +52,7 @@ _REFUSED = {
 }
 
 
-class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped
+class PrivateLasso(SeedsByName, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped
     """What the private L1 estimators have in common. See the classifier and the regressor."""
 
     epsilon: float
@@ -107,12 +114,14 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         """
         refuse(refused, "fit")
         self._check_parameters()
-        task = self._prepare(X, y)
-        plan = task.plan
-        receipt = charge(self, plan.event, plan.delta, plan.neighboring)
-        if isinstance(task, private_bound.Unbounded):
-            task = private_bound.release(self, task)
-        self._route.run(self, task)
+        with np.errstate(all="ignore"):  # it may be set to raise, or warn, by what rows come to
+            task = self._prepare(X, y)
+            undeclared.report(self)
+            plan = task.plan
+            receipt = charge(self, plan.event, plan.delta, plan.neighboring)
+            if isinstance(task, private_bound.Unbounded):
+                task = private_bound.release(self, task)
+            self._route.run(self, task)
         self._dense: NDArray[np.float64] | None = None
         self._kept_sparse = False
         self.privacy_ = self._statement(task)
@@ -130,7 +139,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         self.rows_ = self._chosen_rows(X)
         if private_bound.is_asked(self):
             return private_bound.prepare(self, X, y, loss)
-        x_bound = bound_or_one(self, "x_bound")
+        x_bound = undeclared.bound_or_one(self, "x_bound")
         bounds = ColumnBounds.of(x_bound, X.shape[1], getattr(self, "feature_names_in_", None))
         return self._route.prepare(self, X, y, loss, bounds)
 
@@ -145,9 +154,11 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         if self.radius != "auto":
             checks.bound("radius", self.radius)
         if self.max_iter != "auto":
-            checks.count("max_iter", self.max_iter, least=1)
+            checks.count("max_iter", self.max_iter, least=1, most=MOST_ROUNDS)
         if self.n_rows is not None:
-            checks.count("n_rows", self.n_rows, least=1)
+            checks.count("n_rows", self.n_rows, least=1, most=MOST_DECLARED_ROWS)
+        if not isinstance(self.verbose, bool):
+            checks.count("verbose", self.verbose, least=0)
         private_bound.check(self)
         _threads(self.n_jobs)
         self._check_solver()
@@ -191,7 +202,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
-        y = self._checked_labels(column_or_1d(y, warn=True))
+        y = self._checked_labels(checked_vector(y))
         if isinstance(X, ColumnMatrix):
             self.n_features_in_ = X.shape[1]
             return X, y
@@ -243,21 +254,21 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         return auto_solver(*facts, self._n_nonzero)
 
     def _chosen_rows(self, X: Any) -> str:
-        """Which map of rows; "auto" looks at the kind of X and its number of columns alone, and
-        leaves entries that are to be bounded as they are."""
+        """Which map of rows; "auto" goes by the solver and the number of columns alone, and leaves
+        entries that are to be bounded as they are."""
         if self.rows != "auto":
             return self.rows
         if private_bound.is_asked(self):
             return "as_is"
-        sparse = sp.issparse(X) or isinstance(X, ColumnMatrix)
-        return auto_rows(self.solver_, sparse, X.shape[1], self._row_signal(X))
-
-    def _row_signal(self, X: Any) -> float:
-        """Of a descent of two classes or more on the entries themselves; 0 for any other fit."""
-        if self.solver_ != "gradient" or not is_classifier(self) or not sp.issparse(X):
-            return 0.0
-        n_rows = rows_used(self, X.shape[0])[0]
-        return row_signal(float(self.epsilon), float(self.delta), n_rows, X.shape[1])
+        found = auto_rows(self.solver_, X.shape[1])
+        if found == "presence" and isinstance(X, np.ndarray):
+            warnings.warn(
+                f"rows='auto' reads the entries of {X.shape[1]:,} columns as present or absent, "
+                "which leaves nothing of numbers that are hardly ever 0; pass rows='as_is' for "
+                "such numbers, or rows='presence' to silence this",
+                stacklevel=5,
+            )
+        return found
 
     def _statement(self, task: Any) -> PrivacyStatement:
         """What was promised: the facts of every fit, and those of the solver."""
@@ -280,7 +291,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
                 **self._more_bounds(),
             },
             public={
-                "n_features": fact(self.n_features_in_, "declared by the shape of X"),
+                "n_features": fact(self.n_features_in_, "the shape of X"),
                 **self._stated_names(),
                 **own.pop("public"),
                 **self._more_public(),
@@ -318,6 +329,7 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
         if self._kept_sparse:
             return self._weights
         if self._dense is None:
+            _check_dense(self._weights)
             self._dense = self._weights.toarray()
         return self._dense
 
@@ -360,23 +372,35 @@ class PrivateLasso(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is
     def _margins(self, X: Any) -> NDArray[np.float64]:
         """Margins of new rows, rows x outputs."""
         check_is_fitted(self, "_weights")
-        margins = self._as_fitted(checked_rows(self, X, reset=False)) @ self._weights.T
+        X, weights, columns = checked_rows(self, X, reset=False), self._weights, None
+        if has_unused(X):  # memory is then for the entries, whatever the number of columns
+            X, columns = used_columns(X)
+            weights = weights_at(weights, columns)
+        margins = self._as_fitted(X, columns) @ weights.T
         dense = margins.toarray() if sp.issparse(margins) else np.asarray(margins)
         return np.asarray(dense, dtype=np.float64) + self.intercept_
 
-    def _as_fitted(self, X: Any) -> Any:
-        """Rows as the solver saw its own, where that is not as they are given."""
+    def _as_fitted(self, X: Any, columns: NDArray[np.int64] | None = None) -> Any:
+        """Rows as the solver saw its own, where that is not as they are given.
+
+        ``columns`` are the numbers of those of X, where it does not have all of them.
+        """
         if self.rows_ == "as_is" and self.solver_ == "frank_wolfe":
-            return X
+            # scipy would add repeated entries in the precision of the matrix.
+            return merged(X, "csr") if sp.issparse(X) and X.format == "coo" else X
         x_bound = private_bound.bound_of(self)
         names = getattr(self, "feature_names_in_", None)
-        bounds = ColumnBounds.of(x_bound, X.shape[1], names)
+        bounds = ColumnBounds.of(x_bound, self.n_features_in_, names, columns)
         if self.rows_ == "as_is":
             found = clipped(bounds.apply(X), bounds.largest)
         else:
             found, _ = row_view(X, self.rows_, bounds)
         if self.solver_ == "select":
-            found = only_columns(found, self.vertices_[:, 0])
+            chosen = self.vertices_[:, 0]
+            if columns is not None:
+                chosen, known = places_in(chosen, columns)
+                chosen = chosen[known]
+            found = only_columns(found, chosen)
         return found if self.solver_ == "frank_wolfe" else unit_length(found)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -397,18 +421,25 @@ def refuse(options: dict[str, Any], where: str) -> None:
         raise TypeError(f"{where} does not take {name}: {reason}; leave it out")
 
 
-def bound_or_one(model: Any, name: str) -> Any:
-    """A bound as it was declared; 1 where it was not, which strict mode refuses."""
-    bound = getattr(model, name)
-    if bound is None and not math.isinf(model.epsilon):
-        leaks.report(f"{name} is not declared, and 1 is used; pass {name}", warn=False)
-    return 1.0 if bound is None else bound
-
-
 def source_of(bound: Any) -> str:
     if isinstance(bound, str):
         return "private quantile"
     return "not declared, 1 by default" if bound is None else "declared"
+
+
+class TooWideError(TooLargeError, AttributeError):
+    """Coefficients that do not fit in memory when they are written out.
+
+    To `hasattr` they are not there: a notebook and `dir` ask for all attributes, and show the rest.
+    """
+
+
+def _check_dense(weights: sp.csr_array) -> None:
+    needed = math.prod(weights.shape) * weights.dtype.itemsize
+    try:
+        memory.check(needed, "coef_ as a dense array", "call sparsify(), which keeps it sparse")
+    except TooLargeError as error:
+        raise TooWideError(str(error)) from None
 
 
 def _threads(n_jobs: int | None) -> int | None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from dplasso.estimators.seeding import SEEDED
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.privacy import leaks
 from dplasso.privacy.accountant import Accountant, Receipt
@@ -42,8 +43,5 @@ def bits_of(model: Any) -> RandomBits:
         seed = int(seed.randint(0, np.iinfo(np.int32).max))
     bits = random_bits(seed, name="random_state")
     if not bits.secure and not math.isinf(model.epsilon):
-        leaks.report_once(
-            "random_state makes the fit repeatable, and its noise with it: whoever knows the "
-            "seed can undo the protection; leave it None for anything you release"
-        )
+        leaks.report_once(SEEDED)
     return bits

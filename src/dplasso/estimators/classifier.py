@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit, log_softmax, softmax
-from sklearn.base import ClassifierMixin
-from sklearn.utils import assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets
 
 from dplasso.estimators.base import PrivateLasso, refuse
 from dplasso.estimators.handing_over import hand_over
+from dplasso.estimators.intake import check_classes, check_gaps, distinct
+from dplasso.estimators.scores import ScoredClassifier
 from dplasso.estimators.sparsifier import Sparsifier
 from dplasso.losses import LogisticLoss, Loss, SoftmaxLoss
 from dplasso.privacy import leaks
@@ -20,7 +19,7 @@ from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.statement import READ, fact
 
 
-class PrivateLassoClassifier(ClassifierMixin, PrivateLasso):  # type: ignore[misc]
+class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
     """Sparse logistic regression (softmax for more than two classes) with differential privacy.
 
     Private Frank-Wolfe over ``||coef||_1 <= radius``: a round releases one signed coordinate, so
@@ -34,15 +33,16 @@ class PrivateLassoClassifier(ClassifierMixin, PrivateLasso):  # type: ignore[mis
         columns have bounds of their own, a coefficient counts times its bound over the largest.
     max_iter : number of rounds, or "auto": a rule of the same kind.
     x_bound : public bound on the size of entries: one number, one per column, or a mapping from
-        feature names; 1 where it is left out. Larger entries are clipped; what is never that large
-        wastes budget. "private" releases one first: about the median size of a row's entries that
-        nine rows in ten exceed, among public candidates, the powers of sqrt(2) from 2^-20 to 2^20.
+        feature names; 1 where it is left out, which warns. Larger entries are clipped; what is
+        never that large wastes budget. "private" releases one first: about the median size of a
+        row's entries that nine rows in ten exceed, among public candidates, the powers of sqrt(2)
+        from 2^-20 to 2^20.
     bound_share : share of the budget, in rho, for ``x_bound="private"``.
     fit_intercept : whether to fit an intercept; it is one more coordinate.
     classes : the labels there can be. Left out, they are read from ``y``, which is not private and
         warns.
-    n_rows : the number of rows as a public fact, for the rules. Left out, the real number is
-        used and the statement says so; strict mode refuses.
+    n_rows : the number of rows as a public fact, for the rules. Left out, the real number is used,
+        which is not private and warns, unless rows are replaced; strict mode refuses.
     feature_names : the names of the columns of a frame as a public fact. Left out, they are those
         of ``X`` and the statement says so; strict mode refuses.
     solver : "frank_wolfe" (sparse: at most one nonzero a round), "gradient" (more accurate; dense,
@@ -51,15 +51,16 @@ class PrivateLassoClassifier(ClassifierMixin, PrivateLasso):  # type: ignore[mis
         the columns first (``solver_`` is then "select").
     rows : a public map of the entries, also of rows to predict: "as_is", "presence" (1 where an
         entry is not 0), "sqrt", "blend" (half way from an entry to the bound). "auto" is "as_is",
-        but for sparse X under "gradient": "presence" with more than 1,000 columns, else "blend"
-        where rows are many beside the noise. Under "gradient", rows are then scaled to length 1,
-        and ``coef_`` is for such rows.
+        but "presence" for more than 1,000 columns under "gradient", whether X is sparse or dense:
+        pass "as_is" for that many columns of numbers. Under "gradient", rows are then scaled to
+        length 1, and ``coef_`` is for such rows.
     n_nonzero : keep only so many coefficients, a public number; "auto" makes the most of them.
     sparsify : the same; or a `Sparsifier`, which spends part of the budget on a private count.
     selection : "lazy", or another rule of the engine.
     neighboring : "add_remove" (one row more or less) or "replace_one".
     accountant : who is charged before the first draw, such as a `dplasso.Budget`.
-    random_state : None for secure randomness. A seed is for tests, and warns once.
+    random_state : None for secure randomness. A seed is for tests, and warns once. One that an
+        ensemble of scikit-learn sets on its members does not count, unless there was one before.
     n_jobs : threads; None or -1 for all cores. The result does not depend on it.
     verbose : above 0, a progress bar where standard error is a terminal.
 
@@ -83,7 +84,8 @@ class PrivateLassoClassifier(ClassifierMixin, PrivateLasso):  # type: ignore[mis
     >>> from dplasso import PrivateLassoClassifier
     >>> X = sp.random_array((2000, 100_000), density=1e-3, rng=np.random.default_rng(0))
     >>> y = np.arange(2000) % 2
-    >>> model = PrivateLassoClassifier(epsilon=1.0, classes=[0, 1], n_rows=2000).fit(X, y)
+    >>> public = {"classes": [0, 1], "n_rows": 2000, "x_bound": 1.0}
+    >>> model = PrivateLassoClassifier(epsilon=1.0, **public).fit(X, y)
     >>> model.coef_.shape, model.privacy_["epsilon"]
     ((1, 100000), 1.0)
     """
@@ -173,9 +175,9 @@ class PrivateLassoClassifier(ClassifierMixin, PrivateLasso):  # type: ignore[mis
         return plain
 
     def _checked_labels(self, y: NDArray[Any]) -> NDArray[Any]:
-        assert_all_finite(y, input_name="y")
+        check_gaps(y)
         if self.classes is None:
-            check_classification_targets(y)  # it warns where labels are many: a fact of the data
+            check_classes(y)
         return y
 
     def _make_loss(self, y: NDArray[Any]) -> Loss:
@@ -184,7 +186,7 @@ class PrivateLassoClassifier(ClassifierMixin, PrivateLasso):  # type: ignore[mis
                 "classes were read from y, which reveals which labels occur; declare them with "
                 "classes="
             )
-        self.classes_ = np.unique(np.asarray(y if self.classes is None else self.classes))
+        self.classes_ = distinct(y if self.classes is None else self.classes)
         if len(self.classes_) < 2:
             raise ValueError(
                 "y holds one class only; a classifier needs two, declare them with classes="

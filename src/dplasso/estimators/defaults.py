@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from dplasso.privacy.gaussian import mu_of
 from dplasso.privacy.zcdp import rho_of
 from dplasso.solvers.gradient.plan import NARROW_COLUMNS
 
@@ -21,7 +20,6 @@ SMALLEST_REACH, LARGEST_REACH = 0.5, 30.0  # the latter an output
 FEW_NONZEROS = 4  # columns that are selected before they are fitted, at most
 STANDS_OUT = 9.0  # what rows must say, in units of what a selection needs
 FEW_ROWS = 0.1  # a `weakest_signal` above which little can be found
-CLEAR_SIGNAL = 1000.0  # a `row_signal` above which noise is of little concern
 
 
 def auto_rounds(epsilon: float, delta: float, rows: int, columns: int, outputs: int = 1) -> int:
@@ -93,30 +91,17 @@ def few_stand_out(epsilon: float, delta: float, rows: int, columns: int, n_nonze
     return told >= STANDS_OUT * math.log(2 * columns)
 
 
-def auto_rows(solver: str, sparse: bool, columns: int, signal: float = 0.0) -> str:
+def auto_rows(solver: str, columns: int) -> str:
     """The map of rows behind ``rows="auto"``.
 
-    Sparse and wide is text: which words there are says more than how often. The columns of narrower
-    data may be numbers, of which presence would leave nothing; but where noise is small, that a
-    number is not 0 tells something beside its size. ``signal`` is that of `row_signal`, for
-    classifiers.
+    Wide data are mostly text: which words there are says more than how often. The columns of
+    narrower data may be numbers, of which presence would leave nothing. Whether a matrix is dense
+    or sparse, in memory or in a store does not count: a loader may have gone by the data.
 
-    >>> auto_rows("gradient", True, 50_000), auto_rows("gradient", True, 60)
-    ('presence', 'as_is')
-    >>> auto_rows("gradient", True, 60, signal=2_000.0)
-    'blend'
+    >>> auto_rows("gradient", 50_000), auto_rows("gradient", 60), auto_rows("frank_wolfe", 50_000)
+    ('presence', 'as_is', 'as_is')
     """
-    if solver == "frank_wolfe" or not sparse:
-        return "as_is"
-    if columns > NARROW_COLUMNS:
-        return "presence"
-    return "blend" if signal > CLEAR_SIGNAL else "as_is"
-
-
-def row_signal(epsilon: float, delta: float, rows: int, columns: int) -> float:
-    """How far all rows together stand out of the noise of all columns: n mu / sqrt(D)."""
-    mu = math.inf if math.isinf(epsilon) else mu_of(epsilon, delta)
-    return rows * mu / math.sqrt(columns)
+    return "presence" if solver != "frank_wolfe" and columns > NARROW_COLUMNS else "as_is"
 
 
 def weakest_signal(
@@ -142,7 +127,8 @@ def weakest_signal_of(model: Any) -> float | None:
     was declared or used.
 
     >>> from dplasso import PrivateLassoClassifier
-    >>> model = PrivateLassoClassifier(classes=[0, 1], n_rows=20_000, max_iter=40, radius=5.0)
+    >>> public = {"classes": [0, 1], "n_rows": 20_000, "x_bound": 1.0}
+    >>> model = PrivateLassoClassifier(**public, max_iter=40, radius=5.0)
     >>> round(weakest_signal_of(model.fit([[0.0], [1.0]], [0, 1])), 3)
     0.004
     """

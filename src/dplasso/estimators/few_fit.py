@@ -48,6 +48,12 @@ def prepare(
     return FewTask(matrix, scaling, scores, y, loss, bounds, plan, source, bits)
 
 
+def check_bound(
+    model: Any, shape: tuple[int, int], loss: Loss, plan: FewPlan, x_bound: float
+) -> None:
+    """Rows are scaled to length 1: there is no bound on entries to refuse."""
+
+
 def plan_for(
     model: Any, shape: tuple[int, int], loss: Loss, x_bound: float, bound_share: float = 0.0
 ) -> FewPlan:

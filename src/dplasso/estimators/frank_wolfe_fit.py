@@ -15,7 +15,7 @@ from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.privacy.plan import Plan, make_plan
 from dplasso.privacy.statement import BY_BOUNDS, fact, jsonable
 from dplasso.progress import rounds_bar
-from dplasso.solvers import frank_wolfe
+from dplasso.solvers import check_range, frank_wolfe
 from dplasso.solvers.lasso import lasso
 
 CONVERGED = 1e-5  # duality gap, of the mean loss, at which the solver without privacy stops
@@ -49,6 +49,7 @@ def prepare(
     settings = _settings(model, X.shape, loss, held.largest)
     if planned is None:
         plan, bits = plan_for(model, X.shape, loss, held.largest), model._random_bits()
+        check_bound(model, X.shape, loss, plan, held.largest)
     else:
         gradient_bound = loss.gradient_bound(settings.radius, held.largest)
         plan, bits = planned[0].at(held.largest, gradient_bound), planned[1]
@@ -56,6 +57,13 @@ def prepare(
     if model.fit_intercept:
         matrix = matrix.with_constant()
     return Task(matrix, columns, y, labels, loss, bounds, settings, plan, bits)
+
+
+def check_bound(model: Any, shape: tuple[int, int], loss: Loss, plan: Plan, x_bound: float) -> None:
+    """Refuse a bound on entries with which the solver would refuse to run, by public facts."""
+    radius = _settings(model, shape, loss, x_bound).radius
+    gradient_bound = loss.gradient_bound(radius, x_bound)
+    check_range(loss, radius, x_bound, plan.at(x_bound, gradient_bound).theta)
 
 
 def plan_for(

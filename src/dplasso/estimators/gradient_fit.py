@@ -43,8 +43,15 @@ def prepare(
     """Fix what a descent will do and cost, unless it is planned already, and hold the rows."""
     plan, bits = planned or (plan_for(model, X.shape, loss, bounds.largest), model._random_bits())
     source = rows_used(model, X.shape[0])[1]
+    loss.encode(y)  # labels that the descent would refuse are refused now
     rows = UnitRows.of(*held_matrix(X, model.rows_, bounds))
     return GradientTask(rows, y, loss, bounds, plan, source, bits)
+
+
+def check_bound(
+    model: Any, shape: tuple[int, int], loss: Loss, plan: GradientPlan, x_bound: float
+) -> None:
+    """Rows are scaled to length 1: there is no bound on entries to refuse."""
 
 
 def plan_for(
@@ -119,6 +126,6 @@ def noisy_release(what: str, multiplier: float) -> dict[str, Any]:
 def held_matrix(X: Any, rows: str, bounds: ColumnBounds) -> tuple[ColumnMatrix, Scaling]:
     """Entries as the map of rows has them, and how rows are then scaled to length 1."""
     if rows == "presence":
-        return ColumnMatrix.of(X, NO_BOUND), "presence"
+        return X if isinstance(X, ColumnMatrix) else ColumnMatrix.of(X, NO_BOUND), "presence"
     seen, held = row_view(X, rows, bounds)
     return ColumnMatrix.of(held.apply(seen), held.largest), "unit"

@@ -2,7 +2,10 @@
 
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
+
+from dplasso import memory
 
 
 def hand_over(model: Any, plain: Any) -> Any:
@@ -13,9 +16,22 @@ def hand_over(model: Any, plain: Any) -> Any:
             "this model maps rows before it weighs them, which a plain linear model does not; keep "
             "it as it is, or fit with solver='frank_wolfe' and rows='as_is'"
         )
+    names = getattr(model, "feature_names_in_", None)
+    memory.check(
+        _bytes_written_out(model, names),
+        "writing out all coefficients and names of features",
+        "keep the model as it is, or call sparsify() on one without names",
+    )
     plain.coef_ = model.coef_.copy()
     plain.intercept_ = model.intercept_.copy()
     plain.n_features_in_ = model.n_features_in_
-    if hasattr(model, "feature_names_in_"):
-        plain.feature_names_in_ = model.feature_names_in_
+    if names is not None:
+        plain.feature_names_in_ = np.asarray(names)
     return plain
+
+
+def _bytes_written_out(model: Any, names: Any) -> int:
+    """Of what is not in memory yet: two dense copies of coefficients, and names."""
+    outputs, columns = model._weights.shape
+    dense = 0 if model._kept_sparse else 2 * 8 * outputs * columns
+    return dense + (0 if names is None or isinstance(names, np.ndarray) else 80 * columns)

@@ -21,6 +21,7 @@ from dplasso.estimators.online_checks import check_parameters, checked
 from dplasso.estimators.online_rows import RowForm
 from dplasso.estimators.online_run import OnlineRun, margins_of
 from dplasso.estimators.online_told import statement
+from dplasso.estimators.seeding import SeedsByName
 from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.online import StreamLearner
 from dplasso.online.stream_learner import Compressed
@@ -34,7 +35,7 @@ from dplasso.streams.settings import Calibration, Construction, NoiseLaw
 Floats = NDArray[np.float64]
 
 
-class PrivateOnline(RowsByName, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped
+class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped
     """What the online estimators have in common. See the classifier and the regressor."""
 
     epsilon: float
@@ -61,6 +62,7 @@ class PrivateOnline(RowsByName, BaseEstimator, ABC):  # type: ignore[misc]  # sc
     random_state: Any
     _losses: tuple[str, ...]
     _run: OnlineRun | None
+    _saved: str | None  # where a state is that this model has not learned on from
     _form: RowForm
     _stated: OnlineStatement
     _weights: Floats  # outputs x columns, the intercept's last
@@ -105,10 +107,19 @@ class PrivateOnline(RowsByName, BaseEstimator, ABC):  # type: ignore[misc]  # sc
 
     def _learn_rows(self, X: Any, y: Any) -> Floats:
         X, labels = self._checked(X, y)
-        if vars(self).get("_run") is None:
+        new = vars(self).get("_run") is None
+        if new:
             self._check_parameters()
+        form = self._form_of(X.shape[1]) if new else self._form
+        rows, encoded = form.of_matrix(X), self._encoded(labels)
+        self._check_room(len(encoded))
+        if new:  # it is charged only now: rows that are refused cost nothing
             self._begin(X.shape[1])
-        return self._learn(self._form.of_matrix(X), self._encoded(labels))
+        return self._learn(rows, encoded)
+
+    def _form_of(self, columns: int) -> RowForm:
+        unit, intercept = self.rows == "unit", bool(self.fit_intercept)
+        return RowForm(columns, unit=unit, intercept=intercept, names=self.feature_names)
 
     def _learn(self, rows: Compressed, labels: Floats) -> Floats:
         run = vars(self).get("_run")
@@ -121,8 +132,11 @@ class PrivateOnline(RowsByName, BaseEstimator, ABC):  # type: ignore[misc]  # sc
         self._check_room(len(labels))
         if len(rows[0]) - 1 != len(labels):
             raise ValueError("X and y differ in their number of rows; give one label per row")
-        margins = run.learn(rows, labels)
-        self._weights = run.weights
+        with run.alone():
+            if len(labels):
+                saving.reclaim(self)
+            margins = run.learn(rows, labels)
+            self._weights = run.weights
         return margins
 
     def _room(self) -> float:
@@ -142,14 +156,15 @@ class PrivateOnline(RowsByName, BaseEstimator, ABC):  # type: ignore[misc]  # sc
         """A new stream, charged; or the one whose state is given, which is paid for."""
         if "_weights" in vars(self) and state is None:
             self._learn(self._form.of_dicts([]), np.empty(0))  # says what it is
-        unit, names = self.rows == "unit", self.feature_names
-        form = RowForm(columns, unit=unit, intercept=bool(self.fit_intercept), names=names)
+        form = self._form_of(columns)
         outputs, clip = self._outputs(), self._clip()
         dimension = outputs * form.width
         if state is None:
             total = rules.sum_of(self, dimension, clip, self._random_bits())
         else:
             total = RunningSum.from_state(State(state.header["sum"], state.arrays))
+            if total.settings.dimension != dimension:
+                raise ValueError("state must be of as many columns as the model; it is not")
         plan = rules.plan_of(self, total.settings, self._margin_unit())
         leader, loss = rules.leader_of(self, plan), self._make_loss()
         learner = StreamLearner(leader, loss, total, clip=clip, outputs=outputs)
@@ -160,7 +175,7 @@ class PrivateOnline(RowsByName, BaseEstimator, ABC):  # type: ignore[misc]  # sc
             )
         else:
             run.resume(state)
-        self._run, self._form, self._plan = run, form, plan
+        self._run, self._form, self._plan, self._saved = run, form, plan, None
         self.n_features_in_, self._weights = columns, run.weights
 
     def _random_bits(self) -> RandomBits:
@@ -224,18 +239,36 @@ class PrivateOnline(RowsByName, BaseEstimator, ABC):  # type: ignore[misc]  # sc
     def save_state(self, path: str | PathLike[str]) -> None:
         """Write all it takes to go on learning: AS SECRET AS THE ROWS, for its owner's eyes.
 
+        A state is used once. Before this model learns on, it makes the saved state useless; so
+        save again before you stop, and after a crash in between start a new stream. A stream that
+        must survive crashes is one for ``dplasso online``, which keeps a journal of its rows.
+
         Formal guarantees
         -----------------
-        The promise holds if at most one model goes on from a state, and only with the rows that
-        followed it, where weights from after it have left: noise is the same again, and beside
-        other rows the difference of two releases would show them. ``dplasso online`` sees to that
-        by a journal; without one, save a state before weights leave.
+        Of this model and all that load the state, at most one learns on: a state that was learned
+        on from, by this model or another, is gone from the disk before the next release. Otherwise
+        noise would be the same again beside other rows, and the difference of two releases would
+        show them. Copies of the file that somebody made are not known here: see
+        docs/sharp_edges.md.
         """
-        saving.save_state(self, path)
+        check_is_fitted(self, "_weights")
+        run = vars(self).get("_run")
+        if run is None:
+            raise ValueError("this model is a copy or was loaded, and has no state to save")
+        with run.alone():
+            saving.hand_over(self, path)
 
     def load_state(self, path: str | PathLike[str]) -> Self:
-        """Go on from what `save_state` wrote for a model of the same parameters."""
-        saving.load_state(self, path)
+        """Go on from what `save_state` wrote for a model of the same parameters.
+
+        The state is used up: nobody loads it again, whatever becomes of this model.
+        """
+        known = dict(self.__dict__)
+        try:
+            saving.take_over(self, path)
+        except BaseException:
+            self.__dict__ = known
+            raise
         return self
 
     def __getstate__(self) -> dict[str, Any]:
@@ -243,6 +276,7 @@ class PrivateOnline(RowsByName, BaseEstimator, ABC):  # type: ignore[misc]  # sc
         found: dict[str, Any] = dict(super().__getstate__())
         if found.get("_run") is not None:
             found |= {"_run": None, "_rows_seen": self.rows_seen_, "_stated": self.privacy_}
+            del found["_saved"]
         return found
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -254,4 +288,4 @@ class PrivateOnline(RowsByName, BaseEstimator, ABC):  # type: ignore[misc]  # sc
         return tags
 
 
-_FITTED = ("_run", "_weights", "_form", "_plan", "_receipt", "_rows_seen", "_stated")
+_FITTED = ("_run", "_saved", "_weights", "_form", "_plan", "_receipt", "_rows_seen", "_stated")

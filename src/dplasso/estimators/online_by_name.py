@@ -29,6 +29,10 @@ class RowsByName:
         """A new stream."""
 
     @abstractmethod
+    def _form_of(self, columns: int) -> RowForm:
+        """How rows are read."""
+
+    @abstractmethod
     def _check_parameters(self) -> None:
         """Refuse what can be refused before the data are looked at."""
 
@@ -46,7 +50,7 @@ class RowsByName:
 
     def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:
         """Learn from one row of features by name, as in river."""
-        self._meet_dicts()
+        self._meet_dicts([x], [y])
         self._learn(self._form.of_dicts([x]), self._encoded(np.array([y])))
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:
@@ -54,11 +58,13 @@ class RowsByName:
         return self._decided(self._margins_one(x)).tolist()[0]
 
     def _margins_one(self, x: Mapping[Any, Any]) -> Floats:
-        self._meet_dicts()
+        self._meet_dicts([x])
         return margins_of(self._form.of_dicts([x]), self._weights)
 
-    def _meet_dicts(self) -> None:
-        """Rows by name need columns that are declared."""
+    def _meet_dicts(
+        self, rows: Sequence[Mapping[Any, Any]] = (), labels: Sequence[Any] = ()
+    ) -> None:
+        """Begin a stream, whose columns must be declared, once these rows are found sound."""
         if vars(self).get("_run") is None and "_weights" not in vars(self):
             columns = self.n_features
             if self.feature_names is not None:
@@ -69,4 +75,7 @@ class RowsByName:
                     "buckets that names are hashed to, or the names"
                 )
             self._check_parameters()
+            self._form_of(columns).of_dicts(rows)
+            if labels:
+                self._encoded(np.array(labels))
             self._begin(columns)

@@ -4,12 +4,11 @@ import math
 from typing import Any, get_args
 
 from numpy.typing import NDArray
-from sklearn.utils import column_or_1d
 
 from dplasso.domains import Domain
 from dplasso.estimators import online_rules as rules
 from dplasso.estimators.charging import check_accountant
-from dplasso.estimators.intake import checked_rows
+from dplasso.estimators.intake import checked_rows, checked_vector
 from dplasso.estimators.online_rows import ROWS
 from dplasso.privacy import checks, leaks
 from dplasso.privacy.calibration import Neighboring
@@ -60,7 +59,7 @@ def checked(model: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
             f"{type(model).__name__} requires y to be passed, but the target y is None"
         )
     X = checked_rows(model, X, reset="n_features_in_" not in vars(model))
-    labels = column_or_1d(y, warn=True)
+    labels = checked_vector(y)
     if X.shape[0] != len(labels):
         raise ValueError("X and y differ in their number of rows; give one label per row")
     if model.n_features is not None and model.n_features != X.shape[1]:

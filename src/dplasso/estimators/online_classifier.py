@@ -7,13 +7,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.base import ClassifierMixin
-from sklearn.utils import assert_all_finite
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 
 from dplasso.domains import Domain
+from dplasso.estimators.intake import check_classes, check_gaps, distinct
 from dplasso.estimators.online_base import PrivateOnline
+from dplasso.estimators.scores import ScoredClassifier
 from dplasso.losses import LogisticLoss, SmoothedHingeLoss
 from dplasso.losses.base import positions
 from dplasso.privacy import leaks
@@ -31,7 +30,7 @@ def _tells_probabilities(model: "PrivateOnlineClassifier") -> bool:
     return True
 
 
-class PrivateOnlineClassifier(ClassifierMixin, PrivateOnline):  # type: ignore[misc]
+class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
     """Linear classification of a stream: new weights leave after every row, with privacy.
 
     Follows the approximate leader over a private running sum of clipped gradients (docs/online.md).
@@ -72,7 +71,8 @@ class PrivateOnlineClassifier(ClassifierMixin, PrivateOnline):  # type: ignore[m
         other names being left out.
     neighboring : "add_remove" (a row, or nothing in its place) or "replace_one".
     accountant : who is charged once, before the first draw, such as a `dplasso.Budget`.
-    random_state : None for secure randomness. A seed is for tests, and warns once.
+    random_state : None for secure randomness. A seed is for tests, and warns once. One that an
+        ensemble of scikit-learn sets on its members does not count, unless there was one before.
 
     Attributes
     ----------
@@ -180,18 +180,20 @@ class PrivateOnlineClassifier(ClassifierMixin, PrivateOnline):  # type: ignore[m
         chances = probabilities(self._margins_one(x))[0]
         return dict(zip(self.classes_.tolist(), chances.tolist(), strict=True))
 
-    def _meet_dicts(self) -> None:
+    def _meet_dicts(
+        self, rows: Sequence[Mapping[Any, Any]] = (), labels: Sequence[Any] = ()
+    ) -> None:
         if "classes_" not in vars(self):
             known = [False, True] if self.classes is None else self.classes
             self._declare(known, "False and True by default")
-        super()._meet_dicts()
+        super()._meet_dicts(rows, labels)
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         X, labels = super()._checked(X, y)
-        assert_all_finite(labels, input_name="y")
+        check_gaps(labels)
         if "classes_" not in vars(self):
             if self.classes is None:
-                check_classification_targets(labels)
+                check_classes(labels)
                 leaks.report(
                     "classes were read from y, which reveals which labels occur; declare them with "
                     "classes="
@@ -205,7 +207,7 @@ class PrivateOnlineClassifier(ClassifierMixin, PrivateOnline):  # type: ignore[m
     def _declare(self, classes: Any, source: str) -> None:
         if self.classes is not None:
             source = "declared"
-        found = np.unique(np.asarray(classes))
+        found = distinct(classes)
         if "classes_" in vars(self) and not np.array_equal(found, self.classes_):
             raise ValueError("classes must be those of the first call; leave them out, or fit anew")
         if len(found) < 2:

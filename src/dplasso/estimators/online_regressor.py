@@ -1,16 +1,18 @@
 """The private online regressor."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
-from sklearn.utils import assert_all_finite
 
 from dplasso.domains import Domain
-from dplasso.estimators.base import bound_or_one, source_of
+from dplasso.estimators.base import source_of
+from dplasso.estimators.intake import checked_numbers
 from dplasso.estimators.online_base import PrivateOnline
+from dplasso.estimators.scores import ScoredRegressor
+from dplasso.estimators.undeclared import Y_BOUND, bound_or_one, report_bounds
 from dplasso.losses import SquaredLoss
 from dplasso.privacy.accountant import Accountant
 from dplasso.privacy.calibration import Neighboring
@@ -20,14 +22,15 @@ from dplasso.streams.settings import Calibration, Construction, NoiseLaw
 Floats = NDArray[np.float64]
 
 
-class PrivateOnlineRegressor(RegressorMixin, PrivateOnline):  # type: ignore[misc]
+class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
     """Linear regression of a stream: new weights leave after every row, with privacy.
 
     Squared loss while a prediction is off by ``y_bound`` at most, linear beyond (Huber's loss).
 
     Parameters
     ----------
-    y_bound : public bound on the size of labels; larger ones are clipped. 1 where it is left out.
+    y_bound : public bound on the size of labels; larger ones are clipped. 1 where it is left out,
+        which warns.
     clip : bound on the length of a row's gradient, or "auto": ``y_bound``.
 
     The others are those of `PrivateOnlineClassifier`.
@@ -117,16 +120,13 @@ class PrivateOnlineRegressor(RegressorMixin, PrivateOnline):  # type: ignore[mis
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         X, labels = super()._checked(X, y)
-        try:
-            numbers = labels.astype(np.float64)
-        except (TypeError, ValueError):
-            raise ValueError("Unknown label type: y must hold real numbers") from None
-        assert_all_finite(numbers, input_name="y")
-        return X, numbers
+        return X, checked_numbers(labels)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._make_loss()
+        if self.y_bound is None:
+            report_bounds([Y_BOUND], private=not math.isinf(self.epsilon))
 
     def _encoded(self, y: NDArray[Any]) -> Floats:
         return self._make_loss().encode(y)

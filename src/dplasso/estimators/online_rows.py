@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dplasso.data.merging import merged
 from dplasso.kernels.stream_rows import prepared
 from dplasso.online.rows import SparseRows
 from dplasso.online.stream_learner import Compressed
@@ -44,15 +45,13 @@ class RowForm:
 
     def of_matrix(self, X: Any) -> Compressed:
         """Rows of a matrix, sparse or dense, that was checked for its kind and width."""
-        matrix = sp.csr_array(X, dtype=np.float64)
-        if not matrix.has_canonical_format:
-            matrix = matrix.copy()
-            matrix.sum_duplicates()
-        return self._made(matrix.indptr, matrix.indices, matrix.data)
+        matrix = merged(X, "csr")
+        return self._made(matrix.indptr, matrix.indices, matrix.data.astype(np.float64, copy=False))
 
     def of_parts(self, starts: Any, places: Any, values: Any) -> Compressed:
-        """Rows that are row-compressed already."""
-        return self._made(starts, places, values)
+        """Rows that are row-compressed already; a column may come more than once."""
+        shape = (len(starts) - 1, self.columns)
+        return self.of_matrix(sp.csr_array((values, places, starts), shape=shape))
 
     def of_dicts(self, rows: Sequence[Mapping[Any, Any]]) -> Compressed:
         """Rows of features by name: numbers as they are, texts as "name=text" with the value 1.
@@ -63,17 +62,15 @@ class RowForm:
         places: list[int] = []
         values: list[float] = []
         for k, row in enumerate(rows):
-            found: dict[int, float] = {}
             for name, value in row.items():
                 if isinstance(value, str):
                     name, value = f"{name}={value}", 1.0
                 place, number = self._place(name), _number(value)
                 if place is not None and not math.isnan(number):
-                    found[place] = found.get(place, 0.0) + number
-            places += sorted(found)
-            values += [found[place] for place in sorted(found)]
+                    places.append(place)
+                    values.append(number)
             starts[k + 1] = len(places)
-        return self._made(starts, np.array(places, np.int32), np.array(values, np.float64))
+        return self.of_parts(starts, np.array(places, np.int32), np.array(values, np.float64))
 
     def _place(self, name: Any) -> int | None:
         if self._places is not None:

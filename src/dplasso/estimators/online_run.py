@@ -1,5 +1,9 @@
 """A stream under way: the learner, its running sum, and rows that wait for their batch."""
 
+import threading
+from contextlib import AbstractContextManager
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,6 +31,12 @@ class OnlineRun:
         self._learner, self.total = learner, total
         self._outputs, self._batch = outputs, batch
         self._waiting, self._labels = _NONE, np.empty(0)
+        self._one_thread = threading.RLock()
+
+    def alone(self) -> AbstractContextManager[Any]:
+        """One thread at a time: two that learned at once would mix up rows and noise."""
+        self.total.check_process()  # in a forked child the lock may be held by nobody
+        return self._one_thread
 
     @property
     def rows_learned(self) -> int:

@@ -4,19 +4,21 @@ import math
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.row_medians import entries_of, row_medians
 from dplasso.losses import Loss
-from dplasso.mechanisms.private_quantile import losses_of, private_quantile
+from dplasso.mechanisms.private_quantile import exponents_of, losses_of, private_quantile
 from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.privacy import checks
+from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.statement import jsonable
 
 PRIVATE = "private"
-CANDIDATES = tuple(2.0 ** (k / 2.0) for k in range(-40, 41))
+CANDIDATES: tuple[float, ...] = tuple(2.0 ** (k / 2.0) for k in range(-40, 41))
 # Rows whose typical entry is below the bound. Low: what a selection can tell grows with how many
 # rows are at the bound, while its noise is that of the bound (benchmarks/private_bound.py).
 SHARE = Fraction(1, 10)
@@ -61,6 +63,8 @@ def prepare(model: Any, X: Any, y: Any, loss: Loss) -> Unbounded:
     entries = entries_of(X)
     loss.encode(y)
     plan = model._route.plan_for(model, entries.shape, loss, 1.0, model.bound_share)
+    for candidate in (CANDIDATES[0], CANDIDATES[-1]):  # any of them may be released
+        model._route.check_bound(model, entries.shape, loss, plan, candidate)
     return Unbounded(entries, y, loss, plan, model._random_bits())
 
 
@@ -72,22 +76,34 @@ def release(model: Any, task: Unbounded) -> Any:
     The bound keeps `BoundedRange` of the plan's ``bound_epsilon``: `private_quantile` of one number
     a row. The fit reads it as any public bound, and costs what was planned whatever it is.
     """
+    return at(model, task, drawn(model, task))
+
+
+def drawn(model: Any, task: Unbounded) -> float:
+    """The bound itself."""
     numbers = row_medians(task.entries)
     if math.isinf(task.plan.bound_epsilon):
         losses = losses_of(numbers, CANDIDATES, SHARE)
-        place = losses.index(min(losses))
-    else:
-        place = private_quantile(
-            numbers,
-            CANDIDATES,
-            SHARE,
-            task.plan.bound_epsilon,
-            model.neighboring,
-            task.bits.generator,
-        )
-    bounds = ColumnBounds(CANDIDATES[place], None)
-    planned = task.plan, task.bits
+        return CANDIDATES[losses.index(min(losses))]
+    return CANDIDATES[private_quantile(*_asked(model, task, numbers), task.bits.generator)]
+
+
+def exponents(model: Any, task: Unbounded) -> list[Fraction]:
+    """Minus the logarithm of each candidate's probability, but for a constant: for audits."""
+    return exponents_of(*_asked(model, task, row_medians(task.entries)))
+
+
+def at(model: Any, task: Unbounded, bound: float) -> Any:
+    """The fit with a bound that was released."""
+    bounds, planned = ColumnBounds(bound, None), (task.plan, task.bits)
     return model._route.prepare(model, task.entries, task.y, task.loss, bounds, planned)
+
+
+def _asked(
+    model: Any, task: Unbounded, numbers: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], tuple[float, ...], Fraction, float, Neighboring]:
+    """Of the quantile."""
+    return numbers, CANDIDATES, SHARE, task.plan.bound_epsilon, model.neighboring
 
 
 def state(model: Any, plan: Any, facts: dict[str, Any]) -> None:

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
-from sklearn.utils import assert_all_finite
 
-from dplasso.estimators.base import PrivateLasso, bound_or_one, refuse, source_of
+from dplasso.estimators.base import PrivateLasso, refuse, source_of
 from dplasso.estimators.handing_over import hand_over
+from dplasso.estimators.intake import checked_numbers
+from dplasso.estimators.scores import ScoredRegressor
 from dplasso.estimators.sparsifier import Sparsifier
+from dplasso.estimators.undeclared import bound_or_one
 from dplasso.losses import Loss, SquaredLoss
 from dplasso.privacy import checks
 from dplasso.privacy.accountant import Accountant
@@ -19,7 +20,7 @@ from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.statement import fact, jsonable
 
 
-class PrivateLassoRegressor(RegressorMixin, PrivateLasso):  # type: ignore[misc]
+class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
     """Sparse linear regression with differential privacy.
 
     Squared loss inside ``residual_bound``, linear beyond it (Huber's loss): what one row can do
@@ -28,7 +29,7 @@ class PrivateLassoRegressor(RegressorMixin, PrivateLasso):  # type: ignore[misc]
     Parameters
     ----------
     y_bound : public bound on the size of labels; larger ones are clipped, with privacy and
-        without. 1 where it is left out.
+        without. 1 where it is left out, which warns.
     residual_bound : where the loss turns linear; "auto" is ``y_bound`` with privacy, and infinity
         (plain squared loss) without.
 
@@ -49,7 +50,8 @@ class PrivateLassoRegressor(RegressorMixin, PrivateLasso):  # type: ignore[misc]
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, (5000, 10))
     >>> y = 2.0 * X[:, 3] + 0.1 * rng.normal(size=5000)
-    >>> model = PrivateLassoRegressor(epsilon=3.0, y_bound=2.5, n_rows=5000).fit(X, y)
+    >>> public = {"n_rows": 5000, "x_bound": 1.0, "y_bound": 2.5}
+    >>> model = PrivateLassoRegressor(epsilon=3.0, **public).fit(X, y)
     >>> int(abs(model.coef_).argmax())
     3
     """
@@ -123,12 +125,7 @@ class PrivateLassoRegressor(RegressorMixin, PrivateLasso):  # type: ignore[misc]
         return plain
 
     def _checked_labels(self, y: NDArray[Any]) -> NDArray[Any]:
-        try:
-            numbers = y.astype(np.float64)
-        except (TypeError, ValueError):
-            raise ValueError("Unknown label type: y must hold real numbers") from None
-        assert_all_finite(numbers, input_name="y")
-        return numbers
+        return checked_numbers(y)
 
     @property
     def _y_bound(self) -> float:

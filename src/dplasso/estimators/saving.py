@@ -1,6 +1,7 @@
 """Fitted models to files and back. The format is described in docs/model_format.md."""
 
 import dataclasses
+import operator
 import os
 from numbers import Integral
 from typing import Any
@@ -10,11 +11,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from dplasso.data import ColumnBounds
 from dplasso.data.columns import positive_bound
 from dplasso.data.row_maps import ROW_MAPS
+from dplasso.data.sparse_bounds import SparseBounds
 from dplasso.estimators import online_saving, private_bound
+from dplasso.privacy import checks
+from dplasso.privacy.stated import check_statement
 from dplasso.privacy.statement import PrivacyStatement
-from dplasso.reading.plans import FeatureSpace, TablePlan
+from dplasso.reading.plans import FeatureNames, FeatureSpace, TablePlan
 from dplasso.storage import ModelFileError, read, write
 from dplasso.storage.values import from_json, to_json
 
@@ -118,13 +123,23 @@ def _names_to_keep(model: Any) -> NDArray[Any] | None:
     """Names of the features, unless the model's plan of a table says them in fewer words."""
     names = getattr(model, "feature_names_in_", None)
     space = _planned(getattr(model, "table_plan_", None), model.n_features_in_)
-    said = space is not None and names is not None and list(space.names) == list(names)
-    return None if said else names
+    if space is None or names is None:
+        return names
+    same = names == space.names if isinstance(names, FeatureNames) else _same(space.names, names)
+    return None if same else np.asarray(names)
 
 
 def _is_planned(model: Any, x_bound: Any) -> bool:
     space = _planned(getattr(model, "table_plan_", None), model.n_features_in_)
-    return space is not None and np.array_equal(space.bounds, x_bound)
+    if space is None:
+        return False
+    if isinstance(x_bound, SparseBounds):
+        return bool(x_bound == space.bounds)
+    return isinstance(x_bound, np.ndarray) and np.array_equal(space.bounds, x_bound)
+
+
+def _same(names: FeatureNames, others: Any) -> bool:
+    return len(names) == len(others) and all(map(operator.eq, names, others))
 
 
 def _planned(plan: dict[str, Any] | None, columns: int) -> FeatureSpace | None:
@@ -143,6 +158,8 @@ def _parameters(model: Any, arrays: _Arrays) -> dict[str, Any]:
             value = None
         if name == "x_bound" and _is_planned(model, value):
             value = None
+        if isinstance(value, SparseBounds):
+            value = np.asarray(value)
         if name == "sparsify" and dataclasses.is_dataclass(value):
             value = dataclasses.asdict(value)  # type: ignore[arg-type]
         try:
@@ -174,20 +191,31 @@ def _model(header: dict[str, Any], arrays: _Arrays) -> Any:
     model.vertices_ = _vertices(arrays["vertices"], (outputs, columns))
     model.n_iter_ = header["n_iter"]
     model.privacy_ = PrivacyStatement(from_json(header["privacy"], arrays))
+    check_statement(model.privacy_, header["class"], columns)
     model.solver_ = _known(model.privacy_, "solver", ("frank_wolfe", "gradient", "select"))
     if model.solver_ == "select" and np.any(model.vertices_[:, 0] == columns):
         raise ValueError("vertices of chosen columns name the intercept, which is none")
     model.rows_ = _known(model.privacy_, "rows", ROW_MAPS)
-    if private_bound.is_asked(model):
-        positive_bound(private_bound.bound_of(model))
     if header["table_plan"] is not None:
         model.table_plan_ = from_json(header["table_plan"], arrays)
         space = _planned(model.table_plan_, columns)
         if space is not None and header["feature_names"] is None:
-            model.feature_names_in_ = np.array(list(space.names), dtype=object)
+            model.feature_names_in_ = space.names
         if space is not None and model.x_bound is None:
             model.x_bound = space.bounds
+    _check_bounds(model)
     return model
+
+
+def _check_bounds(model: Any) -> None:
+    """Bounds that rows to predict are clipped to are sound; no column's is written out."""
+    names, none = getattr(model, "feature_names_in_", None), np.empty(0, np.int64)
+    ColumnBounds.of(private_bound.bound_of(model), model.n_features_in_, names, none)
+    stated = model.privacy_["bounds"].get("x_bound", {}).get("value")
+    if not isinstance(stated, str):
+        positive_bound(stated)
+    if model.solver_ == "frank_wolfe":
+        checks.bound("radius", model.privacy_["bounds"].get("radius", {}).get("value"))
 
 
 def _known(statement: PrivacyStatement, name: str, known: tuple[str, ...]) -> str:
@@ -221,8 +249,7 @@ def _unfitted(name: str, forms: dict[str, Any], arrays: _Arrays) -> Any:
     if name not in _classes():
         raise ValueError(f"class {name!r} is unknown; upgrade dplasso to read it")
     parameters = {key: from_json(form, arrays) for key, form in forms.items()}
-    for unknown in parameters.keys() - _classes()[name]().get_params(deep=False).keys():
-        raise ValueError(f"parameter {unknown!r} is unknown; upgrade dplasso to read it")
+    online_saving.check_parameter_names(parameters, _classes()[name])
     if isinstance(parameters.get("sparsify"), dict):
         parameters["sparsify"] = Sparsifier(**parameters["sparsify"])
     return _classes()[name](**parameters)
@@ -243,6 +270,8 @@ def _labels(labels: Any, outputs: int) -> NDArray[Any]:
         raise ValueError("classes do not fit the number of intercepts")
     if labels.dtype.kind == "f" and not np.all(np.isfinite(labels)):
         raise ValueError("classes are not finite")
+    if len(set(labels.tolist())) < len(labels):
+        raise ValueError("classes have a label twice")
     return labels
 
 

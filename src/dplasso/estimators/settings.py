@@ -4,7 +4,6 @@ import math
 from typing import Any, NamedTuple
 
 from dplasso.estimators import defaults
-from dplasso.privacy import leaks
 from dplasso.privacy.statement import READ
 
 
@@ -27,7 +26,7 @@ def settings_of(
     Formal guarantees
     -----------------
     ``rows`` is used only where a rule needs it and it was not declared; the settings say so, and
-    strict mode refuses.
+    the fit reports it (`dplasso.estimators.undeclared`).
     """
     used: int | None = None
     source = "not used"
@@ -43,6 +42,7 @@ def settings_of(
         rounds, rounds_source = None, "until converged"
     elif rounds == "auto":
         rounds, rounds_source = defaults.auto_rounds(*facts), "public rule"
+    rounds = None if rounds is None else int(rounds)
     return Settings(float(radius), radius_source, rounds, rounds_source, used, source)
 
 
@@ -57,10 +57,4 @@ def _source_of_rows(model: Any) -> str:
     """Where the number of rows comes from when it is used and was not declared."""
     if model.neighboring == "replace_one":
         return "public by the neighbouring relation"
-    if not math.isinf(model.epsilon):
-        leaks.report(
-            "the rules behind solver, radius='auto' and max_iter='auto' use the number of rows, "
-            "which is not declared; pass n_rows, or give radius and max_iter as numbers",
-            warn=False,
-        )
     return f"{READ} and treated as public"

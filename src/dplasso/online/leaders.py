@@ -80,7 +80,7 @@ class ProjectedLeader:
         return {"x": self.weights.copy()}
 
     def resume(self, state: dict[str, Any]) -> None:
-        self.weights = np.array(state["x"], np.float64)
+        self.weights = _of_shape(state["x"], self.weights)
 
 
 class OracleLeader:
@@ -158,8 +158,9 @@ class OracleLeader:
         slope = math.sqrt(local_moves.square_length(gradient))
         target = self._walk.aim(certified_radius(slope, gap, curvature))
         gain, square = local_moves.gain_and_square(gradient, self._walk.x, target)
+        bend = curvature * square  # 0 where the target is nearer than numbers can tell
         if gain > 0.0:
-            self._walk.move(min(gain / (curvature * square), 1.0))
+            self._walk.move(1.0 if gain >= bend else gain / bend)
 
 
 def certified_radius(slope: float, gap: float, curvature: float) -> float:
@@ -170,3 +171,11 @@ def certified_radius(slope: float, gap: float, curvature: float) -> float:
     convexity turns into a distance.
     """
     return min(slope / curvature, math.sqrt(2.0 * gap / curvature))
+
+
+def _of_shape(weights: Any, known: Floats) -> Floats:
+    """Weights of a state, which compiled loops go along as far as those that are known."""
+    found = np.array(weights, np.float64)
+    if found.shape != known.shape or not np.all(np.isfinite(found)):
+        raise ValueError("state must have one finite weight per column; it has not")
+    return found

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dplasso.data.merging import merged
 from dplasso.kernels import row_steps
 from dplasso.online.running_sum import SparseVector
 
@@ -130,13 +131,9 @@ def rows_of(rows: Any, dimension: int) -> Rows:
         return _one_sparse(rows, dimension)
     if sp.issparse(rows):
         _check_width(rows.shape[-1], dimension)
-        if rows.ndim != 2:
-            raise ValueError("rows must be a sparse matrix of two dimensions; give one row a line")
-        compressed = sp.csr_array(rows, dtype=np.float64)
-        if not compressed.has_canonical_format:
-            compressed = compressed.copy()
-            compressed.sum_duplicates()
-        return SparseRows(compressed.indptr, compressed.indices, compressed.data, dimension)
+        found = merged(rows, "csr", "rows")
+        values = found.data.astype(np.float64, copy=False)
+        return SparseRows(found.indptr, found.indices, values, dimension)
     values = np.ascontiguousarray(rows, np.float64)
     values = values[None, :] if values.ndim == 1 else values
     if values.ndim != 2:
@@ -151,6 +148,8 @@ def _one_sparse(row: tuple[Any, ...], dimension: int) -> SparseRows:
     indices, values = np.asarray(row[0]), np.ascontiguousarray(row[1], np.float64)
     if indices.ndim != 1 or indices.shape != values.shape or indices.dtype.kind not in "iu":
         raise ValueError("indices must be whole numbers, one for every one of values")
+    if not np.all((indices >= 0) & (indices < dimension)):  # before a cast could wrap one
+        raise ValueError(_COMPLAINTS[row_steps.OUT_OF_RANGE])
     indptr = np.array([0, len(indices)], np.int32)
     return SparseRows(indptr, np.ascontiguousarray(indices, np.int32), values, dimension)
 

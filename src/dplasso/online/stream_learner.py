@@ -1,5 +1,6 @@
 """A linear model that learns from a stream in compiled loops, thousands of steps a call."""
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ Compressed = tuple[NDArray[Any], NDArray[Any], Floats]
 
 # Numbers of noise drawn ahead, and steps.
 _MOST_NUMBERS, _MOST_STEPS = 1 << 20, 4096
+
+_MOST_ROWS = 1 << 62  # compiled loops count in 64 bits
 
 
 class StreamLearner:
@@ -52,6 +55,7 @@ class StreamLearner:
         self._leader, self._total, self._outputs = leader, total, outputs
         self._loss = (loss.code, loss_shape(loss), checks.bound("clip", clip))
         self._compiled = _compiled(leader)
+        self._one_thread = threading.Lock()
         self.rows = 0
 
     @property
@@ -72,7 +76,8 @@ class StreamLearner:
             count = min(most, steps - done)
             mine = slice(done * batch, (done + count) * batch)
             starts = rows[0][mine.start : mine.stop + 1]
-            self._learn((starts, *rows[1:]), labels[mine], margins[mine], batch)
+            with self._one_thread:  # from its noise to its release, a step is one thread's
+                self._learn((starts, *rows[1:]), labels[mine], margins[mine], batch)
             done += count
         return margins
 
@@ -102,7 +107,10 @@ class StreamLearner:
 
     def resume(self, state: dict[str, Any]) -> None:
         """Continue where `state` was taken; the running sum must stand as it stood then."""
-        self.rows = checks.count("rows", state["rows"], 0)
+        rows = checks.count("rows", state["rows"], 0)
+        if rows > _MOST_ROWS:
+            raise ValueError("rows must be a number of 62 bits, got more; bring the state back")
+        self.rows = rows
         self._leader.resume({key: value for key, value in state.items() if key != "rows"})
 
 

@@ -10,7 +10,10 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils import _safe_indexing
 
 from dplasso.data import ColumnMatrix
+from dplasso.data.merging import merged
+from dplasso.estimators import undeclared
 from dplasso.estimators.base import PrivateLasso
+from dplasso.estimators.charging import charge
 from dplasso.privacy import checks, leaks
 from dplasso.privacy.accountant import Accountant
 
@@ -57,21 +60,26 @@ def check_parameters(search: Any) -> None:
             )
 
 
-def checked_for(model: Any, settings: list[dict[str, Any]], X: Any, y: Any) -> Rows:
-    """Rows that every setting can be fitted to; classes are declared to ``model``, or read."""
+def checked_for(
+    model: Any, settings: list[dict[str, Any]], X: Any, y: Any, training: float
+) -> Rows:
+    """Rows that every setting can be fitted to; classes are declared to ``model``, or read.
+
+    ``training`` is the share of rows that trials are fitted to. Every setting is planned for as
+    many rows, and its cost put to the budget of a trial.
+    """
     if isinstance(X, ColumnMatrix):
         raise ValueError("X is a ColumnMatrix, whose rows cannot be split; pass X itself")
     if sp.issparse(X):
-        X = sp.csr_array(X)
+        X = sp.csr_array(merged(X, "csr"))
     probe = clone(model)
     _, y = probe._checked(X, y)
     if len(y) != (X.shape[0] if hasattr(X, "shape") else len(X)):
         raise ValueError("X and y differ in their number of rows; give one label per row")
     if model.n_rows is None and model.neighboring == "add_remove":
         leaks.report(
-            "the score is divided by the number of rows, which is not declared; pass n_rows to the "
-            "estimator",
-            warn=False,
+            "the number of rows is not declared, and the score of a search is divided by it; pass "
+            "n_rows to the estimator"
         )
     probe._make_loss(y).encode(y)
     labels = np.zeros(2)
@@ -79,8 +87,13 @@ def checked_for(model: Any, settings: list[dict[str, Any]], X: Any, y: Any) -> R
         model.set_params(classes=probe.classes_.tolist())
         labels = probe.classes_[:2]
     few = _safe_indexing(X, np.zeros(2, np.intp))
+    planned = model.n_rows or max(1, round(len(y) * training))
+    left_out: dict[str, None] = {}  # names, in order
     for setting in settings:
-        trial = clone(model).set_params(**setting)
+        trial = clone(model).set_params(**setting, n_rows=planned)
         trial._check_parameters()
-        trial._prepare(few, labels)
+        plan = trial._prepare(few, labels).plan
+        charge(trial, plan.event, plan.delta, plan.neighboring)
+        left_out |= dict.fromkeys(undeclared.bounds_left_out(trial))
+    undeclared.report_bounds(left_out, private=True)
     return Rows(X, y, probe.n_features_in_, getattr(probe, "feature_names_in_", None))

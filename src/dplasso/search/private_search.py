@@ -12,13 +12,14 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from dplasso.estimators.seeding import SeedsByName
 from dplasso.mechanisms.trial_count import trial_count
 from dplasso.privacy import checks, trials, zcdp
 from dplasso.privacy.accountant import Accountant, Receipt
 from dplasso.privacy.events import Selected, TrialLaw, ZeroConcentrated
 from dplasso.privacy.statement import PrivacyStatement
 from dplasso.search.checking import check_parameters, checked_for
-from dplasso.search.scoring import scorer_for
+from dplasso.search.scoring import Scorer, scorer_for
 from dplasso.search.stating import stated
 from dplasso.search.trial import Outcome, TrialBudget, Trials, split
 
@@ -29,7 +30,7 @@ def _has(name: str) -> Any:
     return available_if(lambda search: hasattr(search.estimator, name))
 
 
-class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """The best of a random number of private fits with settings from a grid, at one price.
 
     Rows are split once, by secret coins, into training and validation rows. A trial draws a setting
@@ -55,8 +56,9 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         up to ``y_bound``, and the score is 1 less their share of it.
     score_weights : public weights of the classes in the score; 1 / (classes * share of the class)
         makes it balanced accuracy. The noise grows with the largest.
-    accountant : who is charged, once, before anything is drawn, such as a `dplasso.Budget`.
-    random_state : None for secure randomness. A seed is for tests, and warns once.
+    accountant : who is charged, once, before the first trial, such as a `dplasso.Budget`.
+    random_state : None for secure randomness. A seed is for tests, and warns once. One that an
+        ensemble of scikit-learn sets on its members does not count, unless there was one before.
 
     Attributes
     ----------
@@ -123,21 +125,23 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
         Formal guarantees
         -----------------
-        See the class. The whole search is charged to ``accountant`` after every check and before
-        the first draw.
+        See the class. The whole search is charged to ``accountant`` after every check and after
+        the coins that split the rows, which read no data, and before anything else is drawn.
         """
         check_parameters(self)
         stop = trials.stop_for(self.trials, self.law)
         rho = trials.rho_of(self.epsilon, self.delta, stop, self.law)
         model, settings = self._shared_by_trials(rho), list(ParameterGrid(self.grid))
-        rows = checked_for(model, settings, X, y)
-        scorer = scorer_for(model, self.scoring, self.score_weights, math.sqrt(0.5 / rho) * _UP)
+        rows = checked_for(model, settings, X, y, 1.0 - self.validation)
+        scorer = self._scorer(model, rho)
         bits = clone(model).set_params(random_state=self.random_state)._random_bits()
-        receipt = self._charge(Selected(ZeroConcentrated(rho), stop, self.law))
-        parts = split(rows.X, rows.y, self.validation, bits)
-        best = Trials(model, settings, scorer, *parts, bits).best_of(
-            trial_count(stop, self.law, bits.generator)
-        )
+        with bits.exclusive() as stream:
+            # Coins that read no data; where they leave no row to train on, nothing is charged.
+            parts = split(rows.X, rows.y, self.validation, bits)
+            receipt = self._charge(Selected(ZeroConcentrated(rho), stop, self.law))
+            best = Trials(model, settings, scorer, *parts, bits).best_of(
+                trial_count(stop, self.law, stream)
+            )
         self.n_features_in_ = rows.columns
         if rows.names is not None:
             self.feature_names_in_ = rows.names
@@ -167,6 +171,10 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             declared = checks.count("n_rows", model.n_rows, least=1)
             model.set_params(n_rows=max(1, round(declared * (1.0 - self.validation))))
         return model
+
+    def _scorer(self, model: Any, rho: float) -> Scorer:
+        """How trials are scored, at the cost of a trial."""
+        return scorer_for(model, self.scoring, self.score_weights, math.sqrt(0.5 / rho) * _UP)
 
     def _charge(self, event: Selected) -> Receipt | None:
         if self.accountant is None:

@@ -151,7 +151,12 @@ class BufferedNoise:
         for name, array in self._table().items():
             if not np.array_equal(state[name], array):
                 raise ValueError("state has other buffers than this version makes; it cannot go on")
-        self._now = _Place(int(state["step"][0]), state["buffers"], state["values"])
+        buffers, values = state["buffers"], state["values"]
+        for array, like in zip((buffers, values), self._beginning()[1:], strict=True):
+            if array.shape != like.shape or array.dtype != like.dtype:
+                raise ValueError("state has buffers of another shape; it cannot go on")
+        (step,) = state["step"].tolist()
+        self._now = _Place(int(step), buffers, values)
         self._resumed = self._now
 
     def _table(self) -> Arrays:

@@ -95,7 +95,9 @@ def grid_of(settings: Settings) -> Grid:
         largest, bits = account.tree_deviation(settings, span), _NOISE_BITS
         if settings.construction not in TREES:
             bits = buffered.NOISE_BITS if settings.construction == "buffered" else bits - FINE_BITS
-    bits = min(_MOST_BITS, bits - math.ceil(math.log2(largest * settings.reach)))
+    size = largest * settings.reach
+    room = bits - math.ceil(math.log2(size)) if 0.0 < size < math.inf else 0
+    bits = min(_MOST_BITS, room)
     grid = Grid(bits, settings.reach << bits) if bits >= 1 else None
     if grid is None or largest * grid.reach < 64 * LEAST_SIGMA:
         raise ValueError(

@@ -7,6 +7,8 @@ import numpy as np
 
 from dplasso.streams.process import Arrays, Floats, Ints, Noise, NoiseProcess, Stretch
 
+_MOST_EPOCHS = 48  # more steps than any stream has
+
 
 class DoublingNoise:
     """Epoch e has 2^e steps; the noise of a step is that of its epoch, and the last of all before.
@@ -68,6 +70,9 @@ class DoublingNoise:
 
     def resume(self, state: Arrays) -> None:
         number, floors = state["epoch"].tolist()
+        shape = self._nothing.values.shape
+        if not 0 <= number < _MOST_EPOCHS or state["before"].shape != shape:
+            raise ValueError("state must be of an epoch of this stream; it is not")
         noise = self._epoch_noise(number)
         noise.resume(state)
         self._now = _Epoch(number, noise, Noise(state["before"], floors))

@@ -1,5 +1,6 @@
 """A running sum of private rows: what is added goes in exactly, what comes out has noise."""
 
+import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from dplasso.mechanisms.noise_key import NoiseKey
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
+from dplasso.privacy import checks
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import Gaussian, PureDP
 from dplasso.streams import account, constructions, statement
@@ -29,6 +31,8 @@ class State(NamedTuple):
 
 
 BeforeRelease = Callable[[State], None]
+
+_MOST_BEHIND = 1 << 22  # steps of which nothing was released, before a state was saved
 
 
 class RunningSum:
@@ -67,6 +71,8 @@ class RunningSum:
         )
         self._noise = constructions.noise_process(self.settings, grid, key)
         self._sum: Ints = np.zeros(settings.dimension, np.int64)
+        # Two threads at one step would hand out its noise beside two sums.
+        self._one_thread = threading.RLock()
 
     def add(self, rows: Any) -> Floats:
         """Add the rows of one step, and release the sum of all rows so far.
@@ -74,18 +80,26 @@ class RunningSum:
         ``rows``: a vector, a matrix of ``batch`` rows, dense or of scipy.sparse, or a pair of
         indices and values.
         """
-        self._check_process()
-        if self.settings.steps is not None and self.position >= self.settings.steps:
-            raise ValueError(f"steps must be as many as declared, {self.position}; declare more")
-        whole = self._rows.of(rows)
-        # First the step: noise that was out once must never meet another sum.
-        self.position += 1
-        for where, values in whole:
-            self._sum[where] += values
-        return self.release()
+        self.check_process()
+        with self._one_thread:
+            if self.settings.steps is not None and self.position >= self.settings.steps:
+                raise ValueError(
+                    f"steps must be as many as declared, {self.position}; declare more"
+                )
+            whole = self._rows.of(rows)
+            # First the step: noise that was out once must never meet another sum.
+            self.position += 1
+            for where, values in whole:
+                self._sum[where] += values
+            return self._released()
 
     def release(self) -> Floats:
         """The sum of all rows so far, with noise: the same whenever it is asked for."""
+        self.check_process()
+        with self._one_thread:
+            return self._released()
+
+    def _released(self) -> Floats:
         if self.before_release is not None:
             self.before_release(self.state())
         if self.position == 0:
@@ -104,15 +118,17 @@ class RunningSum:
         handed out again. Whoever asks for it must have saved a state, or what rows will be added,
         before any release leaves.
         """
-        self._check_process()
-        if self.settings.steps is not None and self.position + steps > self.settings.steps:
-            raise ValueError(
-                f"steps must be as many as declared, {self.settings.steps}; declare more"
-            )
-        self.position += steps
-        return self._noise.ahead(self.position - steps + 1, steps)
+        self.check_process()
+        with self._one_thread:
+            if self.settings.steps is not None and self.position + steps > self.settings.steps:
+                raise ValueError(
+                    f"steps must be as many as declared, {self.settings.steps}; declare more"
+                )
+            self.position += steps
+            return self._noise.ahead(self.position - steps + 1, steps)
 
-    def _check_process(self) -> None:
+    def check_process(self) -> None:
+        """Refuse to go on in a forked child."""
         # Buffers draw from words that were made of the key, and would not ask it.
         if self.settings.private:
             self._key.check_process()
@@ -121,6 +137,11 @@ class RunningSum:
     def total(self) -> Ints:
         """The exact sum, in units of `unit`: secret, for a compiled loop to add to."""
         return self._sum
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Which stream this is, by its key, and how far it has come: secret."""
+        return self._key.secret.hex(), self.position
 
     @property
     def event(self) -> Gaussian | PureDP:
@@ -166,18 +187,28 @@ class RunningSum:
                 "give what RunningSum.state returned"
             )
         key = NoiseKey(bytes.fromhex(header["key"]), secure=header["secure"])
-        sums = cls(Settings.from_json(header["settings"]), key, before_release)
-        found = arrays["sum"]
-        if found.shape != sums._sum.shape or found.dtype != np.int64:
+        settings, found = Settings.from_json(header["settings"]), arrays["sum"]
+        # Checked first: what follows takes memory for the dimension that is claimed.
+        if found.shape != (settings.dimension,) or found.dtype != np.int64:
             raise ValueError(
                 "state must have a sum of as many whole numbers as columns; it has not"
             )
+        sums = cls(settings, key, before_release)
         sums._sum[:] = found
-        sums.position = header["position"]
+        sums.position = checks.count("position", header["position"], 0)
         noise = {name[6:]: array for name, array in arrays.items() if name.startswith("noise_")}
         if noise:  # states of earlier versions, and other constructions, have none
             sums._noise.resume(noise)
+            _check_reached(noise, sums.position)
         return sums
+
+
+def _check_reached(noise: dict[str, NDArray[Any]], position: int) -> None:
+    """Noise that stands far from its stream would be computed for ever, step by step."""
+    if "step" in noise:
+        before = (1 << int(noise["epoch"][0])) - 1 if "epoch" in noise else 0
+        if not 0 <= position - before - int(noise["step"][0]) <= _MOST_BEHIND:
+            raise ValueError("state must have noise of the steps that were taken; it has not")
 
 
 def running_sum(

@@ -8,6 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dplasso.data.merging import merged
+from dplasso.data.structure import sound_parts
 from dplasso.streams.process import Floats, Ints
 from dplasso.streams.settings import TooLong
 
@@ -15,6 +17,9 @@ Where = NDArray[np.intp] | slice
 _ALL = slice(None)
 # Covers the rounding of a length, of its inverse and of a product.
 _SAFE = 1.0 - 2.0**-40
+# Whole numbers in a row's largest entry while its length is taken. So many squares of 2^40 at most,
+# of which halves of 20 bits are multiplied, add up to 2^62.
+_FINE, _PART = 2.0**40, 1 << 22
 
 
 class WholeRows:
@@ -35,6 +40,7 @@ class WholeRows:
         self._dimension, self._sensitivity, self._batch = dimension, sensitivity, batch
         self._whole, self._clips = 1 << bits, too_long == "clip"
 
+    @np.errstate(all="ignore")  # numpy may be set to raise, or warn, by what rows come to
     def of(self, rows: Any) -> list[tuple[Where, Ints]]:
         """Where the rows of one step are not 0, and what they are there."""
         found = [(where, self._of_one(values)) for where, values in self._split(rows)]
@@ -51,9 +57,10 @@ class WholeRows:
             raise ValueError("rows must be finite numbers, got NaN or infinity; clean them first")
         if largest == 0.0:
             return np.zeros(len(values), np.int64)
-        relative = values / largest
-        relative_length = math.sqrt(float(np.sum(relative**2)))
-        length = largest * relative_length
+        # Whole numbers have a length that neither the order of entries nor zeros can change.
+        fine = np.trunc(values / largest * _FINE).astype(np.int64)
+        fine_length = math.sqrt(_square(fine))
+        length = largest * (fine_length / _FINE)
         if length > self._sensitivity * (1.0 + 1e-9) and not self._clips:
             raise ValueError(
                 "rows must not be longer than sensitivity, got one that is; "
@@ -63,7 +70,8 @@ class WholeRows:
             whole = np.trunc(values * (self._whole / self._sensitivity)).astype(np.int64)
             if _square(whole) <= self._whole**2:
                 return whole
-        return np.trunc(relative * (self._whole * _SAFE / relative_length)).astype(np.int64)
+        cut: Ints = np.trunc(fine * (self._whole * _SAFE / fine_length)).astype(np.int64)
+        return cut
 
     def _split(self, rows: Any) -> Iterator[tuple[Where, Floats]]:
         """One by one: entries that may differ from 0, and where they stand."""
@@ -72,10 +80,9 @@ class WholeRows:
         elif sp.issparse(rows):
             if rows.shape[-1] != self._dimension:
                 self._refuse(rows)
-            matrix = sp.csr_array(rows.reshape((-1, self._dimension)), dtype=np.float64, copy=True)
-            matrix.sum_duplicates()
+            matrix = merged(_as_matrix(rows), "csr", "rows")
             for a, b in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True):
-                yield matrix.indices[a:b].astype(np.intp), matrix.data[a:b]
+                yield matrix.indices[a:b].astype(np.intp), matrix.data[a:b].astype(np.float64)
         else:
             dense = np.atleast_2d(self._numbers(rows))
             if dense.ndim != 2 or dense.shape[1] != self._dimension:
@@ -115,7 +122,22 @@ class WholeRows:
         )
 
 
+def _as_matrix(rows: Any) -> Any:
+    """Sparse rows as a matrix; a vector is one row."""
+    if rows.ndim != 1:
+        return rows
+    if rows.format not in ("coo", "csr"):
+        raise ValueError("rows given as a sparse vector must be in coo or csr form; convert them")
+    places = rows.coords[0] if rows.format == "coo" else rows.indices
+    coords = (np.zeros(np.size(places), np.int64), places)
+    return sound_parts("coo", (1, *rows.shape), "rows", coords=coords, data=rows.data)
+
+
 def _square(whole: Ints) -> int:
-    """The sum of squares, exact: in parts too short to exceed 64 bits."""
-    high, low = whole >> 16, whole & 0xFFFF
-    return (int(high @ high) << 32) + (int(high @ low) << 17) + int(low @ low)
+    """The sum of squares of whole numbers up to 2^40, exact: in parts too short for 63 bits."""
+    total = 0
+    for first in range(0, len(whole), _PART):
+        part = whole[first : first + _PART]
+        high, low = part >> 20, part & 0xFFFFF
+        total += (int(high @ high) << 40) + (int(high @ low) << 21) + int(low @ low)
+    return total

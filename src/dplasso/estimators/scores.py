@@ -1,0 +1,27 @@
+"""scikit-learn's mixins, with scores whose errors quote neither labels nor numbers of rows."""
+
+from typing import Any
+
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from dplasso.estimators.intake import scored
+
+
+class ScoredClassifier(ClassifierMixin):  # type: ignore[misc]  # scikit-learn is untyped
+    """A classifier."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Mean accuracy on rows and labels. NOT private."""
+        from sklearn.metrics import accuracy_score  # only where there are rows to score
+
+        return scored(accuracy_score, y, self.predict(X), sample_weight)
+
+
+class ScoredRegressor(RegressorMixin):  # type: ignore[misc]  # scikit-learn is untyped
+    """A regressor."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share R^2 of the variance of labels that predictions explain. NOT private."""
+        from sklearn.metrics import r2_score  # only where there are rows to score
+
+        return scored(r2_score, y, self.predict(X), sample_weight)

@@ -1,0 +1,66 @@
+"""Seeds: only where a person asks for one by name, and said wherever a seeded model goes."""
+
+import math
+import sys
+from typing import Any, Self
+
+from dplasso.mechanisms.random_bits import is_secure
+from dplasso.privacy import leaks
+
+SEEDED = (
+    "random_state makes the fit repeatable, and its noise with it: whoever knows the seed can undo "
+    "the protection; leave it None for anything you release"
+)
+# Parts of scikit-learn that set what a person has named: a grid, or the helpers of its checks.
+_BY_NAME = ("sklearn.model_selection", "sklearn.utils")
+
+
+class SeedsByName:
+    """What private estimators do with ``random_state``, besides fitting.
+
+    Scikit-learn's ensembles set a seed of 31 bits on every member. That is not a person's choice:
+    an estimator that was given no seed ignores it, and its noise stays secure. One that was given a
+    seed takes theirs.
+
+    Fits in worker processes warn there, where nobody looks. So a seeded estimator also warns where
+    it is sent to another process or comes back from one; once in a process.
+    """
+
+    epsilon: float
+    random_state: Any
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, as in scikit-learn.
+
+        A ``random_state`` that code of scikit-learn sets by itself, as ensembles do to their
+        members, counts only where this estimator was given one before.
+        """
+        if self.random_state is None and "random_state" in params and not _named_by_a_person():
+            params = {name: value for name, value in params.items() if name != "random_state"}
+        found: Self = super().set_params(**params)  # type: ignore[misc]
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._tell_of_seed()
+        found: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        return found
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)  # type: ignore[misc]
+        self._tell_of_seed()
+
+    def _tell_of_seed(self) -> None:
+        facts = vars(self)
+        stated = facts.get("privacy_", facts.get("_stated"))
+        secure = is_secure(self.random_state) if stated is None else stated.get("secure_rng", True)
+        if not secure and isinstance(self.epsilon, float | int) and not math.isinf(self.epsilon):
+            leaks.warn_once(SEEDED)
+
+
+def _named_by_a_person() -> bool:
+    """Whether the call of set_params comes from outside scikit-learn, through whatever nests it."""
+    frame = sys._getframe(2)
+    while frame.f_code.co_name in ("set_params", "_set_params") and frame.f_back is not None:
+        frame = frame.f_back
+    module = str(frame.f_globals.get("__name__", ""))
+    return module.split(".")[0] != "sklearn" or module.startswith(_BY_NAME)
