@@ -6,10 +6,20 @@ way to their values is another one: a search over orders in place of the root of
 
 import math
 
+import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from dplasso.privacy.events import BoundedRange, Composed, Event, Gaussian, PureDP, Repeated
+from dplasso.privacy.events import (
+    BoundedRange,
+    Composed,
+    Event,
+    Gaussian,
+    PureDP,
+    Repeated,
+    ZeroConcentrated,
+)
 
+_LAST_TERM = 60.0  # of a law of trials, over its chance to stop: e^-60 is left
 _LOG_ORDERS = (-40.0, 40.0)  # of a - 1, a the order of the divergence
 
 
@@ -42,6 +52,19 @@ def rho_for(epsilon: float, delta: float) -> float:
     return math.exp(brentq(excess, -60.0, math.log(10.0 * epsilon + 10.0), xtol=1e-13))
 
 
+def epsilon_of_search(rho: float, delta: float, stop: float, law: str) -> float:
+    """The epsilon of the best of a random number of trials (`dplasso.privacy.trials` proves it).
+
+    Their mean number is summed up, term by term, and the order of the extra cost is searched for.
+    """
+    counts = np.arange(1, math.ceil(_LAST_TERM / stop) + 1)
+    weights = (1.0 - stop) ** counts / (counts if law == "logarithmic" else 1.0)
+    mean = float(np.sum(counts * weights) / np.sum(weights))
+    orders = np.geomspace(1.0, 1e6, 200_001)
+    extra = float(np.min((orders - 1.0) * rho - math.log(stop) / orders))
+    return epsilon_at(rho, delta / mean) + extra * (1.0 if law == "logarithmic" else 2.0)
+
+
 def rho_of_event(event: Event) -> float:
     """The zCDP cost of what an accountant was charged."""
     match event:
@@ -49,6 +72,8 @@ def rho_of_event(event: Event) -> float:
             return epsilon**2 / 8.0
         case PureDP(epsilon):
             return epsilon**2 / 2.0
+        case ZeroConcentrated(rho):
+            return rho
         case Gaussian(noise_multiplier):
             return 1.0 / (2.0 * noise_multiplier**2)
         case Composed(events):
@@ -59,12 +84,18 @@ def rho_of_event(event: Event) -> float:
 
 
 def range_of_event(event: Event) -> float:
-    """The largest bounded range of a single selection among the events."""
+    """The bounded range of a single selection; a bound on entries, if any, is released before."""
+    return ranges_of_event(event)[-1]
+
+
+def ranges_of_event(event: Event) -> list[float]:
+    """All bounded ranges among the events, in order; 0 where there is none."""
     match event:
         case BoundedRange(epsilon):
-            return epsilon
+            return [epsilon]
         case Composed(events):
-            return max((range_of_event(part) for part in events), default=0.0)
+            parts = [found for part in events for found in ranges_of_event(part) if found]
+            return parts or [0.0]
         case Repeated(part, _):
-            return range_of_event(part)
-    return 0.0
+            return ranges_of_event(part)
+    return [0.0]

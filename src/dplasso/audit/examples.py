@@ -11,7 +11,7 @@ from dplasso.audit.facts import AS_IS, BLEND, PRESENCE, SQRT, Facts
 from dplasso.audit.few.subject import FewSubject
 from dplasso.audit.selection.subject import SelectionSubject
 from dplasso.audit.stream.subject import StreamSubject
-from dplasso.audit.subject import DECLARED_ROWS, ONLINE, Subject, refuse
+from dplasso.audit.subject import DECLARED_ROWS, ONLINE, RELEASED, Subject, refuse
 from dplasso.data.columns import MOST_ROWS
 from dplasso.estimators import (
     PrivateLassoClassifier,
@@ -19,6 +19,7 @@ from dplasso.estimators import (
     PrivateOnlineClassifier,
     PrivateOnlineRegressor,
     Sparsifier,
+    private_bound,
 )
 from dplasso.mechanisms.selection import PRIVATE
 
@@ -84,11 +85,23 @@ def subject_of(estimator: Any, name: str | None = None, weight: float = 1.0) -> 
     """The estimator as a subject of the solver that it would be fitted by, or of a stream."""
     refuse(estimator)
     estimator._check_parameters()
+    if not isinstance(estimator, ONLINE) and private_bound.is_asked(estimator):
+        found = subject_of(_with_known_bound(estimator), name, weight)
+        found.notes.append(
+            f"x_bound is released: `bound` is of that, other checks are of a bound of {RELEASED:g}"
+        )
+        return found
     if isinstance(estimator, ONLINE):
         return StreamSubject(estimator, name, weight)
     if not estimator._descends:
         return SelectionSubject(estimator, name, weight)
     return (FewSubject if _selects(estimator) else DescentSubject)(estimator, name, weight)
+
+
+def _with_known_bound(estimator: Any) -> Any:
+    """As a fit has it once a bound is released; "auto" leaves entries that have one as they are."""
+    rows = AS_IS if estimator.rows == "auto" else estimator.rows
+    return clone(estimator).set_params(x_bound=RELEASED, rows=rows)
 
 
 def _enough_rows(estimator: Any) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from dplasso.audit import keys
 from dplasso.audit.check import Check, Session
 from dplasso.audit.statistics import pearson
 from dplasso.audit.subject import Subject
@@ -22,8 +23,10 @@ class Generator(Check[Subject]):
     """Compares the bits of fits, of copies of a generator and of forked children.
 
     Two releases that share noise tell the difference of their data. Finds streams that are not
-    keyed anew after a fork, or are kept and used again. That bits are fair is tested by the counts
-    of their bytes; that they cannot be predicted is not something a test could show.
+    keyed anew after a fork, or are kept and used again. Of all that makes a key, it is counted how
+    many of the 256 bits are drawn, and whether what comes of them depends on each byte: a key of
+    fewer can be tried out. That bits are fair is tested by the counts of their bytes; that they
+    cannot be predicted is not something a test could show.
     """
 
     name = "generator"
@@ -33,13 +36,12 @@ class Generator(Check[Subject]):
     def run(self, session: Session[Subject]) -> Iterator[Verdict]:
         name = session.subject.name
         model, held = session.subject.copy(), random_bits()
-        holder = session.subject.copy(random_state=held)
 
         def first_bytes() -> bytes:
             return bytes(model._random_bits().generator.bytes(_SIZE))
 
         def held_bytes() -> bytes:
-            return bytes(holder._random_bits().generator.bytes(_SIZE))
+            return bytes(held.generator.bytes(_SIZE))  # as a fit does that a fork interrupts
 
         twins = [copy.deepcopy(held), pickle.loads(pickle.dumps(held)), held]
         streams = {
@@ -56,6 +58,11 @@ class Generator(Check[Subject]):
         for tested, drawn in streams.items():
             shared = len(drawn) - len(set(drawn))
             yield Verdict(self.name, name, tested, shared, 0.0, runs=len(drawn))
+        for kind, keyed in keys.keyed().items():
+            idle = keys.idle_bytes(keyed)
+            yield Verdict(self.name, name, f"bytes of its key that {kind} does not use", idle, 0.0)
+        asked = keys.fewest_system_bytes(model._random_bits)
+        yield Verdict(self.name, name, "bytes of the system in a key", asked, keys.LENGTH, "below")
         fairness = _fairness(model._random_bits().generator.bytes(_BYTES))
         yield from self.doubted(session, {"bytes of a fit's stream": fairness}, _BYTES)
 

@@ -1,5 +1,7 @@
 """Rows and labels as a fit should hold them, by plain numpy."""
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,12 +24,25 @@ def held_rows(X: Floats, facts: Facts) -> Floats:
     if facts.rows == PRESENCE:
         return np.where(X != 0.0, 1.0, 0.0)
     bounds = column_bounds(X.shape[1], facts)
-    rows: Floats = np.clip(X, -bounds, bounds) * (facts.x_bound / bounds)
+    rows = _clipped(X * (facts.x_bound / bounds), facts.x_bound)
     if facts.rows == SQRT:
         rows = np.sign(rows) * np.sqrt(np.abs(rows))
     if facts.rows == BLEND:
         rows = (rows + np.sign(rows) * facts.x_bound) / 2.0
-    return rows
+    return _clipped(rows, facts.held_bound)
+
+
+def limit_of(bound: float) -> float:
+    """The bound cut to the 24 leading bits of single precision, where that has such numbers."""
+    if not 2.0**-126 <= bound <= (2.0 - 2.0**-23) * 2.0**127:
+        return bound
+    part, exponent = math.frexp(bound)
+    return math.ldexp(math.floor(part * 2**24), exponent - 24)
+
+
+def _clipped(rows: Floats, bound: float) -> Floats:
+    clipped: Floats = np.clip(rows, -limit_of(bound), limit_of(bound))
+    return clipped
 
 
 def held_labels(y: Floats, facts: Facts) -> Floats:

@@ -9,18 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
-from dplasso.audit.facts import LOGISTIC, SOFTMAX, SQUARED, Claim
+from dplasso.audit.facts import LOGISTIC, SOFTMAX, SQUARED, Claim, Facts
 from dplasso.estimators import (
     PrivateLassoClassifier,
     PrivateLassoRegressor,
     PrivateOnlineClassifier,
     PrivateOnlineRegressor,
+    private_bound,
 )
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 COLUMNS = 12  # of the data that audits make, where nothing asks for more
+RELEASED = 1.0  # what a bound that is released is taken to be
 DECLARED_ROWS = 1000  # where the number of rows matters and was not declared
 ONLINE = (PrivateOnlineClassifier, PrivateOnlineRegressor)
 _KINDS = {LOGISTIC: "classifier", SOFTMAX: "multinomial", SQUARED: "regressor"}
@@ -61,6 +63,14 @@ class Subject(ABC):
         """A fresh estimator of this configuration."""
         return clone(self._model).set_params(**parameters)
 
+    def task_of(self, model: Any, X: Any, y: Floats) -> Any:
+        """A fit up to its first draw; where its bound is released, after that, by the facts."""
+        task = model._prepare(X, self.labels(y))
+        if isinstance(task, private_bound.Unbounded):
+            assert isinstance(self.facts, Facts)
+            return private_bound.at(model, task, self.facts.x_bound)
+        return task
+
     def labels(self, y: Floats) -> NDArray[Any]:
         """Labels as the estimator takes them, where ``y`` has places of classes."""
         return self.classes[y.astype(np.int64)] if self.classifies else y
@@ -84,6 +94,8 @@ class Subject(ABC):
     def _fix_bounds(self) -> None:
         """Bounds by column: a few of them, from the smallest to the largest."""
         x_bound = self._model.x_bound
+        if private_bound.is_asked(self._model):
+            return
         for name in ("x_bound", "y_bound"):
             if getattr(self._model, name, 1.0) is None:
                 self._model.set_params(**{name: 1.0})  # as a fit has it
@@ -107,7 +119,8 @@ class Subject(ABC):
         model, kind = self._model, SQUARED
         if self.classifies:
             kind = LOGISTIC if self.outputs == 1 else SOFTMAX
-        bounds = None if np.ndim(model.x_bound) == 0 else np.asarray(model.x_bound, np.float64)
+        x_bound = RELEASED if private_bound.is_asked(model) else model.x_bound
+        bounds = None if np.ndim(x_bound) == 0 else np.asarray(x_bound, np.float64)
         y_bound = float(getattr(model, "y_bound", 1.0))
         residual = getattr(model, "residual_bound", "auto")
         return {
@@ -117,7 +130,7 @@ class Subject(ABC):
             "delta": float(model.delta),
             "neighboring": model.neighboring,
             "rows": model.rows,
-            "x_bound": float(model.x_bound) if bounds is None else float(bounds.max()),
+            "x_bound": float(x_bound) if bounds is None else float(bounds.max()),
             "bounds": bounds,
             "y_bound": y_bound,
             "residual_bound": y_bound if residual == "auto" else float(residual),
@@ -144,11 +157,6 @@ def refuse(estimator: Any) -> None:
             "estimator must be a PrivateLassoClassifier, a PrivateLassoRegressor, a "
             "PrivateOnlineClassifier or a PrivateOnlineRegressor, got "
             f"{type(estimator).__name__}; leave it out to audit one of each"
-        )
-    if isinstance(getattr(estimator, "x_bound", None), str):
-        raise ValueError(
-            f"estimator has x_bound={estimator.x_bound!r}; the checks are of fits with a bound "
-            "that is known: pass a copy with a number, such as the one that a fit released"
         )
     if estimator.accountant is not None:
         raise ValueError(

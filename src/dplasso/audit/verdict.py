@@ -62,9 +62,8 @@ class Verdict:
 class AuditReport:
     """The verdicts of an audit, in order; ``str`` is a table, ``to_json`` what a machine reads.
 
-    It names no machine and no time. With a seed it is the same again, but for the test of secure
-    bits, which have none, and where a slow machine, or a thorough audit, makes other numbers of
-    runs.
+    It names no machine and no time. With a seed a quick audit is the same again, but for the test
+    of secure bits, which have none; a thorough one makes as many runs as time allows.
     """
 
     verdicts: tuple[Verdict, ...]

@@ -2,9 +2,10 @@
 
 from dplasso.federated.agreement import agree
 from dplasso.federated.caps import Caps
+from dplasso.federated.card import Card
 from dplasso.federated.coordinator import Coordinator
 from dplasso.federated.errors import Refused
-from dplasso.federated.model import Card, PartyModel
+from dplasso.federated.model import PartyModel
 from dplasso.federated.party import Party
 from dplasso.federated.simulation import Outcome, simulate
 from dplasso.federated.terms import PartyTerms, Terms

@@ -6,7 +6,7 @@ from typing import Any
 
 from dplasso.federated.plan import plan_of
 from dplasso.federated.terms import PartyTerms, Terms
-from dplasso.privacy import checks, zcdp
+from dplasso.privacy import checks, leaks, zcdp
 
 # Shared features grow with n^(1/6) and sketches with n^(1/2): the uplink with n^(2/3).
 _FEATURES, _SKETCH, _LEAST_SKETCH = 2.5, 20.0, 100
@@ -31,15 +31,19 @@ def agree(
     sketch_size: int | None = None,
     row_budget: float | None = None,
     x_bounds: Mapping[str, float] | None = None,
+    y_bound: float | None = None,
     job: str = "job",
     **more: Any,
 ) -> Terms:
     """Terms with every number that is left out chosen by public rules.
 
-    ``parties`` says how many features each has, ``x_bounds`` how large entries may be (1 where it
-    is left out). ``row_budget`` is a row's budget at each party. ``more`` are fields of `Terms`.
+    ``parties`` says how many features each has, ``x_bounds`` how large entries of each may be and
+    ``y_bound`` labels: 1 where they are left out, which warns. ``row_budget`` is a row's budget at
+    each party. ``more`` are fields of `Terms`.
 
-    >>> terms = agree({"bank": 40, "shop": 90}, "bank", n_rows=10_000, epsilon=3.0, delta=1e-8)
+    >>> public = dict(n_rows=10_000, epsilon=3.0, delta=1e-8)
+    >>> bounds = dict(x_bounds={"bank": 1.0, "shop": 1.0}, y_bound=1.0)
+    >>> terms = agree({"bank": 40, "shop": 90}, "bank", **public, **bounds)
     >>> terms.rounds, terms.sketch_size, terms.parties[1].row_budget
     (12, 422, 1.62)
     """
@@ -55,16 +59,29 @@ def agree(
     bounds = x_bounds or {}
     if not set(bounds) <= set(parties):
         raise ValueError("x_bounds must be of parties; one of its names is none")
+    _warn_of_bounds(entries=set(bounds) < set(parties), labels=y_bound is None)
     agreed = tuple(
         PartyTerms(name, features, float(bounds.get(name, 1.0)), row_budget)
         for name, features in parties.items()
     )
     given: dict[str, Any] = {
-        "n_rows": n_rows, "epsilon": epsilon, "delta": delta, "radius": radius, "rounds": rounds
+        "n_rows": n_rows, "epsilon": epsilon, "delta": delta, "radius": radius, "rounds": rounds,
+        "y_bound": 1.0 if y_bound is None else y_bound,
     }  # fmt: skip
     trial = Terms(job, agreed, label_holder, sketch_size=1, **given, **more)
     size = _default_sketch(trial) if sketch_size is None else sketch_size
     return Terms(job, agreed, label_holder, sketch_size=size, **given, **more)
+
+
+def _warn_of_bounds(*, entries: bool, labels: bool) -> None:
+    """Of bounds that were left out: a default of 1 tells nothing of the data, and may not fit."""
+    for name, of, left_out in (("x_bounds", "entries", entries), ("y_bound", "labels", labels)):
+        if left_out:
+            leaks.warn_caller(
+                f"{name} is not declared, and {of} beyond 1 are cut to 1; pass {name}, a bound "
+                f"on {of} that is known without the data",
+                leaks.UndeclaredBoundWarning,
+            )
 
 
 def _default_rounds(parties: int, n_rows: int, epsilon: float, delta: float) -> int:

@@ -7,6 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from dplasso.data.merging import merged
+from dplasso.data.structure import array_of, sound
 from dplasso.federated.plan import ENTRY, SUM_FACTOR
 from dplasso.federated.terms import MOST_ROWS
 from dplasso.kernels import hadamard
@@ -25,7 +27,7 @@ class Columns:
     """
 
     def __init__(self, X: Any, x_bound: float, row_budget: float) -> None:
-        matrix = _table(X)
+        matrix = table_of(X)
         values = matrix.data
         if not np.isfinite(values).all():
             raise ValueError("X must not hold NaN or infinity; replace them first")
@@ -35,6 +37,11 @@ class Columns:
             raise ValueError(f"X has more than {MOST_ROWS} rows; scores of so many could overflow")
         self._values = _in_units(values, x_bound).astype(np.int32)
         self.left = np.full(self.n_rows, int(row_budget * (ENTRY * SUM_FACTOR) ** 2), np.int64)
+
+    @property
+    def content(self) -> tuple[NDArray[Any], ...]:
+        """All that is computed from."""
+        return self._indptr, self._indices, self._values
 
     def scores(self, weights: Ints, candidates: Ints) -> Ints:
         """Sums of entry times row weight, exact, down each candidate."""
@@ -84,17 +91,13 @@ def checked_rows(identifiers: Sequence[object], n_rows: int) -> Sequence[object]
     return identifiers
 
 
-def _table(X: Any) -> sp.csc_array:
+def table_of(X: Any) -> sp.csc_array:
     """Columns of doubles, one value a cell, whatever they came as."""
-    given = X if sp.issparse(X) else np.asarray(X)
+    given = array_of(sound(X))
     if given.ndim != 2 or given.dtype.kind not in _REAL:
         raise ValueError("X must be a table of numbers, rows x features")
-    if hasattr(given, "check_format"):
-        given.check_format()  # the number of a row that is not there would be read beyond the end
-    matrix = sp.csc_array(given.astype(np.float64))
     # An entry given in parts would count beyond its bound.
-    matrix.sum_duplicates()
-    return matrix
+    return sp.csc_array(merged(given, "csc").astype(np.float64))
 
 
 def _in_units(values: NDArray[np.float64], bound: float) -> NDArray[np.float64]:

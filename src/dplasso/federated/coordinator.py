@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.federated.card import Card
 from dplasso.federated.errors import Refused
 from dplasso.federated.messages import Ask, Gave, Release, Request
-from dplasso.federated.model import Card
 from dplasso.federated.plan import ENTRY, centre_of, plan_of
 from dplasso.federated.sampling import Sampling
 from dplasso.federated.terms import Terms

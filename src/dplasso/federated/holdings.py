@@ -1,7 +1,9 @@
 """What a party holds, and the mechanisms that let go of some of it."""
 
+import hashlib
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +16,7 @@ from dplasso.federated.sketch import Sketcher
 from dplasso.federated.terms import Terms
 from dplasso.federated.wire import Wire
 from dplasso.mechanisms.exponential import draw_by_score
-from dplasso.mechanisms.grid_gaussian import GridGaussian
+from dplasso.mechanisms.grid_gaussian import AddsNoise, GridGaussian, NoiseOf
 from dplasso.mechanisms.random_bits import RandomBits
 
 Ints = NDArray[np.int64]
@@ -49,7 +51,9 @@ class Holdings:
         secret: bytes,
         y: ArrayLike | None,
         bits: RandomBits,
+        noise_of: NoiseOf | None = None,
     ) -> None:
+        self._noise_of = noise_of or GridGaussian
         self._terms, self._plan, self._wire = terms, plan_of(terms), Wire(terms)
         own = terms.parties[terms.number_of(name)]
         self._columns = Columns(X, own.x_bound, own.row_budget)
@@ -62,26 +66,38 @@ class Holdings:
         rows = self._columns.n_rows
         self._labels = None if y is None else labels_of(y, terms.y_bound, rows)
         places = places_of(checked_rows(identifiers, rows), secret, terms.universe)
+        self._places = places
         self._sketcher = Sketcher(terms, places)
-        self._sum_noise = GridGaussian(self._plan.sum_noise)
-        self._sketch_noise = GridGaussian(self._plan.sketch_noise)
+        self._sum_noise = self._noise_of(self._plan.sum_noise)
+        self._sketch_noise = self._noise_of(self._plan.sketch_noise)
         self._generator = bits.generator
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Of all that releases are computed from: entries, labels, and the places of rows."""
+        labels = np.empty(0, np.int64) if self._labels is None else self._labels
+        digest = hashlib.sha256()
+        for part in (*self._columns.content, labels, *self._places):
+            numbers = np.ascontiguousarray(part, "<i8")
+            digest.update(len(numbers).to_bytes(8, "little") + numbers.tobytes())
+        return digest.digest()
 
     def labels(self) -> Noisy:
         """Of the labels; only the label holder has them."""
         assert self._labels is not None
-        total = self._noisy_sum(self._labels, GridGaussian(self._plan.label_sum_noise))
+        total = self._noisy_sum(self._labels, self._noise_of(self._plan.label_sum_noise))
         centre = centre_of(total, self._terms.n_rows)
-        noise = GridGaussian(self._plan.label_sketch_noise(centre))
-        return Noisy(total, self._noisy_sketch(self._labels - centre, noise))
+        sigma = self._plan.label_sketch_noise(centre)
+        noise = self._noise_of(sigma)
+        return Noisy(total, self._noisy_sketch(self._labels - centre, noise, sigma))
 
     def shared(self, feature: int) -> Noisy:
         """Of a feature; the rows' budgets are charged."""
         column = self._columns.column(feature)
         total = self._noisy_sum(self._columns.for_sum(column), self._sum_noise)
         centre = centre_of(total, self._terms.n_rows)
-        covered = self._columns.for_sketch(column, centre)
-        return Noisy(total, self._noisy_sketch(covered, self._sketch_noise))
+        covered, sigma = self._columns.for_sketch(column, centre), self._plan.sketch_noise
+        return Noisy(total, self._noisy_sketch(covered, self._sketch_noise, sigma))
 
     def charge_again(self, feature: int, total: int) -> None:
         """Charge the rows' budgets for a release of an earlier life as they were then."""
@@ -91,7 +107,7 @@ class Holdings:
 
     def drawn(self, residual: Floats, clip: float, candidates: Ints) -> tuple[int, int]:
         """A signed candidate, by how fast the sketched residual falls along it."""
-        scores = self._columns.scores(self.row_weights(residual, clip), candidates)
+        scores = self.scores(residual, clip, candidates)
         signed = np.concatenate([scores, -scores])
         if self._plan.choice_epsilon == math.inf:
             place = int(np.argmax(signed))
@@ -100,17 +116,21 @@ class Holdings:
         sign = 1 if place < len(candidates) else -1
         return sign, int(candidates[place % len(candidates)])
 
+    def scores(self, residual: Floats, clip: float, candidates: Ints) -> Ints:
+        """How fast the residual falls along each candidate, in whole numbers; no release."""
+        return self._columns.scores(self.row_weights(residual, clip), candidates)
+
     def row_weights(self, residual: Floats, clip: float) -> Ints:
         """Of each row, at most `WEIGHT`: of its place and of public numbers alone."""
         slopes = self._sketcher.back(residual) / (clip or 1.0)
         return np.rint(np.clip(slopes, -1.0, 1.0) * -WEIGHT).astype(np.int64)
 
-    def _noisy_sum(self, values: Ints, noise: GridGaussian) -> int:
+    def _noisy_sum(self, values: Ints, noise: AddsNoise) -> int:
         total = np.array([values.sum()], np.int64)
         noise.add_to(total, self._generator)
         return int(total[0])
 
-    def _noisy_sketch(self, values: Ints, noise: GridGaussian) -> Ints:
+    def _noisy_sketch(self, values: Ints, noise: AddsNoise, sigma: float) -> Ints:
         sketch = self._sketcher.of(values)
         noise.add_to(sketch, self._generator)
-        return self._wire.packed(sketch, noise.sigma)
+        return self._wire.packed(sketch, sigma)

@@ -1,4 +1,4 @@
-"""What a job leaves behind: a party's own coefficients, and the coordinator's card."""
+"""What a job leaves behind at a party: its own coefficients."""
 
 import json
 import math
@@ -7,14 +7,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dplasso.federated.columns import table_of
 from dplasso.privacy import checks
 from dplasso.storage.atomic import replace_file
 
 Floats = NDArray[np.float64]
 _Path = str | os.PathLike[str]
+_MOST_FEATURES = 1 << 62  # numbers of columns take 64 bits
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,13 @@ class PartyModel:
     intercept: float  # at the label holder, 0 elsewhere
 
     def __post_init__(self) -> None:
+        if not isinstance(self.party, str) or not isinstance(self.job, str):
+            raise ValueError("party and job must be texts")
+        if not isinstance(self.features, list) or not isinstance(self.coefficients, list):
+            raise ValueError("features and coefficients must be lists")
         known = range(checks.count("n_features", self.n_features, 1))
+        if self.n_features > _MOST_FEATURES:
+            raise ValueError("n_features must be a number of 62 bits")
         checks.bound("x_bound", self.x_bound)
         whole = all(type(feature) is int and feature in known for feature in self.features)
         if not whole or len(set(self.features)) < len(self.features):
@@ -51,7 +58,7 @@ class PartyModel:
 
     def margins(self, X: Any) -> Floats:
         """The party's part of the prediction of every row; entries are clipped as in training."""
-        matrix = sp.csc_array(X)  # a cell in parts is added up by `toarray`, before it is clipped
+        matrix = table_of(X)
         if matrix.shape[1] != self.n_features:
             raise ValueError(
                 f"X has {matrix.shape[1]} features, {self.party} trained with {self.n_features}"
@@ -73,40 +80,12 @@ class PartyModel:
         try:
             with open(path, "rb") as file:
                 return cls(**json.load(file))
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise ValueError(f"{os.fsdecode(path)} is no model of a party: {error}") from error
 
 
-@dataclass(frozen=True)
-class Card:
-    """What the coordinator knows at the end: all of it may be published.
-
-    ``weights`` are in units of the rows' bounds, so that their sizes add up to ``radius`` at most;
-    ``coefficients`` of the same features in units of the data. ``ended`` is "complete", or says why
-    the job ended early. Uplink counts the bytes of releases, by party.
-    """
-
-    job: str
-    terms: dict[str, Any]
-    privacy: dict[str, Any]
-    ended: str
-    rounds_done: int
-    parties: list[str]
-    features: list[int]
-    weights: list[float]
-    coefficients: list[float]
-    intercept: float
-    uplink_bytes: dict[str, int]
-
-    def to_json(self) -> str:
-        """The card as text."""
-        return json.dumps(asdict(self), indent=1, allow_nan=False)
-
-    @property
-    def norm(self) -> float:
-        """The 1-norm of all weights."""
-        return math.fsum(abs(weight) for weight in self.weights)
-
-
 def _finite(number: object) -> bool:
-    return type(number) in (int, float) and math.isfinite(number)  # type: ignore[arg-type]
+    try:
+        return type(number) in (int, float) and math.isfinite(number)  # type: ignore[arg-type]
+    except OverflowError:  # JSON has whole numbers of any length
+        return False

@@ -1,6 +1,5 @@
 """What a party has drawn for a job, on its disk before anybody sees it."""
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from dplasso.federated.errors import Refused
 from dplasso.federated.messages import Release
 from dplasso.federated.terms import Terms
 from dplasso.storage.journal import Journal
+from dplasso.storage.private_files import lock, make_folder, open_own
 
 _COUNT = 8  # bytes, in the lock's file
 
@@ -32,7 +32,7 @@ class Notebook:
         self._closed = False
         if folder is None:
             return
-        Path(folder).mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(Path(folder))
         self._lock = _lock(Path(folder) / f"{terms.job}.lock")
         try:
             self._journal = Journal(Path(folder) / f"{terms.job}.notebook")
@@ -54,6 +54,11 @@ class Notebook:
             )
 
     @property
+    def is_durable(self) -> bool:
+        """Whether it outlives the object."""
+        return self._journal is not None
+
+    @property
     def begun(self) -> bool:
         """Whether the job was accepted, and charged where it draws anything."""
         return bool(self._records)
@@ -61,6 +66,21 @@ class Notebook:
     def begin(self) -> None:
         """Note that the job is accepted and charged: releases may follow."""
         self._append(self._first)
+
+    def check_rows(self, digest: bytes) -> None:
+        """Refuse to go on with other rows than the job was begun with.
+
+        What rows may still release follows from what they have released. Of other rows, or the same
+        ones read in another way, that is not known.
+        """
+        known = [record[1:] for record in self._records[1:] if record[:1] == b"h"]
+        if known and known[0] != digest:
+            raise Refused(
+                f"rows, secret or settings of job {self._job} are not those that it was begun "
+                "with; bring them back, or begin a job of another name"
+            )
+        if self.begun and not known:  # begun by earlier code, or cut off after its first record
+            self._append(b"h" + digest)
 
     def releases(self) -> Iterator[Release]:
         """What was released, in order."""
@@ -112,10 +132,8 @@ class Notebook:
 
 
 def _lock(path: Path) -> int:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    descriptor = open_own(path)
+    if not lock(descriptor):
         os.close(descriptor)
-        raise Refused(f"another process works on {path.stem}; let it end first") from None
+        raise Refused(f"another process works on {path.stem}; let it end first")
     return descriptor

@@ -15,6 +15,7 @@ from dplasso.federated.model import PartyModel
 from dplasso.federated.party import Party
 from dplasso.federated.terms import Terms
 from dplasso.storage.atomic import replace_file
+from dplasso.storage.private_files import make_folder
 
 # Of one party: the terms, and where its notebook is.
 OpenParty = Callable[[Terms, Path], Party]
@@ -71,6 +72,7 @@ class Offer:
             rounds=self.rounds,
             sketch_size=self.sketch_size,
             row_budget=self.row_budget,
+            x_bounds=dict.fromkeys(self.parties, 1.0),  # entries are in units of their bounds
             job=self.job,
             tau=self.tau,
             y_bound=self.y_bound,
@@ -166,9 +168,11 @@ class OpeningParty:
         self._caps, self._folder, self._open = caps, folder, open_party
         self._y_bound, self._ended = y_bound, ended
         self._party: Party | None = None
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(folder)
         if self._kept.exists():
-            self._party = open_party(Terms.from_json(self._kept.read_text()), folder)
+            terms = Terms.from_json(self._kept.read_text())
+            caps.check(terms, name)  # which its owner may have lowered since
+            self._party = open_party(terms, folder)
 
     @property
     def model(self) -> PartyModel:

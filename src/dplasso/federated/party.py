@@ -81,6 +81,7 @@ class Party:
         self._one_at_a_time = threading.Lock()
         self._notebook = Notebook(terms, name, folder)
         try:
+            self._check_rows()
             for release in self._notebook.releases():
                 self._relive(release)
         except BaseException:
@@ -110,6 +111,7 @@ class Party:
             if asked.kind != Ask.FINISH:  # which draws nothing, and nothing follows it
                 self._charge()
             self._notebook.begin()
+            self._check_rows()
         release = {
             Ask.LABELS: self._share_labels,
             Ask.SELECT: self._select,
@@ -119,6 +121,10 @@ class Party:
         self._notebook.add(content)
         self._remember(release)
         return content
+
+    def _check_rows(self) -> None:
+        if self._notebook.is_durable:
+            self._notebook.check_rows(self._holdings.digest)
 
     def close(self) -> None:
         """Give the notebook free for another process."""

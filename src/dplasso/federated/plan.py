@@ -107,7 +107,8 @@ def plan_of(terms: Terms) -> FederatedPlan:
     """The noise that spends a job's epsilon and delta.
 
     >>> from dplasso.federated import agree
-    >>> terms = agree({"a": 3, "b": 4}, "a", n_rows=1000, epsilon=1.0, delta=1e-6)
+    >>> bounds = dict(x_bounds={"a": 1.0, "b": 1.0}, y_bound=1.0)
+    >>> terms = agree({"a": 3, "b": 4}, "a", n_rows=1000, epsilon=1.0, delta=1e-6, **bounds)
     >>> round(zcdp.epsilon_of(zcdp.rho(plan_of(terms).event), terms.delta), 9)
     1.0
     """

@@ -47,14 +47,15 @@ def read_party(path: _Path, plan: TablePlan, identifier: str) -> PartyRows:
                 'labels that are texts need their two classes declared: classes = ["no", "yes"]'
             )
         y = 2.0 * np.asarray(y, np.float64) - 1.0
-    scaled = sp.csc_array(X) @ sp.diags_array(1.0 / space.bounds)
+    bounds = np.asarray(space.bounds)
+    scaled = sp.csc_array(X) @ sp.diags_array(1.0 / bounds)
     names = [text.strip() for text in column_texts(path, identifier, plan.delimiter)]
     if "" in names:
         raise ValueError(f"column {identifier!r} has empty cells; every row needs an identifier")
     if len(set(names)) < len(names):
         raise ValueError(f"column {identifier!r} repeats itself; merge the rows of a person first")
     labels = _numbers(y) if labelled else None
-    return PartyRows(sp.csc_array(scaled), names, labels, [*space.names], space.bounds)
+    return PartyRows(sp.csc_array(scaled), names, labels, [*space.names], bounds)
 
 
 def _numbers(y: Any) -> NDArray[np.float64]:

@@ -32,7 +32,8 @@ class Sampling:
     """The schedule of a job. Coordinator and parties compute it alike.
 
     >>> from dplasso.federated import agree
-    >>> terms = agree({"a": 3, "b": 4}, "a", n_rows=100, epsilon=1.0, delta=1e-6)
+    >>> bounds = dict(x_bounds={"a": 1.0, "b": 1.0}, y_bound=1.0)
+    >>> terms = agree({"a": 3, "b": 4}, "a", n_rows=100, epsilon=1.0, delta=1e-6, **bounds)
     >>> {party: len(asked) for party, asked in Sampling(terms).asked(1).items()}
     {'b': 4}
     """

@@ -1,7 +1,6 @@
 """A party and a coordinator as a transport opens them: from settings, and from a proposal."""
 
-import csv
-import io
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,10 +13,11 @@ from dplasso.federated.rows import PartyRows, read_party
 from dplasso.federated.terms import Terms
 from dplasso.ledger import Budget
 from dplasso.storage.atomic import replace_file
+from dplasso.storage.spreadsheet import cell
 
 MODEL, COEFFICIENTS = "model.json", "coefficients.csv"
 
-_ROWS: dict[tuple[Path, int, int], PartyRows] = {}
+_ROWS: dict[tuple[Path, int, int, str, str], PartyRows] = {}
 
 
 def open_party(settings: PartySettings, job: str) -> OpeningParty:
@@ -82,9 +82,9 @@ def open_coordinator(
 
 
 def _read(settings: PartySettings) -> PartyRows:
-    """The rows of a party: read once for all its jobs, until the file is another."""
-    state = settings.data.stat()
-    key = (settings.data, state.st_mtime_ns, state.st_size)
+    """The rows of a party: read once for all its jobs, until the file or its plan is another."""
+    state, plan = settings.data.stat(), json.dumps(settings.plan.to_dict(), sort_keys=True)
+    key = (settings.data, state.st_mtime_ns, state.st_size, settings.id_column, plan)
     if key not in _ROWS:
         rows = read_party(settings.data, settings.plan, settings.id_column)
         _ROWS.clear()
@@ -99,11 +99,9 @@ def _label_bound(settings: PartySettings) -> float:
 
 def _by_name(model: PartyModel, rows: PartyRows) -> bytes:
     """Coefficients in units of the data: the model's are of entries over their bounds."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(["feature", "coefficient"])
     pairs = zip(model.features, model.coefficients, strict=True)
-    writer.writerows([rows.features[k], float(weight / rows.bounds[k])] for k, weight in pairs)
+    named = [(cell(rows.features[k], ","), float(weight / rows.bounds[k])) for k, weight in pairs]
     if model.intercept:
-        writer.writerow(["intercept", model.intercept])
-    return text.getvalue().encode()
+        named.append(("intercept", model.intercept))
+    lines = ["feature,coefficient", *(f"{name},{value!r}" for name, value in named)]
+    return "".join(f"{line}\r\n" for line in lines).encode()

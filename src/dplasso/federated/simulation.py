@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dplasso.federated.card import Card
 from dplasso.federated.coordinator import Coordinator
-from dplasso.federated.model import Card, PartyModel
+from dplasso.federated.model import PartyModel
 from dplasso.federated.party import Party
 from dplasso.federated.terms import Terms
 from dplasso.mechanisms.random_bits import random_bits
@@ -48,7 +49,9 @@ def simulate(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.choice([0.0, 1.0], (20_000, 6))
     >>> y = X[:, 1] - X[:, 4]
-    >>> terms = agree({"a": 3, "b": 3}, "b", n_rows=20_000, epsilon=3.0, delta=1e-9, rounds=4)
+    >>> public = dict(n_rows=20_000, epsilon=3.0, delta=1e-9, rounds=4)
+    >>> bounds = dict(x_bounds={"a": 1.0, "b": 1.0}, y_bound=1.0)
+    >>> terms = agree({"a": 3, "b": 3}, "b", **public, **bounds)
     >>> outcome = simulate(terms, {"a": X[:, :3], "b": X[:, 3:]}, y)
     >>> bool(np.corrcoef(outcome.margins({"a": X[:, :3], "b": X[:, 3:]}), y)[0, 1] > 0.9)
     True

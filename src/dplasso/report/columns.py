@@ -26,7 +26,7 @@ def columns_declared(model: Any) -> Markup:
     if bounds is None:
         return Markup()
     heads = ("Columns", "Size of entries, at most")
-    return _listed("Columns by falling bound", heads, _of_columns(model, bounds))
+    return _listed("Columns by falling bound", heads, _of_columns(model, np.asarray(bounds)))
 
 
 def _listed(caption: str, heads: tuple[str, ...], rows: list[Row]) -> Markup:

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from dplasso.data.structure import array_of, sound
 from dplasso.estimators import PrivateLassoClassifier
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, math.inf)
@@ -52,6 +54,8 @@ def accuracy_curve(
     fewer to fit to than a tenth of those the model declares, or splits that differ more than
     epsilons do. NOT private: rows are used as often as it takes.
     """
+    X = array_of(sound(X))
+    X = sp.csr_array(X) if sp.issparse(X) else X  # of which rows can be picked
     rows = X.shape[0]
     cut = 2 * rows // 3
     reason = _too_few(model, cut, rows - cut)
@@ -113,6 +117,9 @@ def _unfitted(model: Any, epsilon: float, rows: int) -> Any:
     )
     if isinstance(model, PrivateLassoClassifier):
         fresh.set_params(classes=model.classes_)
+    for name in ("x_bound", "y_bound"):  # of the model's own fit, 1 where they were left out
+        if getattr(model, name, 1.0) is None:
+            fresh.set_params(**{name: 1.0})
     if isinstance(model.x_bound, Mapping):  # rows here have no names
         fresh.set_params(x_bound=[model.x_bound[name] for name in model.feature_names_in_])
     return fresh

@@ -115,9 +115,11 @@ def evaluate(
     if not is_classifier(model):
         score = float(model.score(X, _numbers(truth)))
         return Evaluation(len(truth), "R²", score, curve=curve, data_name=data_name)
-    places = _places(truth, model.classes_)
+    places, answers = _places(truth, model.classes_), _places(model.predict(X), model.classes_)
+    if len(places) != len(answers):
+        raise ValueError("X and y differ in their number of rows; give one label per row")
     counts = np.zeros((len(model.classes_),) * 2, np.int64)
-    np.add.at(counts, (places, _places(model.predict(X), model.classes_)), 1)
+    np.add.at(counts, (places, answers), 1)
     scores = model.predict_proba(X) if hasattr(model, "predict_proba") else np.empty((0, 0))
     roc, area = _roc(places, scores) if scores.size else ((), None)
     return Evaluation(

@@ -34,7 +34,8 @@ _CALLED = {  # facts of the statement, for those who never called fit
     "start_rows": "Rows that the start weighs like",
 }
 _SOURCES = {
-    "declared by the shape of X": "follows from the columns, which are declared",
+    "the shape of X": "follows from the columns of the matrix or table that was read",
+    "declared by the shape of X": "follows from the columns of the matrix or table that was read",
     "public rule": "a public rule: epsilon, delta, rows and features in, a number out",
     "given": "given by whoever fitted the model",
     "not used": "not declared, and not used",

@@ -75,7 +75,7 @@ def render(
 
 def write_report(path: str | os.PathLike[str], model: Any, **options: Any) -> None:
     """Write the page of `render` to a file, which is replaced in one step if it exists."""
-    replace_file(path, render(model, **options).encode("utf-8"))
+    replace_file(path, render(model, **options).encode("utf-8"), released=True)
 
 
 def _title(model: Any) -> str:

@@ -7,15 +7,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplasso.data import ColumnBounds
+from dplasso.data.sparse_bounds import SparseBounds
 
 
-def bounds_of(model: Any) -> NDArray[np.float64] | None:
+def bounds_of(model: Any) -> NDArray[np.float64] | SparseBounds | None:
     """One bound a column; None where all are equal, so that a weight tells by itself."""
     names = getattr(model, "feature_names_in_", None)
     if getattr(model, "solver_", None) != "frank_wolfe" or model.rows_ != "as_is":
         return None  # weights are for rows that were stretched, or scaled to length 1
     if not isinstance(model.privacy_["bounds"]["x_bound"]["value"], str):
         return None
+    if isinstance(model.x_bound, SparseBounds):
+        return None if model.x_bound.min() == model.x_bound.max() else model.x_bound
     found = ColumnBounds.of(model.x_bound, model.n_features_in_, names)
     return None if found.stretch is None else found.largest / found.stretch
 

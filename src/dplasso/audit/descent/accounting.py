@@ -23,9 +23,9 @@ class Accounting(Check[DescentSubject]):
     A fit without an accountant is planned by the Gaussian curve, one with an accountant in zCDP:
     both are looked at. Standard deviations are those that the noise was asked for while a fit ran,
     over the lengths that `DescentFacts` says a row has. Nothing is left to chance. Finds a wrong
-    conversion, releases that are not charged or have less noise than stated, a sensitivity that is
-    too small for the relation. That noise is as large as asked for is left to `noise`, that sums
-    move by no more to `sensitivity`.
+    conversion, releases or second fits that are not charged, less noise than stated, a sensitivity
+    that is too small for the relation. That noise is as large as asked for is left to `noise`, that
+    sums move by no more to `sensitivity`.
     """
 
     name = "accounting"
@@ -36,7 +36,9 @@ class Accounting(Check[DescentSubject]):
         X, y = data.random_rows(subject.columns, facts, session.rng)
         recorder = Recorder()
         stated = subject.copy().fit(X, subject.labels(y)).privacy_
-        counted = subject.copy(accountant=recorder).fit(X, subject.labels(y)).privacy_
+        model = subject.copy(accountant=recorder).fit(X, subject.labels(y))
+        counted = model.privacy_
+        model.set_params(accountant=(again := Recorder())).fit(X, subject.labels(y))
         prepared = subject.prepare(X, y)
         drawn = prepared.releases(session.bits)
         charged = multipliers_of(prepared.task.plan.event)
@@ -52,6 +54,7 @@ class Accounting(Check[DescentSubject]):
                 max(cost / mu_of(charged), cost_counted / math.sqrt(2.0 * rho)),
                 _ROUNDING,
             ),
+            "rho of a second fit, not charged": (rho, rho_of_event(again.event()) * _ROUNDING),
             "releases drawn and charged that differ": (abs(len(drawn) - len(charged)), 0.0),
             "terms of the claim that differ": (
                 _differences(stated, facts)

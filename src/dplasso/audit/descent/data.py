@@ -13,6 +13,7 @@ _CERTAIN = 8.0  # times the mass that a centre of length 1 has: no noise leaves 
 _BEYOND = 8.0  # times the bound: entries that a fit must clip
 _ROWS = 160
 _CROWD = 1000  # rows, at most, that lower the canary's margin
+_ENTRIES = 40  # of rows with a few entries, at most
 _MOST = 2.0**61  # of a forged release
 
 
@@ -42,13 +43,16 @@ def filled(X: Floats, y: Floats, facts: DescentFacts) -> tuple[Floats, Floats]:
 def extreme_row(
     columns: int, facts: DescentFacts, rng: np.random.Generator
 ) -> tuple[Floats, float]:
-    """A row of the kinds that do most, or nothing at all, or entries beyond any size."""
+    """A row of the kinds that do most, or nothing at all, entries beyond any size, or a few."""
     row, label = random_row(columns, facts, rng)
     kind = rng.integers(5)
     if kind == 0:
         row = np.zeros(columns)
     elif kind == 1:
         row = row * 10.0 ** rng.uniform(-12.0, 12.0, columns)
+    elif kind > 2:
+        # Lengths are roots of how many entries there are: of many numbers, some round up.
+        row[rng.permutation(columns)[int(rng.integers(1, _ENTRIES + 1)) :]] = 0.0
     return row, label
 
 

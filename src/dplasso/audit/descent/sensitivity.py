@@ -35,10 +35,10 @@ class Sensitivity(Check[DescentSubject]):
     def run(self, session: Session[DescentSubject]) -> Iterator[Verdict]:
         tries = NEIGHBOURS
         if session.thorough:
-            tries = session.runs(NEIGHBOURS, lambda n: [_widest(session, k) for k in range(n)])
+            tries = session.runs(NEIGHBOURS, lambda n: [widest(session, k) for k in range(n)])
         worst = [0.0, 0.0]
         for k in range(tries):
-            worst = [max(pair) for pair in zip(worst, _widest(session, k), strict=True)]
+            worst = [max(pair) for pair in zip(worst, widest(session, k), strict=True)]
             session.tell((k + 1) / tries)
         figures = {
             f"widest change of {of}, over that charged": (share, _ROUNDING)
@@ -47,7 +47,7 @@ class Sensitivity(Check[DescentSubject]):
         yield from self.limited(session, figures, tries)
 
 
-def _widest(session: Session[DescentSubject], k: int) -> tuple[float, float]:
+def widest(session: Session[DescentSubject], k: int) -> tuple[float, float]:
     """How far the mass and the sums of steps of two neighbours are apart, over what is charged."""
     subject, facts, rng = session.subject, session.subject.facts, session.rng
     *both, row = data.neighbours(WIDE if k % 3 == 0 else subject.columns, facts, rng)

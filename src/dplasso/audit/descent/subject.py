@@ -30,7 +30,7 @@ class DescentSubject(Subject):
         if np.ndim(model.x_bound) and X.shape[1] != self.columns:
             model.set_params(x_bound=np.resize(model.x_bound, X.shape[1]).tolist())
         model._check_parameters()
-        return Prepared(model, model._prepare(X, self.labels(y)), self.facts)
+        return Prepared(model, self.task_of(model, X, y), self.facts)
 
     def _fix_settings(self) -> None:
         self._model.set_params(solver="gradient")

@@ -34,6 +34,7 @@ class Accounting(Check[FewSubject]):
         X, y = data.random_rows(subject.columns, facts, session.rng)
         model = subject.wide_copy(accountant=recorder).fit(widened(X), subject.labels(y))
         stated, event, claimed = model.privacy_, recorder.event(), facts.epsilon * _ROUNDING
+        model.set_params(accountant=(again := Recorder())).fit(widened(X), subject.labels(y))
         prepared = subject.prepare(X, y)
         drawn = prepared.run(session.bits)
         rho, charged = _rho_of(stated), rho_of_event(event)
@@ -45,6 +46,7 @@ class Accounting(Check[FewSubject]):
             "epsilon of what is drawn": (epsilon_at(rho_drawn, facts.delta), claimed),
             "rho of what is stated, not charged": (rho, charged * _ROUNDING),
             "rho of what is drawn, not charged": (rho_drawn, charged * _ROUNDING),
+            "rho of a second fit, not charged": (charged, rho_of_event(again.event()) * _ROUNDING),
             "range of a draw, beyond the claim's": (
                 range_of_event(event),
                 facts.draw_epsilon * _ROUNDING,

@@ -16,7 +16,7 @@ from dplasso.audit.statistics import epsilon_between, rho_between
 from dplasso.audit.subject import Floats, Ints
 from dplasso.audit.verdict import Verdict
 
-RUNS = 500  # with the canary, and as many without
+RUNS = 400  # with the canary, and as many without
 
 
 class Canary(Check[FewSubject]):

@@ -96,6 +96,12 @@ def _pair(session: Session[FewSubject]) -> _Pair:
     return _Pair(fits, row, forged_choice(subject.columns, row, facts, rng))
 
 
+def widest_shares(session: Session[FewSubject]) -> float:
+    """How far a row moves a draw's law or any sum, over what is charged, for two neighbours."""
+    pair = _pair(session)
+    return max(_range_share(pair), *_sum_shares(session, pair))
+
+
 def _range_share(pair: _Pair) -> float:
     """How far the log-ratio ranges over the columns and signs, over what is charged."""
     centre, weights = pair.chosen.centre, []

@@ -40,7 +40,7 @@ class FewSubject(DescentSubject):
         """A fit up to its first draw."""
         model = self.wide_copy()
         model._check_parameters()
-        return FewPrepared(model, model._prepare(widened(X), self.labels(y)), self.facts)
+        return FewPrepared(model, self.task_of(model, widened(X), y), self.facts)
 
     def wide_copy(self, **parameters: Any) -> Any:
         """A fresh estimator, for as many columns as it takes."""

@@ -21,8 +21,9 @@ class Accounting(Check[SelectionSubject]):
 
     The account is `dplasso.audit.account`, which shares no code with the product's. Nothing is left
     to chance. Finds a wrong conversion, a delta counted per round, a sensitivity that is too small
-    for the relation, a theta larger than the claim allows, a charge that is missing or too low. It
-    believes what the statement says was done: whether it was is for the other checks.
+    for the relation, a theta larger than the claim allows, a charge that is missing or too low,
+    also for a second fit of the same object. It believes what the statement says was done: whether
+    it was is for the other checks.
     """
 
     name = "accounting"
@@ -36,6 +37,7 @@ class Accounting(Check[SelectionSubject]):
         y[: facts.classes] = np.arange(facts.classes)
         model = subject.copy(accountant=recorder).fit(X, subject.labels(y))
         statement = model.privacy_
+        model.set_params(accountant=(again := Recorder())).fit(X, subject.labels(y))
 
         event = recorder.event()
         rho, charged = _rho_of(statement), rho_of_event(event)
@@ -45,6 +47,7 @@ class Accounting(Check[SelectionSubject]):
             "epsilon of what is stated": (epsilon_at(rho, facts.delta), claimed),
             "epsilon of what is charged": (epsilon_at(charged, facts.delta), claimed),
             "rho of what is stated, not charged": (rho, charged * _ROUNDING),
+            "rho of a second fit, not charged": (charged, rho_of_event(again.event()) * _ROUNDING),
             "range of a round at the theta stated": (
                 theta * facts.range_of_unit_theta,
                 range_of_event(event) * _ROUNDING,

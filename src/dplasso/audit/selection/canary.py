@@ -13,7 +13,7 @@ from dplasso.audit.selection.subject import Prepared, SelectionSubject
 from dplasso.audit.statistics import epsilon_between, rho_between
 from dplasso.audit.verdict import Verdict
 
-RUNS = 1500  # with the canary, and as many without
+RUNS = 900  # with the canary, and as many without
 _QUICK_ROUNDS = 100  # that a quick audit looks at, of each run
 
 

@@ -8,6 +8,7 @@ from dplasso.audit.check import Check, Session
 from dplasso.audit.selection import data, reference
 from dplasso.audit.selection.facts import SelectionFacts
 from dplasso.audit.selection.reference import Floats, Ints
+from dplasso.audit.selection.signs import SignTally
 from dplasso.audit.selection.subject import Prepared, SelectionSubject
 from dplasso.audit.statistics import Tally
 from dplasso.audit.verdict import Verdict
@@ -22,19 +23,21 @@ class Law(Check[SelectionSubject]):
 
     The law is computed by `dplasso.audit.selection.reference` from the raw rows and the public
     numbers alone, with the theta that the claim allows. First vertices are tested by outcome; those
-    of later rounds by outcome, and by how likely each was. Finds a theta that is not the one
-    stated, a sign that is read and not drawn, envelopes that are too low, wrong gradients or steps,
-    biased bits.
+    of later rounds by outcome, and by how likely each was; signs of all rounds together, given the
+    columns. Finds a theta that is not the one stated, a sign that is read and not drawn, even in a
+    few rounds only, wrong gradients or steps, biased bits. Envelopes that are too low show here if
+    they are far too low; `envelope` looks for those.
     A fault in one row's share of a score is too small for it: `range` and `canary` look for those.
     """
 
     name = "law"
     of = SelectionSubject
-    tests = 3 * len(_NATS)
+    tests = 3 * len(_NATS) + 1
     share = 1.0
 
     def run(self, session: Session[SelectionSubject]) -> Iterator[Verdict]:
         subject, facts = session.subject, session.subject.facts
+        signs = SignTally()
         for k, nats in enumerate(_NATS):
             X, y = data.mixed_rows(subject.columns, nats, facts, session.rng)
             prepared = subject.prepare(X, y)
@@ -46,9 +49,10 @@ class Law(Check[SelectionSubject]):
             drawn = prepared.transcripts(runs, _rounds(facts), session.bits, tell)
             found = {
                 f"{tested}, {len(X)} rows": p_value
-                for tested, p_value in self._p_values(session, X, y, drawn).items()
+                for tested, p_value in self._p_values(session, X, y, drawn, signs).items()
             }
             yield from self.doubted(session, found, runs)
+        yield from self.doubted(session, {"signs given columns": signs.p_value()}, signs.draws)
 
     def _runs(
         self, session: Session[SelectionSubject], prepared: Prepared, X: Floats, y: Floats
@@ -62,7 +66,12 @@ class Law(Check[SelectionSubject]):
         return max(session.runs(2 * RUNS, pilot) // len(_NATS), 1)
 
     def _p_values(
-        self, session: Session[SelectionSubject], X: Floats, y: Floats, drawn: Ints
+        self,
+        session: Session[SelectionSubject],
+        X: Floats,
+        y: Floats,
+        drawn: Ints,
+        signs: SignTally,
     ) -> dict[str, float]:
         facts = session.subject.facts
         cells = 2 * (session.subject.columns + facts.intercept) * facts.outputs
@@ -70,6 +79,7 @@ class Law(Check[SelectionSubject]):
         for part in reference.parts(drawn, X, facts):
             for t, logs in enumerate(reference.log_laws(X, y, part, facts)):
                 law, outcomes = np.exp(logs), part[:, t]
+                signs.add(logs, outcomes)
                 if t == 0:
                     first.add(law, outcomes)
                     continue

@@ -51,10 +51,10 @@ class RangeTest(Check[SelectionSubject]):
         subject, facts = session.subject, session.subject.facts
         tries = NEIGHBOURS
         if session.thorough:
-            tries = session.runs(NEIGHBOURS, lambda n: [_widest(session) for _ in range(n)])
+            tries = session.runs(NEIGHBOURS, lambda n: [widest(session) for _ in range(n)])
         worst, allowed = 0.0, math.inf
         for k in range(tries):
-            found, charged = _widest(session)
+            found, charged = widest(session)
             worst, allowed = max(worst, found / charged), min(allowed, charged)
             session.tell((k + 1) / tries)
         yield Verdict(
@@ -68,7 +68,7 @@ class RangeTest(Check[SelectionSubject]):
         )
 
 
-def _widest(session: Session[SelectionSubject]) -> tuple[float, float]:
+def widest(session: Session[SelectionSubject]) -> tuple[float, float]:
     """The widest log-ratio over the rounds of one walk on two neighbours, and what was charged."""
     subject, facts, rng = session.subject, session.subject.facts, session.rng
     columns = subject.columns

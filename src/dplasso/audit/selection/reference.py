@@ -5,13 +5,14 @@ score of sign +, outcome 2v + 1 with sign -. A vertex is ``column * outputs + cl
 """
 
 from collections.abc import Iterator
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import expit, log_softmax
 
 from dplasso.audit.facts import LOGISTIC, SOFTMAX
-from dplasso.audit.held import held_labels, held_rows
+from dplasso.audit.held import held_labels, held_rows, limit_of
 from dplasso.audit.selection.facts import SelectionFacts
 
 Floats = NDArray[np.float64]
@@ -24,7 +25,7 @@ def held(X: Floats, facts: SelectionFacts) -> Floats:
     """Rows as a fit should hold them, the constant last."""
     rows = held_rows(X, facts)
     if facts.intercept:
-        rows = np.column_stack([rows, np.full(len(rows), facts.held_bound)])
+        rows = np.column_stack([rows, np.full(len(rows), limit_of(facts.held_bound))])
     return np.ascontiguousarray(rows)
 
 
@@ -33,12 +34,20 @@ def gradients(margins: Floats, y: Floats, facts: SelectionFacts) -> Floats:
     if facts.loss == LOGISTIC:
         found: Floats = expit(margins) - y[:, None]
     elif facts.loss == SOFTMAX:
-        found = softmax(margins, axis=2)
+        found = _softmax(margins)
         found[:, np.arange(len(y)), y.astype(np.int64)] -= 1.0
     else:
         residuals = margins - held_labels(y, facts)[:, None]
         found = np.clip(residuals, -facts.residual_bound, facts.residual_bound)
     return found
+
+
+def _softmax(margins: Floats) -> Floats:
+    """Along the last axis, which is short: by planes, where scipy's own goes entry by entry."""
+    largest = reduce(np.maximum, np.moveaxis(margins, -1, 0))
+    powers: Floats = np.exp(margins - largest[..., None])
+    powers /= reduce(np.add, np.moveaxis(powers, -1, 0))[..., None]
+    return powers
 
 
 def log_laws(X: Floats, y: Floats, transcripts: Ints, facts: SelectionFacts) -> Iterator[Floats]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from dplasso.audit.check import Check, Session
 from dplasso.audit.facts import AS_IS
+from dplasso.audit.held import limit_of
 from dplasso.audit.selection import data, reference
 from dplasso.audit.selection.subject import SelectionSubject, outcomes
 from dplasso.audit.verdict import Verdict
@@ -71,7 +72,7 @@ def _gap(model: Any, subject: SelectionSubject) -> float:
     found = np.atleast_2d(np.asarray(model.coef_))
     kept = (found != 0.0) if subject.sparsifier is not None else np.ones_like(found, bool)
     gaps = np.abs(found - expected)[kept]
-    constant = weights[columns] * facts.held_bound if facts.intercept else 0.0
+    constant = weights[columns] * limit_of(facts.held_bound) if facts.intercept else 0.0
     apart = np.abs(np.asarray(model.intercept_) - constant)
     scale = facts.radius * max(1.0, facts.held_bound)
     return float(max(gaps.max(initial=0.0), apart.max())) / scale

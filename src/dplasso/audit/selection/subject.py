@@ -22,7 +22,7 @@ class SelectionSubject(Subject):
         """A fit up to its first draw."""
         model = self.copy()
         model._check_parameters()
-        return Prepared(model, model._prepare(X, self.labels(y)), self.facts)
+        return Prepared(model, self.task_of(model, X, y), self.facts)
 
     def _fix_settings(self) -> None:
         """Radius and rounds that rules choose, chosen once: data of all sizes then share them."""
@@ -66,9 +66,14 @@ class SelectionSubject(Subject):
             stale=model.selection == "big_step_little_step",
         )
 
+    @property
+    def selection(self) -> str:
+        """The name of the selection rule."""
+        return str(self._model.selection)
+
     def to_dict(self) -> dict[str, Any]:
         """As the report has it."""
-        return {**super().to_dict(), "selection": self._model.selection}
+        return {**super().to_dict(), "selection": self.selection}
 
 
 class Prepared:

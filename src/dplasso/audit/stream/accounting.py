@@ -1,16 +1,19 @@
 """Is the claimed epsilon what the noise of a stream allows anyone to tell of a row?"""
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 from dplasso.audit.check import Check, Session
 from dplasso.audit.descent.account import gaussian_epsilon
+from dplasso.audit.made import random_labels
 from dplasso.audit.recorder import Recorder
 from dplasso.audit.stream import reference
 from dplasso.audit.stream.facts import StreamFacts
 from dplasso.audit.stream.subject import STEPS, StreamSubject, begun, noise_matrix
 from dplasso.audit.subject import Floats
 from dplasso.audit.verdict import Verdict
+from dplasso.privacy import leaks
 
 _ROUNDING = 1.0 + 1e-9
 _LONGEST = {1: 64, 2: 512}  # windows, in releases, that are looked at as they are, by norm
@@ -37,9 +40,11 @@ class Accounting(Check[StreamSubject]):
         model = begun(subject.copy(n_features=subject.columns, accountant=recorder))
         stated, claimed = model.privacy_, facts.epsilon * _ROUNDING
         charged = reference.epsilon_of_event(recorder.event(), facts.delta)
+        again = reference.epsilon_of_event(_second_charge(session).event(), facts.delta)
         figures = {
             "epsilon of what is stated": (_stated(stated, facts), claimed),
             "epsilon of what is charged": (charged, claimed),
+            "epsilon of a second stream, not charged": (charged, again * _ROUNDING),
             "epsilon of the row told best": (self._told_best(subject), claimed),
             "epsilon of a window's first row": (
                 self._first_of_window(subject, model),
@@ -65,6 +70,19 @@ class Accounting(Check[StreamSubject]):
         steps = min(subject.facts.steps_protected or STEPS, _LONGEST[subject.norm])
         told = reference.told(_matrix(subject, model, steps), 0, subject.norm)
         return reference.epsilon_of(told, subject.facts.delta, subject.norm)
+
+
+def _second_charge(session: Session[StreamSubject]) -> Recorder:
+    """What the accountant is told of a second stream of one estimator."""
+    subject, facts = session.subject, session.subject.facts
+    X = session.rng.uniform(-1.0, 1.0, (2 * max(facts.classes, 2), subject.columns))
+    y = random_labels(len(X), facts, session.rng)
+    model = subject.copy(n_features=subject.columns, accountant=Recorder())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", leaks.UndeclaredBoundWarning)
+        model.fit(X, subject.labels(y)).set_params(accountant=(again := Recorder()))
+        model.fit(X, subject.labels(y))
+    return again
 
 
 def _matrix(subject: StreamSubject, model: Any, steps: int) -> Floats:

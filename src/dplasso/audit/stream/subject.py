@@ -52,7 +52,7 @@ class StreamSubject(Subject):
         """Rows of a release of a short stream."""
         return _rows(self._short["batch"])
 
-    def begun(self, columns: int, seed: int | None = None, **parameters: Any) -> Any:
+    def begun(self, columns: int, seed: Any = None, **parameters: Any) -> Any:
         """A short stream of this configuration that has not learned from a row."""
         known = {"n_features": columns, "random_state": seed}
         return begun(self.copy(**{**self._short, **known, **parameters}))
@@ -126,6 +126,7 @@ def begun(model: Any) -> Any:
     """An estimator whose stream has begun, as its first row by name begins it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", leaks.PrivacyLeakWarning)  # seeds of the audit's own
+        warnings.simplefilter("ignore", leaks.UndeclaredBoundWarning)
         model._meet_dicts()
     return model
 

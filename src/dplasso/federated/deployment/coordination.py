@@ -23,6 +23,7 @@ from dplasso.federated.deployment.transcript import Transcript
 from dplasso.federated.deployment.wire import CHANNEL, TOPIC, Reply
 from dplasso.federated.roles import Coordinates, Proposal
 from dplasso.storage.atomic import replace_file
+from dplasso.storage.private_files import make_folder
 
 CARD, OUTCOME, TRANSCRIPT = "model_card.json", "outcome.json", "transcript"
 PROGRESS = "progress"  # a command to a running job
@@ -50,7 +51,7 @@ class Coordination(Controller):
         kit = open_kit(Path(workspace.get_root_dir()), "server")
         settings = read_server_settings(kit.folder)
         results = settings.results / job
-        results.mkdir(parents=True, exist_ok=True)
+        make_folder(results)
         ended_before = (results / OUTCOME).exists()  # and then the server was stopped
         if not ended_before:
             threading.Thread(target=self._heed, args=(abort_signal,), daemon=True).start()

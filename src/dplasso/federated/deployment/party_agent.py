@@ -20,6 +20,7 @@ from dplasso.federated.deployment.settings import read_party_settings
 from dplasso.federated.deployment.wire import CHANNEL, TOPIC, Mark, Reply
 from dplasso.federated.errors import Refused
 from dplasso.federated.roles import Answers
+from dplasso.terminal import printable
 
 _JOB = re.compile("[A-Za-z0-9-]{1,64}")  # it becomes the name of a folder
 _TURN = 4.0  # seconds a request waits for the one before it
@@ -90,7 +91,7 @@ class PartyAgent(FLComponent):
                 self._parties[job] = self._open(self._settings, job)
             return Reply(Mark.ANSWERED, self._parties[job].answer(request))
         except Refused as refusal:
-            self.logger.warning(f"refused a request of job {job}: {refusal}")
+            self.logger.warning(f"refused a request of job {job}: {printable(str(refusal))}")
             return Reply(Mark.REFUSED, str(refusal).encode())
         except Exception as error:
             # What an unforeseen error says could show rows: only its kind and place are told.

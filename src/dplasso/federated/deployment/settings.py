@@ -144,8 +144,10 @@ class _File:
         self.place = place
         try:
             self._values: dict[str, Any] = {**tomllib.loads(place.read_text()), **(instead or {})}
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{place} is no TOML: {error}") from None
+        except RecursionError:
+            raise ValueError(f"{place} is no TOML: it is nested too deep") from None
         self._asked: set[str] = set()
 
     def __contains__(self, name: str) -> bool:
@@ -196,5 +198,5 @@ def _named(file: _File, name: str) -> object:
     module, _, function = file.text(name).partition(":")
     try:
         return getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError, ValueError):
+    except (ImportError, AttributeError, TypeError, ValueError):
         raise ValueError(f"{file.place}: {name} names no function that is installed here") from None

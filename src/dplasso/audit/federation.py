@@ -1,0 +1,138 @@
+"""What one person's row moves in the releases of a federation, over what their noise pays for."""
+
+import math
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dplasso.audit.account import epsilon_at, range_of_event, rho_of_event
+from dplasso.audit.descent.account import multipliers_of
+from dplasso.audit.descent.recording import Forgery, Recorded
+from dplasso.audit.descent.sensitivity import share_of_charge
+from dplasso.audit.recorder import Recorder
+from dplasso.audit.subject import Floats, Ints
+from dplasso.federated import Coordinator, Party, agree
+from dplasso.federated.holdings import Holdings
+from dplasso.federated.plan import ENTRY, plan_of
+from dplasso.federated.simulation import run as run_job
+from dplasso.federated.terms import Terms
+from dplasso.mechanisms.random_bits import random_bits
+
+NEIGHBOURS = 12
+_ROWS, _COLUMNS, _SKETCH = 60, 5, 16
+_SECRET = bytes(16)
+_BOUNDS = {"a": 2.7, "b": 0.1}
+_Y_BOUND = 1.1
+
+
+class _Released(NamedTuple):
+    """What a party would add noise to, and draw by, where its releases are forged."""
+
+    labels: list[Recorded]
+    features: list[Recorded]
+    scores: Ints
+
+
+def terms_of_job() -> Terms:
+    """Two parties, the first with labels."""
+    return agree(
+        dict.fromkeys(_BOUNDS, _COLUMNS),
+        "a",
+        n_rows=_ROWS,
+        epsilon=3.0,
+        delta=1e-6,
+        rounds=4,
+        sketch_size=_SKETCH,
+        x_bounds=_BOUNDS,
+        y_bound=_Y_BOUND,
+    )
+
+
+def shares_of_charges(rng: np.random.Generator) -> dict[str, float]:
+    """How far a row moves releases, and what they cost, over what is charged: 1 at most."""
+    terms = terms_of_job()
+    found = [_widest(terms, rng) for _ in range(NEIGHBOURS)]
+    worst = {tested: max(one[tested] for one in found) for tested in found[0]}
+    return worst | _account(terms)
+
+
+def _widest(terms: Terms, rng: np.random.Generator) -> dict[str, float]:
+    """Of two neighbours."""
+    plan, event = plan_of(terms), plan_of(terms).event_of("a")
+    features, *labels = multipliers_of(event)
+    at, forged = int(rng.integers(_ROWS)), _forged(rng)
+    X = rng.normal(size=(_ROWS, _COLUMNS)) * 10.0 ** rng.uniform(-1.0, 2.0, (_ROWS, _COLUMNS))
+    X *= rng.random(X.shape) < rng.uniform(0.2, 1.0)
+    y = rng.choice([-3.0, -1.0, 0.3, 1.0, 3.0], _ROWS) * _Y_BOUND
+    residual = rng.normal(size=_SKETCH) * 10.0 ** rng.uniform(-1.0, 2.0)
+    kept = np.delete(np.arange(_ROWS), at)
+    both = [
+        _released(terms, X[rows], y[rows], rows, forged, residual)
+        for rows in (np.arange(_ROWS), kept)
+    ]
+    one, other = both
+    summed = [
+        share_of_charge(mine, theirs, features)
+        for mine, theirs in zip(one.features, other.features, strict=True)
+    ]
+    # Either sign may be drawn: the widest change of one is met by its opposite.
+    range_drawn = plan.theta * (2 * int(np.abs(one.scores - other.scores).max()))
+    return {
+        "widest change of labels, over that charged": max(
+            share_of_charge(*three) for three in zip(one.labels, other.labels, labels, strict=True)
+        ),
+        # Rows have a budget for all features together: squares add up.
+        "widest change of features, over that charged": math.hypot(*summed),
+        "widest log-ratio of a choice, over that charged": float(
+            range_drawn / Fraction(range_of_event(event))
+        ),
+    }
+
+
+def _forged(rng: np.random.Generator) -> list[Ints]:
+    """Sums and sketches in turn; sums put the centre at an end, in the middle, or anywhere."""
+    releases = []
+    for _ in range(1 + _COLUMNS):
+        mean = rng.choice([-2.0, -1.0, 0.0, 1.0, 2.0, rng.uniform(-1.0, 1.0)])
+        releases.append(np.array([int(mean * ENTRY * _ROWS)], np.int64))
+        releases.append(rng.integers(-(2**20), 2**20, _SKETCH))
+    return releases
+
+
+def _released(
+    terms: Terms, X: Floats, y: Floats, people: Ints, forged: list[Ints], residual: Floats
+) -> _Released:
+    forgery = Forgery(forged)
+    held = Holdings(terms, "a", X, people.tolist(), _SECRET, y, random_bits(0), noise_of=forgery)
+    scores = held.scores(residual, 1.0, np.arange(_COLUMNS))
+    held.labels()
+    for feature in range(_COLUMNS):
+        held.shared(feature)
+    return _Released(forgery.found[:2], forgery.found[2:], scores)
+
+
+def _account(terms: Terms) -> dict[str, float]:
+    """What all parties were charged in a job, over what its terms claim."""
+    accountants: dict[str, Recorder] = {name: Recorder() for name in _BOUNDS}
+    parties: dict[str, Any] = {}
+    for name, accountant in accountants.items():
+        y = np.zeros(_ROWS) if name == terms.label_holder else None
+        table = np.zeros((_ROWS, _COLUMNS)), range(_ROWS), _SECRET
+        parties[name] = Party(terms, name, *table, y=y, accountant=accountant)
+    run_job(Coordinator(terms), parties)
+    told = [accountant.event() for accountant in accountants.values()]
+    rho = math.fsum(rho_of_event(event) for event in told)
+    asked = zip(accountants.items(), told, strict=True)
+    missing = max(
+        _over(rho_of_event(plan_of(terms).event_of(name)), rho_of_event(event))
+        for (name, _), event in asked
+    )
+    return {
+        "epsilon of all parties, over that claimed": epsilon_at(rho, terms.delta) / terms.epsilon,
+        "rho of a party's releases, over that charged": missing,
+    }
+
+
+def _over(figure: float, charged: float) -> float:
+    return figure / charged if charged else math.inf

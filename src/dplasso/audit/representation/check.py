@@ -1,0 +1,260 @@
+"""Does how rows are stored reach a release, or another row?"""
+
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from dplasso.audit.check import Check, Session
+from dplasso.audit.descent.subject import DescentSubject
+from dplasso.audit.facts import AS_IS, BLEND, SQRT, Facts
+from dplasso.audit.made import random_labels
+from dplasso.audit.representation.forms import (
+    Floats,
+    forms_of,
+    label_forms_of,
+    narrowest,
+    orders_of,
+    own_forms_of,
+    stored,
+)
+from dplasso.audit.representation.holder import FitHolder, Holder, StreamHolder
+from dplasso.audit.representation.rows import (
+    KINDS,
+    ONES,
+    rows_of_kind,
+    telling_rows,
+    ways_to_store,
+    with_a_repeat,
+)
+from dplasso.audit.selection import reference
+from dplasso.audit.selection.subject import SelectionSubject, outcomes
+from dplasso.audit.stream.subject import StreamSubject
+from dplasso.audit.subject import Subject
+from dplasso.audit.verdict import Verdict
+
+_ROWS = 40
+_NATS = 40.0  # that the rows of one label move the intercept's log-weight by: it is always chosen
+_LEAST_WEIGHT = 1e-3  # of the radius: of smaller ones, rounding is too large a part
+_ROUNDING = 1e-12
+_BETWEEN = (2.7, 0.1, 1.0 / 3.0, 1.1)  # bounds that single precision does not hold
+_EVERY = 4  # forms of which one is taken to the end, in a quick audit
+_NAMED = 6  # findings that a report names
+
+
+class Representation(Check[Subject]):
+    """Stores the same rows in every way there is; with the noise held fixed, releases must agree.
+
+    Kinds of numbers, containers, orders, repeats, in memory or on disk; with the bound of the
+    configuration and with bounds that single precision does not hold, one per column and a released
+    one among them; with every map of rows. All released numbers and the statement must agree to the
+    last bit. Then one row is replaced by one that makes a loader store all rows otherwise: whatever
+    sums are made of must stay the same for every other row, to the last bit, and the constant by
+    which a released weight becomes an intercept must stay the same number. Nothing is left to
+    chance but the rows. Finds a bound, a constant, a rounding or a choice of method that depends on
+    how a matrix is stored. Cannot find what storage does to time and memory.
+    """
+
+    name = "representation"
+
+    def run(self, session: Session[Subject]) -> Iterator[Verdict]:
+        holders = _holders(session.subject)
+        with tempfile.TemporaryDirectory() as folder:
+            yield from compared(self, session, holders, _labels(session), Path(folder))
+        subject = session.subject
+        if isinstance(subject, SelectionSubject) and subject.facts.intercept:
+            fits = [holder for holder in holders if isinstance(holder, FitHolder)]
+            yield _constants(self, subject, fits, session.rng)
+
+
+def compared(
+    check: Check[Any],
+    session: Session[Any],
+    holders: Sequence[Holder],
+    labels: Callable[[int], Any],
+    folder: Path,
+) -> Iterator[Verdict]:
+    """Verdicts on what storage changes in releases, and in other rows."""
+    changed, moved = _Findings(), _Findings()
+    for k, holder in enumerate(holders):
+
+        def rows(turn: int, holder: Holder = holder) -> Floats:
+            kind = KINDS[turn % len(KINDS)]
+            return rows_of_kind(kind, holder.rows, holder.columns, holder.bound, session.rng)
+
+        every = 1 if session.thorough else _EVERY
+        _compare_forms(session, holder, rows(k), labels(holder.rows), folder, changed, k, every)
+        X, y = rows(k + 1), labels(holder.rows)
+        if k % len(KINDS) == 0:
+            _compare_orders(holder, X, y, changed)
+        for row in telling_rows(holder.columns, holder.bound, session.rng):
+            _compare_rows(holder, X, row, y, folder, moved)
+        session.tell((k + 1) / len(holders))
+    yield changed.verdict(check, session, "releases that storage changes")
+    yield moved.verdict(check, session, "rows that the storage of another row changes")
+
+
+class _Findings:
+    """How many comparisons were made, and which of them failed."""
+
+    def __init__(self) -> None:
+        self.made, self.failed, self.names = 0, 0, list[str]()
+
+    def add(self, name: str, failed: int) -> None:
+        self.made += 1
+        self.failed += failed
+        if failed and name not in self.names:
+            self.names.append(name)
+
+    def verdict(self, check: Check[Any], session: Session[Any], tested: str) -> Verdict:
+        return Verdict(
+            check.name,
+            session.subject.name,
+            tested,
+            self.failed,
+            0.0,
+            runs=self.made,
+            details={"found": self.names[:_NAMED]} if self.names else {},
+        )
+
+
+def _compare_forms(
+    session: Session[Any],
+    holder: Holder,
+    X: Floats,
+    y: Any,
+    folder: Path,
+    found: _Findings,
+    turn: int,
+    every: int,
+) -> None:
+    """Count the ways to store the same rows and labels that change something released.
+
+    What is held decides what is released; each form is also taken to the end, in turns.
+    """
+    seed = int(session.rng.integers(1 << 31))
+    ways = [(name, form, y) for name, form in forms_of(X)]
+    if holder.own_bound is not None:
+        own = own_forms_of(X, np.zeros(len(X)), holder.own_bound, folder)
+        ways += [(name, form, y) for name, form in own]
+    ways += [(name, X, form) for name, form in label_forms_of(y)]
+    held, released = holder.held(X, y), holder.released(X, y, seed)
+    for place, (name, rows, labels) in enumerate(ways):
+        try:
+            same = np.array_equal(holder.held(rows, labels), held)
+            if (place + turn) % every == 0:
+                same = same and holder.released(rows, labels, seed) == released
+        except Exception:  # what is taken in one form must be taken in all
+            same = False
+        found.add(f"{name}; {holder.named or 'as given'}", int(not same))
+
+
+def _compare_orders(holder: Holder, X: Floats, y: Any, found: _Findings) -> None:
+    """Count the orders of a row's repeated entries that change what is held."""
+    (_, first), *others = orders_of(X)
+    held = holder.held(first, y)
+    for name, rows in others:
+        same = np.array_equal(holder.held(rows, y), held)
+        found.add(f"{name}; {holder.named or 'as given'}", int(not same))
+
+
+def _compare_rows(
+    holder: Holder, X: Floats, row: Floats, y: Any, folder: Path, found: _Findings
+) -> None:
+    """Count rows that change where the last row is another, and all are stored as that one asks."""
+    other, last = X.copy(), len(X) - 1
+    other[last] = row
+    held = holder.held(narrowest(X), y)[:last]
+    ways = dict(ways_to_store(other)) | {"with a repeat": with_a_repeat(other)}
+    if holder.own_bound is not None and np.ndim(holder.own_bound) == 0:
+        ways["store"] = stored(sp.csr_array(other), np.zeros(len(X)), holder.own_bound, folder)
+    for name, rows in ways.items():
+        try:
+            changed = int(np.any(holder.held(rows, y)[:last] != held, axis=1).sum())
+        except Exception:  # one row must not have all others refused
+            changed = last
+        found.add(f"{name}; {holder.named or 'as given'}", changed)
+
+
+def _constants(
+    check: Check[Any],
+    subject: SelectionSubject,
+    holders: Sequence[FitHolder],
+    rng: np.random.Generator,
+) -> Verdict:
+    """How far the constants lie apart by which fits of one bound make intercepts of weights."""
+    facts = subject.facts
+    crowd = int(min(_NATS / (facts.theta * facts.held_bound * facts.gradient_bound), 4000.0))
+    y = subject.labels(np.zeros(crowd) if facts.classes else np.full(crowd, facts.y_bound))
+    found: dict[Any, list[float]] = defaultdict(list)
+    for k, holder in enumerate(holders):
+        X = np.zeros((crowd, holder.columns))
+        X[:_ROWS] = rows_of_kind(ONES, _ROWS, holder.columns, 1.0, rng)
+        told = [X]
+        for row in telling_rows(holder.columns, holder.bound, rng):
+            told.append(X.copy())
+            told[-1][-1] = row
+        for rows in told:
+            _, form = list(ways_to_store(rows))[k % 2]
+            model = holder.fitted(form, y, int(rng.integers(1 << 31)))
+            bound = model.privacy_["bounds"]["x_bound"]["value"]
+            found[holder.named, bound] += _constants_of(model, subject)
+    apart = [max(values) / min(values) - 1.0 for values in found.values() if values]
+    return Verdict(
+        check.name,
+        subject.name,
+        "intercepts over weights, how far apart",
+        max(apart, default=np.nan),
+        _ROUNDING,
+        runs=sum(map(len, found.values())),
+    )
+
+
+def _constants_of(model: Any, subject: SelectionSubject) -> list[float]:
+    """Intercepts over the weights that the vertices add up to, where these are large enough."""
+    facts = subject.facts
+    weights = reference.weights_of(outcomes(model.vertices_, facts), subject.columns + 1, facts)
+    weight, intercept = np.ravel(weights[-1]), np.ravel(model.intercept_)
+    large = np.abs(weight) > _LEAST_WEIGHT * facts.radius
+    return [float(constant) for constant in intercept[large] / weight[large]]
+
+
+def _holders(subject: Subject) -> list[Holder]:
+    """The configuration itself, then others that differ in bounds and maps of rows."""
+    if isinstance(subject, StreamSubject):
+        rows = subject.rows_a_step * 8
+        return [StreamHolder(subject, {"rows": way}, rows) for way in ("unit", AS_IS)]
+    assert isinstance(subject.facts, Facts)
+    rows = _ROWS
+    if isinstance(subject, DescentSubject) and subject.facts.neighboring == "replace_one":
+        rows = subject.facts.n_rows  # as many as were declared
+    columns = FitHolder(subject, {}, rows).columns
+    by_column = np.resize([0.1, 1.1, 2.7], columns).tolist()
+    # Kinds of rows take turns: those of 0 and 1 go with the first, the fourth, the seventh.
+    configurations: list[dict[str, Any]] = [
+        {},
+        {"rows": SQRT, "x_bound": _BETWEEN[1]},
+        {"rows": BLEND, "x_bound": _BETWEEN[2]},
+        {"rows": AS_IS, "x_bound": _BETWEEN[0]},
+        {"rows": AS_IS, "x_bound": by_column},
+        {"rows": AS_IS, "x_bound": "private"},
+        {"rows": AS_IS, "x_bound": _BETWEEN[1]},
+        {"rows": "auto"},
+        {"rows": AS_IS, "x_bound": _BETWEEN[3]},
+    ]
+    return [FitHolder(subject, one, rows) for one in configurations]
+
+
+def _labels(session: Session[Subject]) -> Callable[[int], Any]:
+    """Labels for so many rows, in numbers that single precision holds."""
+    subject = session.subject
+
+    def labels(rows: int) -> Any:
+        y = random_labels(rows, subject.facts, session.rng).astype(np.float32).astype(np.float64)
+        return subject.labels(y)
+
+    return labels

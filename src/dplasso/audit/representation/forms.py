@@ -1,0 +1,165 @@
+"""The ways in which the same rows can be stored."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dplasso.data import ColumnMatrix
+from dplasso.reading.chunks import RowChunk
+from dplasso.storage import build_store, open_store
+
+Floats = NDArray[np.float64]
+
+# From the narrowest to the widest; a loader takes the first that holds what it read.
+_KINDS = (np.bool_, np.int8, np.int32, np.float16, np.float32, np.int64, np.float64)
+_MEMORY = 128 << 20
+_MOST_DENSE = 1 << 20  # entries of a dense matrix that is stored in many ways
+
+
+def kinds_of(X: Floats) -> list[Any]:
+    """The kinds of numbers that hold every entry exactly, the narrowest first."""
+    values = X[X != 0.0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        return [
+            kind
+            for kind in _KINDS
+            if np.array_equal(values.astype(kind).astype(np.float64), values)
+        ]
+
+
+def narrowest(X: Floats) -> NDArray[Any]:
+    """The entries in the narrowest kind of numbers that holds them all."""
+    return X.astype(kinds_of(X)[0])
+
+
+def forms_of(X: Floats) -> Iterator[tuple[str, Any]]:
+    """The same entries in memory: kinds of numbers, containers, orders, repeats."""
+    kinds = kinds_of(X)
+    if X.size <= _MOST_DENSE:
+        yield from ((f"dense {np.dtype(kind).name}", X.astype(kind)) for kind in kinds)
+        yield "dense, by columns", np.asfortranarray(X)
+    wide, narrow = sp.csr_array(X), X.astype(kinds[0])
+    yield "csr", wide
+    for name in ("csc", "coo", "bsr", "lil", "dok"):
+        yield name, wide.asformat(name)
+    # scipy has no sparse matrices of half precision.
+    for kind in {kinds[0], kinds[len(kinds) // 2]} - {np.float16, np.float64}:
+        yield f"csr {np.dtype(kind).name}", sp.csr_array(narrow.astype(kind))
+        yield f"csc {np.dtype(kind).name}", sp.csc_array(narrow.astype(kind))
+    yield "csr, 64-bit indices", _with_long_indices(wide)
+    yield "csr, out of order", _reversed(wide)
+    yield "csr with zeros", _with_zeros(wide)
+    halves = in_parts(X, [X / 2.0, X / 2.0])
+    yield "coo in halves", halves
+    yield "csr in halves", _unmerged(halves, sp.csr_array)
+    yield "csc in halves", _unmerged(halves, sp.csc_array)
+    if np.int64 in kinds:
+        yield "coo of whole parts", in_parts(X, [X + 5.0, np.full_like(X, -5.0)], np.int64)
+        # Parts that add up exactly in double precision, in any order, and not in single.
+        yield "coo of single parts", in_parts(X, _parts(X, 2.0**25), np.float32)
+
+
+def orders_of(X: Floats) -> Iterator[tuple[str, Any]]:
+    """Entries in the same parts, whose sum in double precision depends on their order."""
+    parts = _parts(X, 2.0**60)
+    for name, ordered in (
+        ("as given", parts),
+        ("reversed", parts[::-1]),
+        ("mixed", parts[1::2] + parts[::2]),
+    ):
+        matrix = in_parts(X, ordered)
+        yield f"coo, parts {name}", matrix
+        yield f"csr, parts {name}", _unmerged(matrix, sp.csr_array)
+        yield f"csc, parts {name}", _unmerged(matrix, sp.csc_array)
+
+
+def _parts(X: Floats, large: float) -> list[Floats]:
+    """Parts that add up to whole numbers, two of them large ones."""
+    return [np.full_like(X, large), np.ones_like(X), X - 1.0, np.full_like(X, -large)]
+
+
+def own_forms_of(X: Any, y: Floats, x_bound: Any, folder: Path) -> Iterator[tuple[str, Any]]:
+    """The same rows as the library itself holds them: a matrix by columns, and one on disk.
+
+    ``x_bound`` is a number, or one per column; then there is only the store.
+    """
+    if np.ndim(x_bound) == 0:
+        yield "ColumnMatrix", ColumnMatrix.of(X, x_bound)
+    yield "store", stored(sp.csr_array(X), y, x_bound, folder)
+
+
+def stored(X: Any, y: Floats, x_bound: Any, folder: Path) -> ColumnMatrix:
+    """The rows of a row-compressed matrix, by way of a column store."""
+    chunk = RowChunk(
+        np.asarray(y, np.float64),
+        X.indptr.astype(np.int64),
+        X.indices,
+        X.data.astype(np.float64),
+    )
+    bounds = None if np.ndim(x_bound) == 0 else np.asarray(x_bound, np.float64)
+    with tempfile.TemporaryDirectory(dir=folder) as own:
+        path = build_store(Path(own) / "store", [chunk], X.shape[1], memory=_MEMORY, bounds=bounds)
+        # Maps of files outlive their names.
+        return open_store(path).matrix(1.0 if bounds is not None else x_bound)
+
+
+def label_forms_of(y: NDArray[Any]) -> Iterator[tuple[str, Any]]:
+    """The same labels in other kinds of numbers, and in a list."""
+    yield "labels in a list", y.tolist()
+    if y.dtype.kind in "iuf":
+        for kind in kinds_of(y.astype(np.float64)):
+            if kind is not np.bool_:
+                yield f"labels {np.dtype(kind).name}", y.astype(kind)
+
+
+def in_parts(X: Floats, parts: list[Floats], kind: Any = np.float64) -> sp.coo_array:
+    """Entries that are not 0, each given by several entries that add up to it.
+
+    (To change the kind of numbers afterwards would add the parts up.)
+    """
+    rows, columns = np.nonzero(X)
+    count = len(parts)
+    values = np.concatenate([part[rows, columns] for part in parts]).astype(kind)
+    return sp.coo_array((values, (np.tile(rows, count), np.tile(columns, count))), shape=X.shape)
+
+
+def _unmerged(matrix: sp.coo_array, form: Any) -> Any:
+    """Compressed, with repeated entries as they are."""
+    by_columns = form is sp.csc_array
+    rows, columns = matrix.coords
+    major, minor = (columns, rows) if by_columns else (rows, columns)
+    order = np.argsort(major, kind="stable")
+    starts = np.searchsorted(major[order], np.arange(matrix.shape[by_columns] + 1))
+    return form((matrix.data[order], minor[order], starts), shape=matrix.shape)
+
+
+def _with_long_indices(matrix: sp.csr_array) -> sp.csr_array:
+    found = matrix.copy()
+    found.indices, found.indptr = found.indices.astype(np.int64), found.indptr.astype(np.int64)
+    return found
+
+
+def _reversed(matrix: sp.csr_array) -> sp.csr_array:
+    """Entries of every row from the last to the first."""
+    ends = np.repeat(matrix.indptr[1:], np.diff(matrix.indptr))
+    starts = np.repeat(matrix.indptr[:-1], np.diff(matrix.indptr))
+    order = starts + ends - 1 - np.arange(matrix.nnz)
+    return sp.csr_array(
+        (matrix.data[order], matrix.indices[order], matrix.indptr), shape=matrix.shape
+    )
+
+
+def _with_zeros(matrix: sp.csr_array) -> sp.csr_array:
+    """Every second entry that is 0 is stored."""
+    rows, columns = np.nonzero(np.asarray(matrix.todense()) == 0.0)
+    found = matrix.tocoo()
+    values = np.concatenate([found.data, np.zeros(len(rows[::2]))])
+    places = [
+        np.concatenate(pair) for pair in zip(found.coords, (rows[::2], columns[::2]), strict=True)
+    ]
+    return sp.csr_array(sp.coo_array((values, tuple(places)), shape=matrix.shape))

@@ -1,0 +1,101 @@
+"""Does a party's noise pay for a row, and does how it stores rows reach what it releases?"""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dplasso.audit.check import Check, Session
+from dplasso.audit.federation import NEIGHBOURS, shares_of_charges
+from dplasso.audit.representation.check import compared
+from dplasso.audit.representation.holder import Holder, quietly
+from dplasso.audit.subject import Floats, Subject
+from dplasso.audit.verdict import Verdict
+from dplasso.federated import Coordinator, Party, agree
+from dplasso.federated.columns import Columns, labels_of
+from dplasso.federated.simulation import run as run_job
+
+_ROWS, _COLUMNS = 80, 5
+_BOUNDS = {"a": 2.7, "b": 0.1}  # which single precision does not hold
+_SECRET = bytes(16)
+_ROUNDING = 1.0 + 1e-9
+
+
+class Parties(Check[Subject]):
+    """Stores the rows of a party of a federation in every way there is, as `Representation` does.
+
+    A job of two parties, with bounds that single precision does not hold, is run with the noise
+    held fixed. All that the party answers, byte for byte, must be the same however its rows and
+    labels are stored; and where one of its rows makes a loader store all of them otherwise, the
+    whole numbers that it holds for every other row must stay the same. Then tables with and without
+    one person's row are handed the same forged releases: what a party adds noise to may differ by
+    no more than the noise's deviation over the multiplier charged, and what it draws by, by no more
+    than the range charged. The account of all parties is recomputed.
+    """
+
+    name = "parties"
+    once = True
+
+    def run(self, session: Session[Subject]) -> Iterator[Verdict]:
+        holders = [PartyHolder(name) for name in ("a", "b", "a")]
+
+        def labels(rows: int) -> Floats:
+            return session.rng.normal(size=rows).astype(np.float32).astype(np.float64)
+
+        with tempfile.TemporaryDirectory() as folder:
+            yield from compared(self, session, holders, labels, Path(folder))
+        shares = shares_of_charges(session.rng)
+        limits = {tested: (share, _ROUNDING) for tested, share in shares.items()}
+        yield from self.limited(session, limits, NEIGHBOURS)
+
+
+class PartyHolder(Holder):
+    """One of the two parties of a small job; the other one has rows of nothing."""
+
+    columns, rows = _COLUMNS, _ROWS
+
+    def __init__(self, name: str) -> None:
+        other = "b" if name == "a" else "a"
+        self.named, self._name, self._other = f"party {name}", name, other
+        self.bound = _BOUNDS[name]
+        self._terms = agree(
+            dict.fromkeys(_BOUNDS, _COLUMNS),
+            name,
+            n_rows=_ROWS,
+            epsilon=3.0,
+            delta=1e-6,
+            rounds=4,
+            sketch_size=16,
+            x_bounds=_BOUNDS,
+            y_bound=1.1,
+        )
+
+    def released(self, X: Any, y: Any, seed: int) -> dict[str, bytes]:
+        empty, people = np.zeros((_ROWS, _COLUMNS)), range(_ROWS)
+        with quietly():
+            party = Party(self._terms, self._name, X, people, _SECRET, y=y, random_state=seed)
+            other = Party(self._terms, self._other, empty, people, _SECRET, random_state=seed + 1)
+        told = _Noted(party)
+        coordinator = Coordinator(self._terms)
+        run_job(coordinator, {self._name: told, self._other: other})  # type: ignore[dict-item]
+        return {"answers": b"".join(told.answers), "card": coordinator.card().to_json().encode()}
+
+    def held(self, X: Any, y: Any) -> Floats:
+        own = self._terms.parties[self._terms.number_of(self._name)]
+        columns = Columns(X, own.x_bound, own.row_budget)
+        held = [columns.column(feature) for feature in range(_COLUMNS)]
+        labels = labels_of(y, self._terms.y_bound, columns.n_rows)
+        return np.column_stack([*held, labels]).astype(np.float64)
+
+
+class _Noted:
+    """A party, and notes of its answers."""
+
+    def __init__(self, party: Party) -> None:
+        self._party, self.answers = party, list[bytes]()
+
+    def answer(self, request: bytes) -> bytes:
+        self.answers.append(self._party.answer(request))
+        return self.answers[-1]
