@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from dplasso.ledger import Budget, BudgetError, LedgerError
     from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
     from dplasso.privacy.calibration import calibrate, spent
-    from dplasso.privacy.leaks import PrivacyLeakError, PrivacyLeakWarning, is_strict, set_strict
+    from dplasso.privacy.leaks import (
+        PrivacyLeakError,
+        PrivacyLeakWarning,
+        UndeclaredBoundWarning,
+        is_strict,
+        set_strict,
+    )
     from dplasso.privacy.statement import PrivacyStatement
     from dplasso.search import PrivateSearch
     from dplasso.solvers.frank_wolfe import Solution, frank_wolfe
@@ -41,6 +47,7 @@ __all__ = [
     "Solution",
     "Sparsifier",
     "SquaredLoss",
+    "UndeclaredBoundWarning",
     "audit",
     "calibrate",
     "frank_wolfe",
@@ -68,6 +75,7 @@ _HOMES = {
     "dplasso.privacy.leaks": (
         "PrivacyLeakError",
         "PrivacyLeakWarning",
+        "UndeclaredBoundWarning",
         "is_strict",
         "set_strict",
     ),

@@ -8,7 +8,7 @@ import math
 import tempfile
 import time
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +16,8 @@ import scipy.sparse as sp
 import dplasso
 from dplasso import kernels
 from dplasso.data import columns
+from dplasso.data.merging import merged
+from dplasso.data.row_maps import unit_length
 from dplasso.data.row_medians import entries_of, row_medians
 from dplasso.data.unit_rows import Scaling, UnitRows
 from dplasso.domains import L1Ball, L2Ball, Simplex
@@ -66,6 +68,9 @@ def warm() -> None:
             )
     for data in (X, X.astype(np.float32)):
         row_medians(entries_of(data))
+    merged(sp.coo_array((np.ones(2), ([0, 0], [0, 0])), shape=(1, 1)), "csr")
+    for rows in (X, X.toarray()):  # as rows to predict are
+        unit_length(rows)
     loss = dplasso.LogisticLoss()
     plan = plan_descent(loss, epsilon=1.0, delta=1e-6, n_rows=100, n_columns=5)
     y = np.arange(100) % 2
@@ -76,7 +81,8 @@ def warm() -> None:
             few = plan_few(loss, epsilon=1.0, delta=1e-6, n_rows=100, n_chosen=1)
             choose(ColumnScores.of(UnitRows.of(data, scaling), y, loss, few), few, random_bits())
     warm_online(X)
-    terms = agree({"one": 5}, "one", n_rows=100, epsilon=1.0, delta=1e-6, rounds=2)
+    bounds: dict[str, Any] = {"x_bounds": {"one": 1.0}, "y_bound": 1.0}
+    terms = agree({"one": 5}, "one", n_rows=100, epsilon=1.0, delta=1e-6, rounds=2, **bounds)
     simulate(terms, {"one": X}, y)
     running_sum(5, sensitivity=1.0, window=5, rho=1.0, construction="band").add(np.zeros(5))
     for domain in ("l2", "l1", "simplex", "box"):
@@ -87,7 +93,7 @@ def warm() -> None:
         text.write_text("1 1:0.5 3:1e-3\n0 2:0.25\n" * 2)
         chunks = svmlight_chunks(text, columns=3, zero_based=False)
         build_store(Path(folder) / "rows.dpc", chunks, 3, memory=1 << 27)
-        read_svmlight(text)
+        read_svmlight(text, columns=3)
 
 
 def warm_online(X: sp.csc_array) -> None:

@@ -5,7 +5,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,7 +21,9 @@ from dplasso.cli.online import online
 from dplasso.cli.output import complain, say, warn
 from dplasso.cli.predict import predict
 from dplasso.cli.report import report
+from dplasso.cli.signals import ENDED, ended_by_signals
 from dplasso.cli.train import train
+from dplasso.terminal import printable_lines
 
 COMMANDS: tuple[Callable[..., None], ...] = (
     train,
@@ -42,6 +44,10 @@ _OPTIONS = {
     "raise columns": "raise --features",
     "classes=": "--classes",
     "pass n_rows": "pass --rows",
+    "x_bound is not declared": "--x-bound is not declared",
+    "pass x_bound, a": "pass --x-bound, a",
+    "x_bound='private'": "--x-bound private",
+    "pass y_bound, a": "pass --y-bound, a",
     "random_state": "--seed",
     "leave it None": "leave it out",
     "pass overwrite=True": "give --overwrite",
@@ -86,17 +92,20 @@ def _global(
 
 def main() -> None:
     """Run the command. Exit 0: done; 1: refused or failed; 2: misused; 3: an audit's alarm;
-    130: interrupted.
+    130: interrupted; 143 or 129: ended by SIGTERM or SIGHUP.
 
     An error names the file and the remedy; what an unforeseen one says could show values of the
     data, so that only its place is told.
     """
     warnings.showwarning = lambda message, *_, **__: warn(_in_options(str(message)))
     try:
-        app()
+        with ended_by_signals():
+            _run()
     except SystemExit as end:
         if end.code == INTERRUPTED:
             complain("interrupted; nothing half-written was left")
+        elif end.code in ENDED:
+            complain("told to end; nothing half-written was left")
         raise
     except OSError as error:
         known = error.filename is not None and error.strerror is not None
@@ -111,6 +120,18 @@ def main() -> None:
     finally:
         gc.freeze()  # or Python would look for garbage once more before it ends
     sys.exit(FAILED)
+
+
+def _run() -> None:
+    try:
+        sys.exit(app(standalone_mode=False))
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        misuse: Any = error  # the parser quotes what was typed, such as the name of a file
+        misuse.message = printable_lines(misuse.message, "  ")
+        misuse.show()
+        sys.exit(misuse.exit_code)
 
 
 def _in_options(text: str) -> str:

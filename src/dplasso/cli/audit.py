@@ -7,6 +7,7 @@ import typer
 
 from dplasso.cli import options as o
 from dplasso.cli.output import emit, say
+from dplasso.cli.rescue import kept
 from dplasso.estimators import load
 from dplasso.storage.atomic import replace_file
 
@@ -20,8 +21,9 @@ Checks = Annotated[
     list[str] | None,
     typer.Option(
         "--check",
-        help="One of accounting, range, sensitivity, release, generator, count, law, noise, "
-        "canary. May repeat.",
+        help="One of accounting, range, envelope, sensitivity, bound, release, representation, "
+        "search, parties, generator, bits, count, law, noise, canary. For several: --check law "
+        "--check noise.",
     ),
 ]
 
@@ -49,7 +51,9 @@ def audit(
     neighboring: Annotated[str, typer.Option(help="add_remove or replace_one.")] = "add_remove",
     rounds: Annotated[
         int | None,
-        typer.Option("--rounds", "--max-iter", "-T", help="Rounds of Frank-Wolfe: 16 unless told."),
+        typer.Option(
+            *("--rounds", "--max-iter", "-T"), min=1, help="Rounds of Frank-Wolfe: 16 unless told."
+        ),
     ] = None,
     radius: Annotated[
         float | None, typer.Option(help="Bound on the 1-norm, of Frank-Wolfe: 5 unless told.")
@@ -66,7 +70,7 @@ def audit(
         float | None, typer.Option(help="How long a thorough audit takes: 10 unless told.")
     ] = None,
     check: Checks = None,
-    seed: Annotated[int | None, typer.Option(help="Makes the audit repeatable.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Makes the audit repeatable.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where a report in JSON goes.")
     ] = None,
@@ -105,7 +109,8 @@ def audit(
         progress=not (quiet or json),
     )
     if output is not None:
-        replace_file(output, report.to_json().encode())
+        content = report.to_json().encode()
+        kept(output, lambda place: replace_file(place, content, released=True), "report")
     _tell(report, output, json, quiet)
     if not report.passed:
         raise typer.Exit(ALARM)

@@ -3,7 +3,10 @@
 import re
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dplasso.cli.output import say, show_rows
+from dplasso.data.used_columns import weights_at
 from dplasso.reading.plans import FeatureSpace, TablePlan
 from dplasso.report.features import plan_of
 
@@ -76,5 +79,5 @@ def _split(text: str, columns: list[str]) -> tuple[str, str]:
 
 def _bucket(model: Any, space: FeatureSpace, column: str, entry: str, hashed: str) -> Bucket:
     feature = space.bucket(column, hashed)
-    weights = model._weights[:, [feature]].toarray()[:, 0]
+    weights = weights_at(model._weights, np.array([feature])).toarray()[:, 0]
     return Bucket(column, entry, str(model.feature_names_in_[feature]), weights.tolist())

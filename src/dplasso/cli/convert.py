@@ -1,6 +1,6 @@
 """``dplasso convert``: a column store from a file of any size, in bounded memory."""
 
-import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +11,11 @@ from dplasso.cli.inputs import chunks_of
 from dplasso.cli.output import emit, reading_bar, show
 from dplasso.cli.table_options import form_of
 from dplasso.privacy import leaks
+from dplasso.reading.byte_source import LONGEST_LINE
 from dplasso.storage import build_store, open_store
 
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_LINES_IN_MEMORY = 8  # a line takes about so many times its bytes
+_LEAST_LINE = 4 << 20  # bytes
 
 
 def convert(
@@ -32,6 +34,7 @@ def convert(
     delimiter: o.Delimiter = None,
     buckets: o.Buckets = None,
     names: o.Names = None,
+    longest_line: o.LongestLine = None,
     overwrite: Annotated[bool, typer.Option(help="Replace a store of this name.")] = False,
     strict: o.Strict = False,
     json: o.Json = False,
@@ -56,11 +59,14 @@ def convert(
         zero_based=zero_based,
         names=names,
     )
+    most = o.bytes_of("--memory", memory)
+    longest = o.longest_line_of(longest_line)
+    if longest is None:
+        longest = min(LONGEST_LINE, max(_LEAST_LINE, most // _LINES_IN_MEMORY))
+    form = replace(form, longest_line=longest)
     with reading_bar("converting", quiet=quiet or json, rows=form.plan is not None) as progress:
         chunks, columns, known = chunks_of(data, form, progress)
-        built = build_store(
-            output, chunks, columns, memory=bytes_of(memory), overwrite=overwrite, **known
-        )
+        built = build_store(output, chunks, columns, memory=most, overwrite=overwrite, **known)
     store = open_store(built)
     facts = {
         "store": str(output),
@@ -72,11 +78,3 @@ def convert(
         emit(facts)
     elif not quiet:
         show("Converted (as private as the data)", facts)
-
-
-def bytes_of(text: str) -> int:
-    """A size such as 500M or 2G."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", text.strip(), re.IGNORECASE)
-    if found is None:
-        raise ValueError(f"--memory must be a size such as 500M or 2G, got {text!r}")
-    return int(float(found[1]) * _UNITS[found[2].upper()])

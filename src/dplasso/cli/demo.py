@@ -33,7 +33,7 @@ def demo(
     say(f"{ROWS:,} notes x {WORDS:,} words, {held.entries:,} entries; epsilon for one note")
     rows, curve, chosen = [], [], None
     for epsilon in EPSILONS:
-        model = PrivateLassoClassifier(epsilon, classes=[0, 1], n_rows=ROWS)
+        model = PrivateLassoClassifier(epsilon, classes=[0, 1], n_rows=ROWS, x_bound=1.0)
         start = time.perf_counter()
         model.fit(held, y[:ROWS])
         seconds = time.perf_counter() - start
@@ -57,7 +57,8 @@ def _compile() -> None:
     say("compiling the engine's loops, unless that was done before ...")
     X, y = make_notes(100, np.random.default_rng(0))
     for epsilon in (1.0, math.inf):
-        PrivateLassoClassifier(epsilon, classes=[0, 1], n_rows=100).fit(ColumnMatrix.of(X), y)
+        model = PrivateLassoClassifier(epsilon, classes=[0, 1], n_rows=100, x_bound=1.0)
+        model.fit(ColumnMatrix.of(X), y)
 
 
 def make_notes(rows: int, rng: np.random.Generator) -> tuple[sp.csr_array, np.ndarray]:

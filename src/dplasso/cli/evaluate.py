@@ -38,6 +38,7 @@ def evaluate(
     ] = False,
     zero_based: o.ZeroBased = None,
     labels: o.Labels = None,
+    longest_line: o.LongestLine = None,
     strict: o.Strict = False,
     json: o.Json = False,
     quiet: o.Quiet = False,
@@ -52,7 +53,13 @@ def evaluate(
     if not public:
         leaks.report(f"{NOT_COVERED.format(data=data.name)}; then say so with --public")
     X, y = rows_for(
-        fitted, data, zero_based=zero_based, labels=labels, labelled=True, quiet=quiet or json
+        fitted,
+        data,
+        zero_based=zero_based,
+        labels=labels,
+        labelled=True,
+        quiet=quiet or json,
+        longest_line=longest_line,
     )
     found = score(fitted, X, y)
     scores, classes = scores_of(found), per_class(found)

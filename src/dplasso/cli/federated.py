@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dplasso.cli.federated_terms import check_terms
-from dplasso.cli.options import Json, Quiet, check_output
+from dplasso.cli.options import MOST_ROWS, Json, Quiet, Raw, check_output
 from dplasso.cli.output import emit, note, say, show, show_rows
 from dplasso.federated.deployment.names import DEFAULT_PORT
 from dplasso.federated.roles import Proposal
@@ -41,7 +41,7 @@ def init(
     project: Annotated[Path, typer.Argument(help="A new folder for the kits.", show_default=False)],
     server: Annotated[str, typer.Option(help="Host name that parties reach the server by.")],
     party: Annotated[list[str], typer.Option(help="Name of a party; repeat for each.")],
-    port: Annotated[int, typer.Option(help="Port of the server.")] = DEFAULT_PORT,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the server.")] = DEFAULT_PORT,
     quiet: Quiet = False,
 ) -> None:
     """Make a federation: an authority, and a kit with key and certificate for each participant."""
@@ -91,18 +91,22 @@ def submit(
     kit: Kit,
     epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="Of all parties together.")],
     delta: Annotated[float, typer.Option(help="Chance that epsilon fails.")],
-    rows: Annotated[int, typer.Option(help="Number of people, declared: public.")],
+    rows: Annotated[
+        int, typer.Option(min=1, max=MOST_ROWS, help="Number of people, declared: public.")
+    ],
     labels: Annotated[str, typer.Option(help="The party that holds the labels.")],
     radius: Annotated[float, typer.Option(help="Bound on the L1 norm of the weights.")] = 5.0,
     rounds: Annotated[
-        int | None, typer.Option("--rounds", "-T", help="Rounds; else by a public rule.")
+        int | None, typer.Option("--rounds", "-T", min=1, help="Rounds; else by a public rule.")
     ] = None,
     tau: Annotated[
-        int | None, typer.Option(help="Features a party looks at in a round; else all.")
+        int | None, typer.Option(min=1, help="Features a party looks at in a round; else all.")
     ] = None,
     sketch_size: Annotated[
         int | None,
-        typer.Option("--sketch-size", "-m", help="Numbers in a sketch; else by a public rule."),
+        typer.Option(
+            "--sketch-size", "-m", min=1, help="Numbers in a sketch; else by a public rule."
+        ),
     ] = None,
     label_bound: Annotated[
         float, typer.Option(help="Bound on labels, as their holder has it; 1 for classes.")
@@ -180,7 +184,7 @@ def fetch(
     check_output(output)
     with administering(open_kit(kit, "admin")) as admin:
         card, outcome = admin.fetch(job)
-    replace_file(output, card)
+    replace_file(output, card, released=True)
     if json:
         emit(outcome)
     else:
@@ -220,6 +224,7 @@ def margins(
 def combine(
     files: Annotated[list[Path], typer.Argument(help="Margins of all parties.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="A CSV file: id, prediction.")],
+    raw: Raw = False,
 ) -> None:
     """Add up all parties' margins: the predictions. Of two classes, above 0 is the second."""
     from dplasso.cli.federated_margins import combined, table
@@ -227,7 +232,7 @@ def combine(
 
     check_output(output, *files)
     rows = combined(files)
-    replace_file(output, table(rows, "prediction"))
+    replace_file(output, table(rows, "prediction", raw))
     note(f"wrote {output}: {len(rows):,} rows")
 
 

@@ -3,12 +3,14 @@
 import csv
 import math
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from dplasso.federated.model import PartyModel
 from dplasso.federated.roles import PartySettings
 from dplasso.federated.rows import NO_LABELS, read_party
 from dplasso.reading.plans import TablePlan
+from dplasso.storage.spreadsheet import cell, unmarked
 
 
 def margins_of(settings: PartySettings, model: PartyModel, data: Path) -> list[tuple[str, float]]:
@@ -33,9 +35,10 @@ def combined(files: Sequence[Path]) -> list[tuple[str, float]]:
     return [(identifier, math.fsum(parts)) for identifier, parts in sums.items()]
 
 
-def table(rows: Sequence[tuple[str, float]], name: str) -> bytes:
-    """Rows as CSV text."""
-    lines = [f"id,{name}", *(f"{_quoted(identifier)},{value!r}" for identifier, value in rows)]
+def table(rows: Sequence[tuple[str, float]], name: str, raw: bool = False) -> bytes:
+    """Rows as CSV text; no identifier is a formula to a spreadsheet, unless ``raw``."""
+    written = _quoted if raw else partial(cell, separator=",")
+    lines = [f"id,{name}", *(f"{written(identifier)},{value!r}" for identifier, value in rows)]
     return "".join(f"{line}\n" for line in lines).encode()
 
 
@@ -49,7 +52,7 @@ def _read(path: Path) -> list[tuple[str, float]]:
     try:
         with open(path, newline="", encoding="utf-8") as file:
             rows = list(csv.reader(file))
-        return [(identifier, float(margin)) for identifier, margin in rows[1:]]
+        return [(unmarked(identifier), float(margin)) for identifier, margin in rows[1:]]
     except (UnicodeDecodeError, csv.Error, ValueError):
         raise ValueError(
             f"{path} is no file of margins; make it with dplasso federated margins"

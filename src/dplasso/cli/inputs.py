@@ -6,16 +6,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dplasso import memory
 from dplasso.cli.output import reading_bar
 from dplasso.data import ColumnMatrix
-from dplasso.privacy import leaks
+from dplasso.data.columns import MOST_ROWS
+from dplasso.data.merging import merged
+from dplasso.data.sparse_bounds import SparseBounds
 from dplasso.reading import assemble, read_svmlight, svmlight_chunks
-from dplasso.reading.plans import TablePlan
-from dplasso.storage import open_store
+from dplasso.reading.npz import read_npy, read_npz
+from dplasso.reading.plans import FeatureNames, FeatureSpace, TablePlan
+from dplasso.storage import ColumnStore, open_store
+from dplasso.storage.column_format import damaged
 
+_PREDICTED_BYTES = 128  # of a row without entries: its margin, and its prediction as text
 _PACKINGS = ("", ".gz", ".bz2", ".zst")
 TABLES = (
     *(f"{kind}{packing}" for kind in (".csv", ".tsv") for packing in _PACKINGS),
@@ -44,6 +49,12 @@ class Form:
     plan: TablePlan | None = None
     names: Path | None = None  # of features, one a line
     rows: int | None = None  # declared
+    longest_line: int | None = None  # in bytes; None: as the reader of the format has it
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """What to pass to a reader besides."""
+        return {} if self.longest_line is None else {"longest_line": self.longest_line}
 
 
 @dataclass(frozen=True)
@@ -52,8 +63,8 @@ class Rows:
 
     X: Any  # sparse, or a ColumnMatrix
     y: NDArray[Any] | None
-    bounds: NDArray[np.float64] | None = None  # of every column, where a plan has them
-    names: NDArray[Any] | None = None
+    bounds: NDArray[np.float64] | SparseBounds | None = None  # of columns, where a plan has them
+    names: NDArray[Any] | FeatureNames | None = None
     plan: TablePlan | None = None
     classes: list[Any] | None = None
     undeclared: frozenset[str] = frozenset()  # public facts that were read from the data
@@ -94,10 +105,8 @@ def read_rows(
 
 def _from_store(path: Path, x_bound: float | None) -> Rows:
     store = open_store(path)
-    if x_bound is None:
-        x_bound = max(1.0, store.header["largest"])
     source = store.source or {}
-    plan = TablePlan.from_dict(source["plan"]) if source.get("plan") else None
+    plan = _plan_of(store, source)
     y: NDArray[Any] = store.labels
     if store.classes is not None:
         y = np.array(store.classes, dtype=object)[store.labels.astype(np.intp)]
@@ -117,22 +126,35 @@ def _from_store(path: Path, x_bound: float | None) -> Rows:
     )
 
 
-def _from_npz(path: Path, form: Form, labelled: bool) -> Rows:
+def _plan_of(store: ColumnStore, source: dict[str, Any]) -> TablePlan | None:
+    """The plan that a store notes, where it came from a table; other notes are of their kinds."""
     try:
-        with open(path, "rb") as file:  # or a broken file would stay open
-            X = sp.csr_array(sp.load_npz(file))
-        y = None if form.labels is None else np.load(form.labels, allow_pickle=False)
-    # What stands in the file decides what its readers raise.
-    except Exception as error:
-        raise ValueError(
-            f"{path} or its labels could not be read ({type(error).__name__}); write them with "
-            "scipy.sparse.save_npz and numpy.save"
-        ) from None
+        plan = TablePlan.from_dict(source["plan"]) if source.get("plan") else None
+        fits = plan is None or FeatureSpace(plan).size == store.shape[1]
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+        fits = False
+    rows = source.get("rows")
+    flags = [source.get(name, False) for name in ("zero_based", "classes_declared")]
+    counted = rows is None or (type(rows) is int and rows >= 1)
+    if not (fits and counted and all(isinstance(flag, bool) for flag in flags)):
+        raise damaged(store.path, "what it notes about its source does not fit")
+    return plan
+
+
+def _from_npz(path: Path, form: Form, labelled: bool) -> Rows:
+    X = read_npz(path)
+    y = None if form.labels is None else read_npy(form.labels)
     if labelled and y is None:
         raise ValueError(f"{path} has no labels; give them with --labels y.npy")
-    if y is not None and not (isinstance(y, np.ndarray) and y.shape == X.shape[:1]):
+    if y is not None and y.shape != X.shape[:1]:
         raise ValueError(f"{form.labels} does not have one label for each row of {path}")
-    return Rows(X, y, names=_named(form, X.shape[1]))
+    if X.shape[0] > MOST_ROWS:
+        raise ValueError(f"{path} has more than {MOST_ROWS:,} rows; split it into parts")
+    if not labelled:  # labels would be as many; without any, a short file can claim all those rows
+        memory.check(
+            X.shape[0] * _PREDICTED_BYTES, f"predicting {path.name}", "split it into parts"
+        )
+    return Rows(merged(X, "csr"), y, names=_named(form, X.shape[1]))
 
 
 def _from_table(path: Path, form: Form, labelled: bool, quiet: bool) -> Rows:
@@ -141,24 +163,25 @@ def _from_table(path: Path, form: Form, labelled: bool, quiet: bool) -> Rows:
     from dplasso.reading.tables import table_chunks  # brings pyarrow, which text does not need
 
     with reading_bar("reading", quiet=quiet, rows=True) as progress:
-        space, chunks, classes = table_chunks(path, form.plan, labelled=labelled, progress=progress)
+        space, chunks, classes = table_chunks(
+            path, form.plan, labelled=labelled, progress=progress, **form.limits
+        )
         X, y = assemble(chunks, space.size)
     if classes is not None and labelled:
         y = np.array(classes, dtype=object)[y.astype(np.intp)]
-    names = _objects(space.names)
     undeclared = frozenset({"classes"} if form.plan.classes is None else ())
-    return Rows(X, y if labelled else None, space.bounds, names, space.plan, classes, undeclared)
+    known = (space.bounds, space.names, space.plan, classes, undeclared)
+    return Rows(X, y if labelled else None, *known)
 
 
 def _from_svmlight(path: Path, form: Form, quiet: bool) -> Rows:
-    if form.columns is None:
-        leaks.report(
-            f"the number of columns was read from {path.name}; declare it with --features",
-            warn=True,
-        )
     with reading_bar("reading", quiet=quiet) as progress:
         X, y = read_svmlight(
-            path, columns=form.columns, zero_based=form.zero_based, progress=progress
+            path,
+            columns=form.columns,
+            zero_based=form.zero_based,
+            progress=progress,
+            **form.limits,
         )
     undeclared = frozenset({"n_features"} if form.columns is None else ())
     return Rows(
@@ -178,7 +201,7 @@ def chunks_of(path: Path, form: Form, progress: Any) -> tuple[Any, int, dict[str
             raise ValueError(f"{path} is a table; name the column to predict with --target")
         from dplasso.reading.tables import table_chunks
 
-        space, chunks, classes = table_chunks(path, form.plan, progress=progress)
+        space, chunks, classes = table_chunks(path, form.plan, progress=progress, **form.limits)
         known = {"feature_names": space.names, "classes": classes, "bounds": space.bounds}
         declared = form.plan.classes is not None
         source = {"plan": space.plan.to_dict(), "rows": form.rows, "classes_declared": declared}
@@ -190,7 +213,11 @@ def chunks_of(path: Path, form: Form, progress: Any) -> tuple[Any, int, dict[str
             f"to convert {path} piece by piece, declare its number of columns with --features"
         )
     chunks = svmlight_chunks(
-        path, columns=form.columns, zero_based=form.zero_based, progress=progress
+        path,
+        columns=form.columns,
+        zero_based=form.zero_based,
+        progress=progress,
+        **form.limits,
     )
     names = _named(form, form.columns)
     return (
@@ -218,13 +245,7 @@ def _objects(names: Any) -> NDArray[Any] | None:
 
 def as_sparse(X: Any) -> Any:
     """Rows to predict from."""
-    if not isinstance(X, ColumnMatrix):
-        return X
-    values = np.ones(X.entries, np.int8) if X.values is None else X.values[: X.entries]
-    if X.stretch is not None:
-        values = values / np.repeat(X.stretch, np.diff(X.indptr))
-    parts = (values, X.indices[: X.entries], X.indptr)
-    return sp.csr_array(sp.csc_array(parts, shape=X.shape))
+    return X.rows() if isinstance(X, ColumnMatrix) else X
 
 
 def same_file(first: Path, second: Path) -> bool:

@@ -18,7 +18,7 @@ from dplasso.privacy import leaks
 from dplasso.reading.line_source import LineSource
 
 _BEGINS = ("start", "here")
-_USUAL = {"construction": "auto", "noise": "gaussian", "calibration": "tight"}
+_USUAL = {"construction": "auto", "noise": "gaussian", "calibration": "tight", "raw": False}
 
 
 def online(
@@ -34,12 +34,19 @@ def online(
     delta: Annotated[float, typer.Option(help="Chance that epsilon fails.")] = 1e-6,
     window: Annotated[
         int | None,
-        typer.Option(help="Rows that are protected, the last so many; all for good by default."),
+        typer.Option(
+            min=1,
+            max=o.MOST_ROWS,
+            help="Rows that are protected, the last so many; all for good by default.",
+        ),
     ] = None,
     rows: Annotated[
-        int | None, typer.Option("--rows", help="Without a window: the most rows there will be.")
+        int | None,
+        typer.Option(
+            "--rows", min=1, max=o.MOST_ROWS, help="Without a window: the most rows there will be."
+        ),
     ] = None,
-    batch: Annotated[int, typer.Option(help="Rows a release.")] = 1,
+    batch: Annotated[int, typer.Option(min=1, max=o.MOST_ROWS, help="Rows a release.")] = 1,
     features: o.Features = None,
     classes: o.Classes = None,
     regression: o.Regression = False,
@@ -64,10 +71,11 @@ def online(
         typer.Option("--output", "-o", help="Predictions, a line each; else standard output."),
     ] = None,
     proba: Annotated[bool, typer.Option(help="Probabilities of all classes.")] = False,
+    raw: o.Raw = False,
     model: Annotated[
         Path | None, typer.Option(help="Where snapshots go, to predict with: public.")
     ] = None,
-    every: Annotated[int, typer.Option(help="Rows between states and snapshots.")] = 10_000,
+    every: Annotated[int, typer.Option(min=1, help="Rows between states and snapshots.")] = 10_000,
     follow: Annotated[bool, typer.Option("--follow", help="Wait for the file to grow.")] = False,
     stdin_from: Annotated[
         str | None,
@@ -77,7 +85,7 @@ def online(
     ] = None,
     received: Annotated[
         int | None,
-        typer.Option(help="To go on: predictions that came through on standard output."),
+        typer.Option(min=0, help="To go on: predictions that came through on standard output."),
     ] = None,
     position: Annotated[
         bool, typer.Option("--position", help="Show how much of the input was taken, and stop.")
@@ -101,9 +109,7 @@ def online(
     if strict:
         leaks.set_strict(True)
     lines = _line_form(form, features, zero_based, target, regression)
-    for path in (output, model):
-        if path is not None:
-            o.check_output(path, data)
+    _check_outputs(output, model, data, budget)
     declared = _classes(classes, form, regression)
     common: dict[str, Any] = {
         "delta": delta,
@@ -128,11 +134,12 @@ def online(
         **{"loss": learner.loss, "domain": domain, "radius": radius, "proba": proba, "seed": seed},
         "output": None if output is None else str(output.absolute()),
         # Only what is not usual: streams that began before these could be told go on.
-        **_unusual(construction=construction, noise=noise, calibration=calibration),
+        **_unusual(construction=construction, noise=noise, calibration=calibration, raw=raw),
     }
     every = math.ceil(every / batch) * batch
-    places = Places(output, model, every, received, proba, watched() and not quiet)
-    with StateFolder(state) as folder:
+    places = Places(output, model, every, received, proba, raw, watched() and not quiet)
+    # The input is opened first: one that is not there costs nothing.
+    with LineSource(data, follow=follow) as source, StateFolder(state) as folder:
         _check_ways_on(folder.exists, data, stdin_from, output, received)
         folder.check(config)
         journaled: list[bytes] = []
@@ -144,10 +151,7 @@ def online(
             learner._meet_dicts()  # charged here, before the first draw
             learner.accountant = None
             folder.begin(learner)
-        with (
-            Session(learner, folder, lines, places) as session,
-            LineSource(data, follow=follow) as source,
-        ):
+        with Session(learner, folder, lines, places) as session:
             session.replay(journaled)
             if data is not None or stdin_from == "start":
                 source.skip(session.more["input_bytes"])
@@ -156,8 +160,22 @@ def online(
             note(session.summary())
 
 
-def _unusual(**chosen: str) -> dict[str, str]:
+def _unusual(**chosen: Any) -> dict[str, Any]:
     return {name: value for name, value in chosen.items() if value != _USUAL[name]}
+
+
+def _check_outputs(
+    output: Path | None, model: Path | None, data: Path | None, budget: str | None
+) -> None:
+    """Refuse, before anything is charged, what could not be written or would be written over."""
+    ledger = None if budget is None else Path(budget)
+    for path in (output, model):
+        if path is not None:
+            o.check_output(path, data, ledger)
+    if model is not None:
+        o.check_replaceable(model, b"dplasso-model", "model")
+        if output is not None and output.resolve() == model.resolve():
+            raise ValueError("--output and --model are one file; give each a name of its own")
 
 
 def _line_form(

@@ -14,9 +14,12 @@ from numpy.typing import NDArray
 from dplasso.cli.online_rows import LineForm, parsed
 from dplasso.cli.online_state import StateFolder
 from dplasso.cli.output import note, shown
+from dplasso.cli.signals import heeded
 from dplasso.online.stream_learner import Compressed
 from dplasso.reading.line_source import LineSource
 from dplasso.storage.atomic import sync_directory
+from dplasso.storage.private_files import open_private
+from dplasso.storage.spreadsheet import cell
 
 _MOST_LINES = 4096  # that share a write to the disk
 _RECENT = 1000  # rows of the rolling score
@@ -31,6 +34,7 @@ class Places(NamedTuple):
     every: int  # rows between states
     received: int | None  # predictions that standard output need not repeat
     proba: bool
+    raw: bool  # texts as they are, whatever a spreadsheet makes of them
     watched: bool
 
 
@@ -59,7 +63,7 @@ class Session:
         path, known = self._places.output, self.more["output_bytes"]
         if (path.stat().st_size if path.exists() else 0) < known:
             raise ValueError(f"{path} is shorter than when the state was saved; bring it back")
-        out = open(path, "r+b" if path.exists() else "w+b")  # noqa: SIM115 (open until the end)
+        out = open(open_private(path), "r+b")  # noqa: SIM115 (open until the end)
         sync_directory(str(path.absolute().parent))  # a state that counts its bytes must find it
         out.truncate(known)
         out.seek(known)
@@ -72,7 +76,7 @@ class Session:
 
     def run(self, source: LineSource) -> None:
         """Until the input ends, or a signal asks to stop."""
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGINT, *heeded()):
             signal.signal(number, self._stop)
         while not self._stopping:
             room = max(1, self._model._room())  # one row too many is refused by name
@@ -119,10 +123,12 @@ class Session:
 
             chances = probabilities(margins).tolist()
             return ["\t".join(f"{p:.9g}" for p in row) for row in chances]
-        return [
-            str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-            for value in decided.tolist()
-        ]
+        return [self._line(value) for value in decided.tolist()]
+
+    def _line(self, value: Any) -> str:
+        if isinstance(value, str):
+            return value if self._places.raw else cell(value, "\t")
+        return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
     def _write(self, lines: list[str], before: int) -> None:
         if self._places.output is None and self._places.received is not None:

@@ -3,16 +3,16 @@
 What is in it, and why nothing is learned twice or lost, is told in docs/online.md.
 """
 
-import fcntl
 import json
 import os
 from pathlib import Path
 from typing import Any, Self
 
-from dplasso.estimators.online_saving import load_state, owner_only, save_state
+from dplasso.estimators.online_saving import load_state, save_state
 from dplasso.storage import read
 from dplasso.storage.atomic import replace_file
 from dplasso.storage.journal import Journal
+from dplasso.storage.private_files import lock, open_own, take_folder
 
 _README = """\
 This folder is the state of a stream that dplasso learns from. It is AS SECRET AS THE ROWS: it holds
@@ -35,21 +35,11 @@ class StateFolder:
     """
 
     def __init__(self, folder: Path) -> None:
-        with owner_only():
-            folder.mkdir(mode=0o700, exist_ok=True)
-        strange = [name for name in os.listdir(folder) if not _ours(name)]
-        if strange:
-            raise ValueError(f"{folder} holds other files; give --state a folder of its own")
-        os.chmod(folder, 0o700)
-        self.folder = folder
-        self._lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        self.folder = take_folder(folder, _ours)
+        self._lock = open_own(self.folder / _LOCK)
+        if not lock(self._lock):
             os.close(self._lock)
-            raise ValueError(
-                f"{folder} is in use by another process; stop that one first"
-            ) from None
+            raise ValueError(f"{folder} is in use by another process; stop that one first")
         self.more: dict[str, Any] = dict(START)
         self._journal: Journal | None = None
 
@@ -62,9 +52,8 @@ class StateFolder:
         """Note what the stream is, or refuse where it is another."""
         path, found = self.folder / _CONFIG, json.loads(json.dumps(config))
         if not self.exists:
-            with owner_only():
-                replace_file(self.folder / "README.txt", _README.encode())
-                replace_file(path, json.dumps(found, indent=1).encode())
+            replace_file(self.folder / "README.txt", _README.encode())
+            replace_file(path, json.dumps(found, indent=1).encode())
             return
         known = json.loads(path.read_text())
         for name in {**known, **found}:
@@ -93,15 +82,13 @@ class StateFolder:
     def save(self, model: Any, more: dict[str, Any]) -> None:
         """Save the state, and begin a journal of what follows."""
         self.more = {**more, "saves": self.more["saves"] + 1}
-        with owner_only():
-            save_state(model, self.folder / _STATE, self.more)
-        self._open_journal()
+        save_state(model, self.folder / _STATE, self.more)
+        self._open_journal(new=True)
 
-    def _open_journal(self) -> None:
+    def _open_journal(self, *, new: bool = False) -> None:
         if self._journal is not None:
             self._journal.close()
-        with owner_only():
-            self._journal = Journal(path := _journal_of(self.folder, self.more))
+        self._journal = Journal(path := _journal_of(self.folder, self.more), new=new)
         for name in os.listdir(self.folder):
             # Journals of earlier states, and what a crash left half written.
             if name.startswith(("journal-", ".dplasso-")) and name != path.name:
@@ -109,8 +96,7 @@ class StateFolder:
 
     def write(self, name: str, document: dict[str, Any]) -> None:
         """A small file beside the state, replaced in one step."""
-        with owner_only():
-            replace_file(self.folder / name, json.dumps(document, allow_nan=False).encode())
+        replace_file(self.folder / name, json.dumps(document, allow_nan=False).encode())
 
     def taken(self) -> dict[str, Any]:
         """How far the stream is, by state and journal, without going on from it."""

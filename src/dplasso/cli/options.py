@@ -1,7 +1,7 @@
 """Options that several subcommands share, and how their text is read."""
 
 import math
-import os
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +9,7 @@ import typer
 
 from dplasso.cli.inputs import same_file
 from dplasso.ledger import stores
+from dplasso.storage import atomic
 
 Data = Annotated[
     Path,
@@ -18,13 +19,26 @@ Data = Annotated[
         show_default=False,
     ),
 ]
+MOST_ROWS = 10**15  # that can be declared: beyond any data
+MOST_COLUMNS = 2**40
 Model = Annotated[Path, typer.Argument(help="A model file written by train.", show_default=False)]
 RowCount = Annotated[
     int | None,
-    typer.Option("--rows", help="Number of rows, declared: a public round number near it will do."),
+    typer.Option(
+        "--rows",
+        min=1,
+        max=MOST_ROWS,
+        help="Number of rows, declared: a public round number near it will do.",
+    ),
 ]
 Features = Annotated[
-    int | None, typer.Option("--features", help="Number of columns of svmlight data, declared.")
+    int | None,
+    typer.Option(
+        "--features",
+        min=1,
+        max=MOST_COLUMNS,
+        help="Number of columns of svmlight data, declared.",
+    ),
 ]
 ZeroBased = Annotated[
     bool | None,
@@ -60,8 +74,18 @@ Delimiter = Annotated[
 Buckets = Annotated[
     int | None,
     typer.Option(
+        min=1,
+        max=MOST_COLUMNS,
         help="Buckets of columns that name none; else about a sixteenth of --rows (256 to 65,536), "
         "or 4,096.",
+        show_default=False,
+    ),
+]
+LongestLine = Annotated[
+    str | None,
+    typer.Option(
+        help="Longest line of text, row of a .csv or page of a .parquet file to read: 500M, 2G. "
+        "64M by default, 4M for rows of a .csv; about 8 times as much memory is used.",
         show_default=False,
     ),
 ]
@@ -71,7 +95,7 @@ Regression = Annotated[bool, typer.Option("--regression", help="Predict a number
 YBound = Annotated[float | None, typer.Option(help="Public bound on labels (regression).")]
 Seed = Annotated[
     int | None,
-    typer.Option("--seed", "--random-state", help="For tests only: makes noise known."),
+    typer.Option("--seed", "--random-state", min=0, help="For tests only: makes noise known."),
 ]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Refuse whatever the guarantee does not cover.")
@@ -87,9 +111,42 @@ Ledger = Annotated[
 ]
 
 
+Raw = Annotated[
+    bool,
+    typer.Option(
+        "--raw",
+        help="For programs: leave texts as they are. Else those that a spreadsheet would take for "
+        "a formula (= + - @) get an apostrophe in front, and quotes where they would be two cells.",
+    ),
+]
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def bytes_of(name: str, text: str) -> int:
+    """A size such as 500M or 2G."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", text.strip(), re.IGNORECASE)
+    if found is None:
+        raise ValueError(f"{name} must be a size such as 500M or 2G, got {text!r}")
+    return int(float(found[1]) * _UNITS[found[2].upper()])
+
+
+def longest_line_of(text: str | None) -> int | None:
+    """The longest line to read, where it was given."""
+    if text is None:
+        return None
+    size = bytes_of("--longest-line", text)
+    if not 1 <= size < 1 << 31:
+        raise ValueError(f"--longest-line must be from 1 byte to below 2G, got {text!r}")
+    return size
+
+
 def classes_of(text: str | None) -> list[str] | None:
     """Declared labels, as they are written."""
-    return None if text is None else [part.strip() for part in text.split(",")]
+    if text is None:
+        return None
+    if any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise ValueError("--classes must be text in UTF-8; write it in that encoding")
+    return [part.strip() for part in text.split(",")]
 
 
 def numbers_of(classes: list[str]) -> list[float]:
@@ -99,9 +156,16 @@ def numbers_of(classes: list[str]) -> list[float]:
 
 def check_output(path: Path, *inputs: Path | None, folder: bool = False) -> None:
     """Refuse a name that cannot be written to, or is read, before there is something to lose."""
-    above = path.absolute().parent
-    if (path.is_dir() and not folder) or not above.is_dir() or not os.access(above, os.W_OK):
-        raise ValueError(f"{path} cannot be written; give a name in a folder that you can write to")
+    remedy = "give a name in a folder that you can write to"
+    if path.is_dir() and not folder:
+        raise ValueError(f"{path} cannot be written: it is a folder; {remedy}")
+    try:
+        if folder:
+            atomic.check_folder(str(path.absolute().parent))
+        else:
+            atomic.check_replaceable(path)
+    except OSError as error:
+        raise ValueError(f"{path} cannot be written: {error.strerror}; {remedy}") from None
     if any(read is not None and same_file(path, read) for read in inputs):
         raise ValueError(f"{path} is also what is read; give the output another name")
 

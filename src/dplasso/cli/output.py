@@ -16,22 +16,26 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-# Names of features and files may look like markup; they are shown as they are.
+from dplasso.terminal import printable, printable_lines
+
+# Names of features and files may look like markup, which is shown as it is, or hold characters that
+# a terminal obeys, which are not given to it.
 _PLAIN: dict[str, Any] = {"soft_wrap": True, "markup": False, "highlight": False, "emoji": False}
+_INDENT = "  "  # of lines after the first: no name can begin one that looks like ours
 _out, _err = Console(**_PLAIN), Console(stderr=True, **_PLAIN)
 
 
 def say(text: str = "") -> None:
-    _out.print(text)
+    _out.print(printable_lines(text))
 
 
 def warn(text: str) -> None:
-    _err.print(f"warning: {text}", style="yellow")
+    _err.print(f"warning: {printable_lines(text, _INDENT)}", style="yellow")
 
 
 def note(text: str) -> None:
     """A line for whoever watches, beside what goes to standard output."""
-    _err.print(text)
+    _err.print(printable_lines(text, _INDENT))
 
 
 def watched() -> bool:
@@ -40,20 +44,21 @@ def watched() -> bool:
 
 
 def complain(text: str) -> None:
-    _err.print(f"error: {text}", style="bold red")
+    _err.print(f"error: {printable_lines(text, _INDENT)}", style="bold red")
 
 
 def show(title: str, facts: Mapping[str, Any]) -> None:
     """Names and values, lined up."""
-    width = max(map(len, facts))
-    say("\n".join([title, *(f"{name:<{width}}  {shown(facts[name])}" for name in facts)]))
+    told = {printable(name): shown(value) for name, value in facts.items()}
+    width = max(map(len, told))
+    say("\n".join([printable(title), *(f"{name:<{width}}  {told[name]}" for name in told)]))
 
 
 def show_rows(title: str, heads: list[str], rows: list[list[Any]]) -> None:
     """A table with numbers to the right; wide ones are not cut, as they may go to a file."""
     columns = []
     for k, head in enumerate(heads):
-        cells = [head, *(shown(row[k]) for row in rows)]
+        cells = [printable(head), *(shown(row[k]) for row in rows)]
         numeric = bool(rows) and all(isinstance(row[k], int | float) for row in rows)
         width = max(map(len, cells))
         columns.append([f"{cell:{'>' if numeric else '<'}{width}}" for cell in cells])
@@ -63,7 +68,7 @@ def show_rows(title: str, heads: list[str], rows: list[list[Any]]) -> None:
 
 def shown(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
+        return printable(str(value))
     return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
 
 

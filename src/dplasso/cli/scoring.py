@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dplasso.cli.inputs import TABLES, Form, as_sparse, read_rows
+from dplasso.cli.options import longest_line_of
 from dplasso.reading.plans import TablePlan
 
 
@@ -18,6 +19,7 @@ def rows_for(
     labels: Path | None,
     labelled: bool,
     quiet: bool,
+    longest_line: str | None = None,
 ) -> tuple[Any, Any]:
     """Rows, in as many columns as the model has, and their labels where they are asked for."""
     kept = getattr(model, "table_plan_", {})
@@ -29,7 +31,13 @@ def rows_for(
         )
     if zero_based is None:
         zero_based = kept.get("zero_based", False)
-    form = Form(columns=model.n_features_in_, zero_based=zero_based, labels=labels, plan=plan)
+    form = Form(
+        columns=model.n_features_in_,
+        zero_based=zero_based,
+        labels=labels,
+        plan=plan,
+        longest_line=longest_line_of(longest_line),
+    )
     found = read_rows(data, form, x_bound=None, labelled=labelled, quiet=quiet)
     if found.X.shape[1] != model.n_features_in_:
         raise ValueError(

@@ -2,16 +2,19 @@
 
 import math
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
+from dplasso import memory
 from dplasso.cli import options as o
 from dplasso.cli.evaluate import NOT_COVERED, per_class, scores_of, show_classes
 from dplasso.cli.inputs import Form, Rows, read_rows, same_file
 from dplasso.cli.output import emit, say, show, show_rows, warn
+from dplasso.cli.rescue import kept
 from dplasso.cli.scoring import nameless, rows_for
 from dplasso.cli.table_options import form_of
 from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
@@ -23,6 +26,9 @@ from dplasso.report import Evaluation, cautions
 from dplasso.report import evaluate as score
 
 LITTLE_PROTECTION = 10.0  # an epsilon above it
+# What a fit takes for a column without entries, at the most; a descent, for each output.
+_COLUMN_BYTES, _DESCENT_BYTES = 24, 96
+_UNDECLARED_BYTES = 2 << 30  # that one index in the data may cause to be taken
 
 
 def train(
@@ -49,7 +55,9 @@ def train(
     rounds: Annotated[
         str, typer.Option("--rounds", "--max-iter", "-T", help="Rounds, or auto.")
     ] = "auto",
-    keep: Annotated[int | None, typer.Option("--keep", "-k", help="Most coefficients.")] = None,
+    keep: Annotated[
+        int | None, typer.Option("--keep", "-k", min=1, help="Most coefficients.")
+    ] = None,
     regression: o.Regression = False,
     y_bound: o.YBound = None,
     solver: Annotated[
@@ -71,6 +79,7 @@ def train(
     zero_based: o.ZeroBased = None,
     labels: o.Labels = None,
     names: o.Names = None,
+    longest_line: o.LongestLine = None,
     budget: o.Ledger = None,
     label: Annotated[
         str | None, typer.Option(help="What the ledger calls this fit; the output by default.")
@@ -88,7 +97,9 @@ def train(
     overwrite: Annotated[
         bool, typer.Option(help="Replace a model of this name, with --budget.")
     ] = False,
-    threads: Annotated[int | None, typer.Option(help="Cores to use; all by default.")] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Cores to use; all by default.")
+    ] = None,
     seed: o.Seed = None,
     strict: o.Strict = False,
     json: o.Json = False,
@@ -119,6 +130,7 @@ def train(
         labels=labels,
         x_bound=x_bound,
     )
+    form = replace(form, longest_line=o.longest_line_of(longest_line))
     common: dict[str, Any] = {
         "delta": delta,
         "radius": o.auto_or_number("--radius", radius),
@@ -175,7 +187,7 @@ def _fit(model: Any, found: Rows, declared: list[str] | None, output: Path) -> d
     model.fit(found.X, _labels(found, isinstance(model, PrivateLassoRegressor)))
     _describe(model, found, declared)
     fitted = time.perf_counter()
-    model.save(output)
+    kept(output, model.save, "model")
     return {"fitting": fitted - start, "saving": time.perf_counter() - fitted}
 
 
@@ -206,7 +218,25 @@ def _read(model: Any, data: Path, form: Form, declared: list[str] | None, *, qui
         model.n_rows = found.declared_rows
     if isinstance(model, PrivateLassoClassifier):
         model.classes = _classes(declared, found, data)
+    _check_width(model, found, data)
     return found
+
+
+def _check_width(model: Any, found: Rows, data: Path) -> None:
+    """Refuse more columns than there is memory for; fewer, where the data said how many."""
+    outputs = max(1, len(model.classes or ())) if isinstance(model, PrivateLassoClassifier) else 1
+    per_column = _COLUMN_BYTES if model.solver == "frank_wolfe" else _DESCENT_BYTES * outputs
+    needed, what = found.X.shape[1] * per_column, f"a fit on the columns of {data.name}"
+    if "n_features" not in found.undeclared:
+        memory.check(needed, what, "hash features into fewer columns")
+        return
+    memory.check(
+        needed,
+        f"{what}, up to the largest index that occurs,",
+        "declare how many there are with --features, correct the index, or hash features into "
+        "fewer columns",
+        most=_UNDECLARED_BYTES,
+    )
 
 
 def _show_roles(found: Rows) -> None:
@@ -226,11 +256,7 @@ def _facts(model: Any, output: Path) -> dict[str, Any]:
 
 
 def _warn_of_rows(model: Any) -> None:
-    """Where the number of rows was read, or too small for what was asked."""
-    if str(model.privacy_["public"]["n_rows"]["source"]).startswith(READ):
-        warn(
-            "the number of rows was read from the data and is in the model; declare it with --rows"
-        )
+    """Where rows are too few for what was asked."""
     if told := cautions.loose_delta(model):
         warn(told)
     if told := cautions.few_rows(model):

@@ -49,7 +49,10 @@ class Loss(ABC):
 
 def one_dimensional(y: ArrayLike) -> NDArray[Any]:
     """``y`` as a vector without gaps."""
-    array = np.asarray(y)
+    try:
+        array = np.asarray(y)
+    except Exception:  # of whatever kind: things that look like arrays raise what they like
+        array = np.empty((0, 0))  # numpy's message has the number of rows
     if array.ndim != 1:
         raise ValueError(
             f"y must be one-dimensional, got {array.ndim} dimensions; pass one label per row"
