@@ -42,6 +42,7 @@ def problem(kind="binary", rows=ROWS, seed=0):
     rng = np.random.default_rng(seed)
     X = sp.random_array((rows, COLUMNS), density=0.2, rng=rng, format="csr")
     X.data = np.round(2 * X.data - 1, 3)
+    X.eliminate_zeros()  # a store does not keep them
     margins = X @ np.linspace(-3, 3, COLUMNS)
     if kind == "binary":
         return X, np.where(margins > 0, 1.0, -1.0)

@@ -61,13 +61,22 @@ def kill(command, moment):
 
 
 def kill_while_writing(command, folder):
-    """Start a command and kill it as soon as there is something new in the folder of its target."""
+    """Start a command and kill it as soon as there is something new in the folder of its target.
+
+    A file of one byte is none: the command tries whether it can write at all.
+    """
     before = set(folder.iterdir())
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    while process.poll() is None and set(folder.iterdir()) == before:
+    while process.poll() is None and not any(map(_has_content, set(folder.iterdir()) - before)):
         time.sleep(1e-4)
     process.kill()
     return process.wait() < 0
+
+
+def _has_content(path):
+    with contextlib.suppress(FileNotFoundError):
+        return path.is_dir() or path.stat().st_size > 1
+    return False
 
 
 def moments(lasts, count, seed):

@@ -6,7 +6,6 @@ expected to find it, and in fits by which solver.
 
 import dataclasses
 import importlib
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +21,7 @@ from dplasso.kernels.steps import release, step_size
 from dplasso.mechanisms import counting, random_bits, selection
 from dplasso.mechanisms.selection.base import Rule
 from dplasso.privacy import plan
+from planted_bug import Bug
 
 solver = importlib.import_module("dplasso.solvers.frank_wolfe")
 
@@ -116,12 +116,6 @@ class _WithoutBound:
 
 
 _column_kernels = columns.kernels
-
-
-class Bug(NamedTuple):
-    plant: object
-    found_by: tuple[str, ...]
-    solver: str = "frank_wolfe"
 
 
 def _in_descents(plant, *found_by):

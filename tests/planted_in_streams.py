@@ -1,7 +1,5 @@
 """Slips that would break the privacy of a stream, each planted where one would make it."""
 
-from typing import Any, NamedTuple
-
 import numpy as np
 from scipy.special import expit
 
@@ -14,6 +12,7 @@ from dplasso.online import stream_learner
 from dplasso.streams import account, buffered, covers
 from dplasso.streams.buffered import BufferedNoise
 from dplasso.streams.settings import Settings
+from planted_bug import Bug
 
 
 def block_before_added_clean(monkeypatch):
@@ -115,26 +114,24 @@ def gamma_noise_halved(monkeypatch):
     )
 
 
-class Bug(NamedTuple):
-    plant: Any
-    found_by: tuple[str, ...]
-    options: dict[str, Any] = {}
+def _slip(plant, found_by, options={}):  # noqa: B006  (never written to)
+    return Bug(plant, found_by, "online", options)
 
 
 BUGS = {
-    "block before added clean": Bug(
+    "block before added clean": _slip(
         block_before_added_clean, ("accounting", "canary"), {"construction": "tree"}
     ),
-    "noise of two steps the same": Bug(noise_of_two_steps, ("noise",)),
-    "clip forgotten": Bug(clip_forgotten, ("sensitivity", "canary"), {"rows": "as_is"}),
-    "window charged short": Bug(window_charged_short, ("accounting",)),
-    "window shorter than asked": Bug(window_shorter_than_asked, ("accounting",)),
-    "relation forgotten": Bug(
+    "noise of two steps the same": _slip(noise_of_two_steps, ("noise",)),
+    "clip forgotten": _slip(clip_forgotten, ("sensitivity", "canary"), {"rows": "as_is"}),
+    "window charged short": _slip(window_charged_short, ("accounting",)),
+    "window shorter than asked": _slip(window_shorter_than_asked, ("accounting",)),
+    "relation forgotten": _slip(
         relation_forgotten, ("noise", "canary"), {"neighboring": "replace_one"}
     ),
-    "weights hold the exact sum": Bug(weights_hold_the_exact_sum, ("release",)),
-    "one key for all streams": Bug(one_key_for_all_streams, ("noise",)),
-    "charge forgotten": Bug(charge_forgotten, ("accounting",)),
-    "levels of Gamma noise forgotten": Bug(levels_forgotten, ("accounting",), {"noise": "gamma"}),
-    "Gamma noise halved": Bug(gamma_noise_halved, ("noise",), {"noise": "gamma"}),
+    "weights hold the exact sum": _slip(weights_hold_the_exact_sum, ("release",)),
+    "one key for all streams": _slip(one_key_for_all_streams, ("noise",)),
+    "charge forgotten": _slip(charge_forgotten, ("accounting",)),
+    "levels of Gamma noise forgotten": _slip(levels_forgotten, ("accounting",), {"noise": "gamma"}),
+    "Gamma noise halved": _slip(gamma_noise_halved, ("noise",), {"noise": "gamma"}),
 }

@@ -32,8 +32,9 @@ def make_walk(problem, rounds):
 
 
 def dense(problem):
-    """The matrix of a problem, dense."""
-    values = np.ones(len(problem.indices)) if problem.values is None else problem.values
+    """The matrix of a problem, dense and in double precision."""
+    ones = np.ones(len(problem.indices))
+    values = ones if problem.values is None else problem.values.astype(np.float64)
     shape = (len(problem.labels), len(problem.indptr) - 1)
     return sp.csc_array((values, problem.indices, problem.indptr), shape=shape).toarray()
 

@@ -24,6 +24,7 @@ def problem(rows=60, columns=11, seed=0, scale=1.0):
     rng = np.random.default_rng(seed)
     X = sp.random_array((rows, columns), density=0.3, rng=rng, format="csr")
     X.data = np.round(scale * (2 * X.data - 1), 3)
+    X.eliminate_zeros()
     return X, rng.integers(0, 2, rows).astype(np.float64)
 
 

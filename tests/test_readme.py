@@ -3,12 +3,15 @@
 import re
 from pathlib import Path
 
+import pytest
+
 import dplasso
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
 
 
+@pytest.mark.filterwarnings("error")  # what is left out as well: an example declares it
 def test_examples(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     first, *others = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)

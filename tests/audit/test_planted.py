@@ -20,7 +20,7 @@ from planted import BUGS
 SEEDS = range(4)
 FOUND = [(name, check) for name, bug in BUGS.items() for check in bug.found_by]
 NEEDED_RUNS = {
-    **{canary: 400, law: 120, count: 150, descent_canary: 100, noise: 20, stream_noise: 20},
+    **{canary: 400, law: 120, count: 150, descent_canary: 200, noise: 20, stream_noise: 20},
     **{few_canary: 100, few_law: 150},
 }
 
@@ -42,16 +42,16 @@ def test_a_planted_bug_is_found(monkeypatch, fewer_runs, bug, check):
     BUGS[bug].plant(monkeypatch)
     classifier = audit.example_estimators(BUGS[bug].solver)[0]
     for seed in SEEDS:
-        report = audit.run(classifier, checks=[check], seed=seed, seconds=600.0)
+        report = audit.run(classifier, checks=[check], seed=seed)
         assert not report.passed, seed
         assert {verdict.check for verdict in report.alarms} == {check}
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", range(2))
 def test_correct_code_does_not_alarm(monkeypatch, fewer_runs, seed):
     for module, runs in ((canary, 100), (descent_canary, 40), (few_canary, 20)):
         monkeypatch.setattr(module, "RUNS", runs)
-    report = audit.run(seed=seed, seconds=600.0)
+    report = audit.run(seed=seed)
     assert report.passed, str(report)
     assert {verdict.check for verdict in report} == set(audit.CHECKS)
     assert {verdict.estimator for verdict in report} == {
@@ -91,7 +91,7 @@ def test_other_estimators_are_no_hiding_place(monkeypatch, fewer_runs, place, bu
 def test_correct_descents_do_not_alarm(fewer_runs, place, neighboring, rows):
     options = {"neighboring": neighboring, "rows": rows, "epsilon": 2.0, "x_bound": 3.0}
     estimator = audit.example_estimators("gradient", **options)[place]
-    report = audit.run(estimator, seed=place, seconds=600.0)
+    report = audit.run(estimator, seed=place)
     assert report.passed, str(report)
     assert "canary" in {verdict.check for verdict in report}
 
@@ -100,7 +100,7 @@ def test_a_descent_that_holds_weights_back_is_a_function_of_its_releases():
     weak = audit.example_estimators("gradient", epsilon=0.05)[0]
     plan = plan_descent(LogisticLoss(), epsilon=0.05, delta=1e-6, n_rows=200, n_columns=WIDE)
     assert plan.held_back < 0.1
-    assert audit.run(weak, checks=["release"], seed=0, seconds=600.0).passed
+    assert audit.run(weak, checks=["release"], seed=0).passed
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_nor_are_choices(monkeypatch, fewer_runs, place, bug, check):
 def test_correct_choices_do_not_alarm(fewer_runs, place, neighboring, rows, n_nonzero):
     options = {"neighboring": neighboring, "rows": rows, "epsilon": 6.0, "x_bound": 3.0}
     estimator = audit.example_estimators("select", n_nonzero=n_nonzero, **options)[place]
-    report = audit.run(estimator, seed=place, seconds=600.0)
+    report = audit.run(estimator, seed=place)
     assert report.passed, str(report)
-    wanted = set(audit.CHECKS) - {"count"}
+    wanted = set(audit.CHECKS) - {"count", "envelope"}
     assert {verdict.check for verdict in report} == wanted

@@ -35,9 +35,7 @@ def classifier(*budget, **options):
 def test_a_planted_bug_is_found(monkeypatch, bug, check):
     BUGS[bug].plant(monkeypatch)
     for seed in range(2):
-        report = audit.run(
-            classifier(**BUGS[bug].options), checks=[check], seed=seed, seconds=600.0
-        )
+        report = audit.run(classifier(**BUGS[bug].options), checks=[check], seed=seed)
         assert not report.passed, seed
         assert {verdict.check for verdict in report.alarms} == {check}
 
@@ -61,7 +59,9 @@ def test_a_planted_bug_is_found(monkeypatch, bug, check):
 )
 def test_correct_code_does_not_alarm(estimator):
     before = estimator.get_params()
-    report = audit.run(estimator, seed=1, seconds=600.0)
+    # What parties release does not depend on the estimator.
+    own = [name for name in audit.CHECKS if name != "parties"]
+    report = audit.run(estimator, checks=own, seed=1)
     assert report.passed, str(report)
     assert estimator.get_params() == before and not hasattr(estimator, "_run")
     checks = {verdict.check for verdict in report}
@@ -131,7 +131,7 @@ def test_shares_of_nodes_add_up():
 def test_the_canary_is_told_as_well_as_a_row_can_be(neighboring, construction):
     """The shift of its score is what the noise says of the row that it hides least, nearly 1."""
     estimator = classifier(neighboring=neighboring, construction=construction)
-    (verdict,) = audit.run(estimator, checks=["canary"], seed=3, seconds=600.0)
+    (verdict,) = audit.run(estimator, checks=["canary"], seed=3)
     details = verdict.details
     assert details["mu_of_the_row"] == pytest.approx(1.0, abs=1e-3)
     assert 0.75 < verdict.figure < 1.0 and 0.85 < details["at_95_percent"] < 1.05

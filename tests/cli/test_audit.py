@@ -12,6 +12,7 @@ from dplasso.audit.descent import canary as descent_canary
 from dplasso.audit.descent import noise
 from dplasso.audit.few import canary as few_canary
 from dplasso.audit.few import law as few_law
+from dplasso.audit.runner import CHECKS
 from dplasso.audit.selection import canary, count, law
 from dplasso.cli import app as application
 from planted import BUGS
@@ -166,3 +167,8 @@ def test_streams_are_audited_by_name_or_from_a_saved_model(run, tmp_path):
     assert code == 0 and (facts["name"], facts["window"]) == ("classifier, online", 300)
     code, _, err = run("--model", tmp_path / "m.dpl", "--solver", "online")
     assert code == 1 and "leave out --estimator and --solver" in " ".join(err.split())
+
+
+def test_the_help_names_every_check(run):
+    _, out, _ = run("--help")
+    assert not [name for name in CHECKS if name not in out]

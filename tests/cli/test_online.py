@@ -78,7 +78,7 @@ def test_the_state_is_for_its_owner_and_says_so(place):
     for file in (place / "s").iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
     assert "AS SECRET AS THE ROWS" in (place / "s" / "README.txt").read_text()
-    assert stat.S_IMODE((place / "out").stat().st_mode) & 0o044
+    assert stat.S_IMODE((place / "out").stat().st_mode) == 0o600  # predictions tell of the rows
 
 
 def test_a_stream_goes_on_where_it_was(place):
@@ -207,6 +207,13 @@ def test_refused(place):
     (place / "out").write_text("")
     with pytest.raises(ValueError, match="shorter than when the state was saved"):
         run("rows.svm", *KNOWN, "--state", "s", "-o", "out", "-q")
+
+
+def test_an_input_that_is_not_there_costs_nothing(place):
+    budget = dplasso.Budget(1.2, 1e-6, store=place / "ledger.sqlite")
+    with pytest.raises(FileNotFoundError):
+        run("other.svm", "--state", "s", *KNOWN[:-2], "-q", "--budget", "ledger.sqlite")
+    assert budget.entries() == [] and not (place / "s").exists()
 
 
 def test_a_ledger_is_charged_for_a_stream_not_for_its_lives(place):

@@ -39,6 +39,40 @@ def test_misuse_is_2(run, arguments):
     assert done.code == 2 and done.out == "" and "Usage" in done.err
 
 
+@pytest.mark.parametrize("value", ["0", "-5", "1" + 40 * "0"])
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        *(("train", name) for name in ("--rows", "--features", "--buckets")),
+        *(("online", name) for name in ("--rows", "--features", "--window", "--batch")),
+        *(("convert", name) for name in ("--rows", "--features", "--buckets")),
+    ],
+)
+def test_numbers_out_of_range_are_named(run, command, option, value):
+    output = () if command == "online" else ("-o", "x")
+    done = run(command, "rows.svm", *output, option, value)
+    told = " ".join(done.err.split())
+    assert done.code == 2 and done.out == ""
+    assert f"Invalid value for '{option}'" in told and "shift" not in told
+    assert "should be greater than or equal to 1" in told or "less than or equal to" in told
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "value"),
+    [
+        ("train", "--keep", "0"),
+        ("train", "--threads", "-1"),
+        ("train", "--seed", "-1"),
+        ("audit", "--rounds", "0"),
+        ("audit", "--seed", "-3"),
+    ],
+)
+def test_other_numbers_out_of_range_are_named(run, command, option, value):
+    given = ("rows.svm", "-o", "x") if command == "train" else ()
+    done = run(command, *given, option, value)
+    assert done.code == 2 and f"'{option}'" in done.err
+
+
 def test_real_processes_exit_with_1_and_without_a_traceback(tmp_path, text):
     done = subprocess_of("train", tmp_path / "none.svm", "-o", tmp_path / "x")
     assert done.code == 1 and done.out == ""
@@ -90,6 +124,11 @@ def test_an_output_that_cannot_be_written_is_refused_before_anything_is_read(
         assert done.code == 1 and str(output) in done.err and "folder" in done.err
     done = run("convert", text, "-o", tmp_path / "no" / "x.dpc", "--features", COLUMNS)
     assert done.code == 1 and "folder" in done.err
+
+
+def test_classes_that_no_file_could_hold_are_refused_before_anything_is_read(tmp_path, run):
+    done = run("train", tmp_path / "none.svm", "-o", tmp_path / "m", "--classes", "0,\udcff")
+    assert done.code == 1 and "--classes must be text in UTF-8" in done.err
 
 
 def test_files_that_are_something_else(tmp_path, text, model, run):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from commanding import DECLARED, problem, write_svmlight
+from commanding import COLUMNS, DECLARED, ROWS, problem, subprocess_of, write_svmlight
 from dplasso import load
 from dplasso.cli import train
 
@@ -43,6 +43,20 @@ def test_undeclared_rows_are_refused_in_strict_mode(tmp_path, text, run):
     given = ("train", text, "-o", tmp_path / "m", *DECLARED[:4], "--x-bound", 1, "--strict")
     done = run(*given)
     assert done.code == 1 and "--rows" in done.err
+
+
+def test_bounds_and_rows_that_are_left_out_are_told_once_by_their_options(tmp_path, text):
+    known = ("train", text, "-o", tmp_path / "m", "--features", COLUMNS, "--classes", "-1,1", "-q")
+    done = subprocess_of(*known)
+    told = [line for line in done.err.splitlines() if "is not declared" in line]
+    assert done.code == 0 and len(told) == 2
+    for line, start, remedy in (
+        (told[0], "warning: --x-bound is not", "pass --x-bound, a bound on entries"),
+        (told[1], "warning: the number of rows is not", "pass --rows"),
+    ):
+        assert line.startswith(start) and remedy in line and "x_bound" not in line
+    done = subprocess_of(*known, "--x-bound", 1, "--rows", ROWS)
+    assert done.code == 0 and "is not declared" not in done.err
 
 
 def test_figures_of_private_rows_are_told_or_refused(model, text, run):

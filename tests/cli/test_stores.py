@@ -3,7 +3,9 @@
 import json
 import os
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from commanding import (
     COLUMNS,
@@ -19,6 +21,7 @@ from commanding import (
 )
 from dplasso import load
 from dplasso.cli import train
+from dplasso.storage.column_format import sealed
 
 
 @pytest.mark.parametrize("name", ["rows.svm", "rows.svm.gz"])
@@ -108,3 +111,52 @@ def test_convert_wants_a_sensible_size(tmp_path, text, run, size):
     done = run("convert", text, "-o", tmp_path / "x", "--features", COLUMNS, "--memory", size)
     assert done.code == 1 and "memory" in done.err
     assert os.listdir(tmp_path) == [text.name]
+
+
+@pytest.mark.parametrize("row", [-1, 10**6])
+def test_a_store_with_rows_that_are_not_there_is_refused(tmp_path, text, model, good, run, row):
+    """Its digest does not show it: nobody computes that at training."""
+    store = tmp_path / "rows.dpc"
+    good("convert", text, "-o", store, "--features", COLUMNS)
+    indices = np.fromfile(store / "indices.bin", np.int32)
+    indices[5] = row
+    indices.tofile(store / "indices.bin")
+    for command in (("train", store, "-o", tmp_path / "a", *KNOWN), ("predict", model, store)):
+        done = run(*command)
+        assert done.code == 1 and "incomplete or altered" in done.err
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize("part", ["indices", "indptr"])
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_an_archive_with_entries_that_are_not_there_is_refused(tmp_path, model, run, form, part):
+    X, y = problem()
+    X = X.asformat(form)
+    getattr(X, part)[-1] = 10**8
+    sp.save_npz(tmp_path / "X.npz", X)
+    np.save(tmp_path / "y.npy", y)
+    train = ("train", tmp_path / "X.npz", "--labels", tmp_path / "y.npy", "-o", tmp_path / "a")
+    for command in ((*train, *KNOWN), ("predict", model, tmp_path / "X.npz")):
+        done = run(*command)
+        assert done.code == 1 and "rebuild the sparse matrix" in done.err
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"plan": {"target": 1}},
+        {"plan": [1]},
+        {"plan": "x"},
+        {"rows": -5},
+        {"rows": "many"},
+        {"zero_based": "no"},
+    ],
+)
+def test_notes_of_a_store_that_cannot_be_are_refused(tmp_path, text, good, run, source):
+    store = tmp_path / "rows.dpc"
+    good("convert", text, "-o", store, "--features", COLUMNS)
+    header = json.loads((store / "store.json").read_bytes())
+    header.pop("sha256")
+    (store / "store.json").write_bytes(sealed({**header, "source": source}))
+    done = run("train", store, "-o", tmp_path / "a", *KNOWN)
+    assert done.code == 1 and "notes about its source" in done.err

@@ -192,7 +192,7 @@ def test_a_column_that_is_not_there(tmp_path, good, run):
     for wrong in (("--text", "tovn"), ("--ignore", "tovn"), ("--bounds", "tovn=0:1")):
         done = run("train", data, "-o", path, "--target", "sick", "--ignore", "id", *wrong)
         assert done.code == 1 and "no column 'tovn'; did you mean 'town'?" in done.err
-    done = run("train", data, "-o", path, "--target", "quux")
+    done = run("train", data, "-o", path, "--target", "quux", "--ignore", "id")
     assert done.code == 1 and "no column 'quux'; it has 'id', 'age'" in done.err
     good("train", data, "-o", path, *TABLE, "--classes", "no,yes", *FEW)
     rows = [{key: row[key] for key in ("note", "town")} for row in people(3)]

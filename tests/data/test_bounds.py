@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplasso.data import ColumnBounds, ColumnMatrix
+from dplasso.data.clip_limit import clip_limit
 
 BOUNDS = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=6)
 
@@ -19,15 +20,19 @@ def test_stretching_is_clipping_every_column_to_its_own_bound(bounds, seed):
     held = ColumnMatrix.of(found.apply(X), found.largest)
     values = sp.csc_array((held.values, held.indices, held.indptr), shape=held.shape).toarray()
     stretch = 1.0 if found.stretch is None else found.stretch
-    clipped = np.clip(X, -np.array(bounds), bounds)
-    np.testing.assert_allclose(values / stretch, clipped, rtol=1e-12, atol=1e-300)
+    clipped = np.clip(X * stretch, -clip_limit(found.largest), clip_limit(found.largest))
+    np.testing.assert_array_equal(values, clipped)
+    np.testing.assert_allclose(
+        values / stretch, np.clip(X, -np.array(bounds), bounds), rtol=2e-7, atol=1e-300
+    )
     assert np.abs(values).max() <= max(bounds)
 
 
 @given(BOUNDS, st.integers(0, 2**32))
 def test_margins_are_the_same_on_stretched_columns_and_unstretched_weights(bounds, seed):
     rng = np.random.default_rng(seed)
-    X, w = rng.normal(size=(5, len(bounds))), sp.csr_array(rng.normal(size=(2, len(bounds))))
+    X = rng.uniform(-0.999, 0.999, size=(5, len(bounds))) * bounds
+    w = sp.csr_array(rng.normal(size=(2, len(bounds))))
     found = ColumnBounds.of(bounds, len(bounds))
     np.testing.assert_allclose(
         X @ found.unstretched(w).T,

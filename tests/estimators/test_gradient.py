@@ -124,14 +124,16 @@ def test_a_public_number_of_nonzeros(classes):
     assert classifier(classes, sparsify=7).fit(X, y)._weights.nnz == 7
 
 
-def test_only_wide_sparse_rows_are_taken_as_presence():
+def test_only_wide_rows_are_taken_as_presence_however_they_are_stored():
     X, y = words(columns=1001, rows=200)
     fits = {
         "presence": classifier().fit(X, y),
         "as_is": classifier().fit(X[:, :1000], y),
     }
     assert {name: model.rows_ for name, model in fits.items()} == {name: name for name in fits}
-    assert classifier().fit(X.toarray(), y).rows_ == "as_is"
+    with pytest.warns(UserWarning, match="rows='auto' reads the entries of 1,001 columns"):
+        assert classifier().fit(X.toarray(), y).rows_ == "presence"
+    assert classifier().fit(X[:, :1000].toarray(), y).rows_ == "as_is"
     assert fits["presence"].privacy_["public"]["rows"]["source"] == "public rule"
 
 

@@ -225,9 +225,8 @@ def test_entries_that_are_to_be_bounded_are_not_made_presence():
     assert model.rows_ == "as_is"
 
 
-def test_an_audit_asks_for_a_number(data):
-    with pytest.raises(ValueError, match="such as the one that a fit released"):
-        dplasso.audit.run(classifier(), checks=["accounting"])
+def test_an_audit_takes_a_bound_that_is_released():
+    assert dplasso.audit.run(classifier(), checks=["accounting", "bound"], seed=0).passed
 
 
 @given(st.lists(st.lists(st.floats(-9, 9), min_size=4, max_size=4), min_size=1, max_size=8))

@@ -257,6 +257,27 @@ def test_parameters_that_would_not_come_back_are_refused(path, parameter, value)
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    "parameters",
+    [{"max_iter": np.int64(3)}, {"y_bound": np.float32(1.1)}, {"y_bound": np.int8(3)}],
+)
+def test_numbers_of_numpy_are_stated_as_plain_ones(path, parameters):
+    model = PrivateLassoRegressor(
+        **{"x_bound": 1.0, "y_bound": 1.0, "max_iter": 2, "n_rows": 40, **parameters}
+    ).fit(np.eye(40, 5), np.linspace(-1.0, 1.0, 40))
+    save(model, path)
+    assert load(path).privacy_ == model.privacy_
+    assert json.loads(json.dumps(model.privacy_)) == model.privacy_
+
+
+def test_statements_of_older_files_may_have_numbers_of_numpy(path, content):
+    header, arrays = copy.deepcopy(content)
+    older = {"$": "scalar", "type": "int64", "value": header["n_iter"]}
+    header["privacy"]["public"]["max_iter"]["value"] = older
+    write(path, header, arrays)
+    assert load(path).privacy_["public"]["max_iter"]["value"] == header["n_iter"]
+
+
 def test_a_model_in_two_minds_is_refused(path):
     """As after a fit to other columns that failed halfway."""
     model = classifier(epsilon=math.inf)

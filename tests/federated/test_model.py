@@ -78,6 +78,8 @@ def with_fields(**fields):
         with_fields(features=["0", 1]),
         with_fields(features=[True, 0]),
         with_fields(features=[0]),
+        with_fields(coefficients=[10**400, 0.5]),
+        with_fields(intercept=-(10**400)),
         with_fields(coefficients=[0.5]),
         with_fields(coefficients=[0.5, math.nan]),
         with_fields(coefficients=[0.5, "1"]),

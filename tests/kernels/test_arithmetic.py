@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from dplasso.kernels import arithmetic
+from dplasso.kernels import arithmetic, envelope
 
 
 @njit
@@ -117,17 +117,23 @@ def test_nearest_integer(x):
 
 
 @settings(deadline=None)
-@given(st.floats(-1e4, 1e4) | st.floats(-1e-3, 1e-3))
-@example(0.0)
-def test_log_two_cosh(x):
+@given(st.floats(2.0**-1022, exclude_min=False, allow_infinity=False) | st.floats(0.7, 1.6))
+@example(1.0)
+@example(1.5)
+@example(math.nextafter(1.5, 0.0))
+@example(0.75)
+@example(math.nextafter(0.75, 0.0))
+@example(2.0**53 - 1.0)
+def test_logarithm_within_1e_14(x):
     with mpmath.workdps(40):
-        exact = float(mpmath.log(mpmath.exp(x) + mpmath.exp(-mpmath.mpf(x))))
-    assert arithmetic.log_two_cosh(x) == pytest.approx(exact, rel=1e-15, abs=1e-15)
+        exact = float(mpmath.log(mpmath.mpf(x)))
+    assert arithmetic.logarithm(x) == pytest.approx(exact, rel=1e-14, abs=1e-14)
 
 
-@pytest.mark.parametrize("x", [1e300, -1e300, 1e308])
-def test_log_two_cosh_does_not_overflow(x):
-    assert arithmetic.log_two_cosh(x) == abs(x)
+def test_the_most_that_a_light_vertex_weighs():
+    with mpmath.workdps(40):
+        exact = mpmath.log(2 * mpmath.cosh(mpmath.mpf(envelope.KAPPA)))
+        assert abs(mpmath.mpf(envelope.LIGHT_NATS) - exact) < 2e-16
 
 
 def test_an_entry_of_a_matrix_without_values_is_one():

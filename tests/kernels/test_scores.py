@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dplasso.data.clip_limit import clip_limit
 from dplasso.kernels.gradients import row_gradients
 from dplasso.kernels.problem import SCALE
 from dplasso.kernels.scores import GRAIN, LANE, grain_size, partial_score, score, scores_from
@@ -163,8 +164,11 @@ def test_one_row_moves_a_score_by_at_most_the_bound_exactly(made, scale):
 @pytest.mark.parametrize("radius", [0.1, 1.0, 300.0])
 @pytest.mark.parametrize("name", LOSSES)
 def test_the_bound_is_reached_to_the_last_grain(name, radius, x_bound):
-    """The worst row spends what was paid for: nothing less would do, nothing more is used."""
-    loss = LOSSES[name]
+    """The worst row spends what was paid for: nothing less would do, nothing more is used.
+
+    What its entries are clipped to is the bound, or the next smaller number in single precision.
+    """
+    loss, most = LOSSES[name], round(2**36 * clip_limit(x_bound) / x_bound)
     for sign in (-1, 1):
         x = np.array([[sign * x_bound]])
         w = np.zeros((1, loss.outputs))
@@ -173,7 +177,24 @@ def test_the_bound_is_reached_to_the_last_grain(name, radius, x_bound):
         x, w = (x, w * sign)
         problem = make_problem(x, y, loss, radius=radius, x_bound=x_bound)
         found = all_grains(problem, (x @ w).ravel())
-        assert max(abs(n) for n in found) == 2**36
+        assert max(abs(n) for n in found) == most
+
+
+@pytest.mark.parametrize("beyond", [1e-12, 1e-9, 1e-6])
+@pytest.mark.parametrize("name", LOSSES)
+def test_margins_that_rounding_took_out_of_the_ball_count_no_more_than_the_bound(name, beyond):
+    """A constant step of 1e-8 takes them out by 5e-9: 1 less the step is off by 5e-17."""
+    loss, radius = LOSSES[name], 300.0
+    problem = make_problem(np.ones((1, 1)), [0], loss, radius=radius)
+    for side in (-1.0, 1.0):
+        problem.labels[:] = -side if isinstance(loss, SquaredLoss) else problem.labels
+        margins = np.full(loss.outputs, side * radius * (1.0 + beyond))
+        assert max(abs(n) for n in all_grains(problem, margins)) <= 2**36
+        walk = make_walk(problem, 1)
+        walk.margins[:] = margins
+        gradients = np.empty(len(margins))
+        row_gradients(problem, walk, gradients, 0, 1)
+        assert np.all(np.rint(np.abs(gradients)) <= 2**36)
 
 
 def test_float32_and_long_indices_give_the_same_scores():

@@ -130,9 +130,11 @@ def test_multiplying_out_keeps_the_true_margins():
     walk = make_walk(problem, 1)
     walk.margins[:] = np.arange(ROWS)
     walk.scalars[:] = 1e-101, 7.0, 8.0
-    assert multiply_out(walk) == 1e-101
-    assert np.array_equal(walk.margins, np.arange(ROWS) * 1e-101)
-    assert walk.scalars.tolist() == [1.0, 7.0, 8.0]
+    factor = multiply_out(walk)
+    assert math.frexp(factor)[0] == 0.5  # a power of two: no margin is rounded
+    assert np.array_equal(walk.margins, np.arange(ROWS) * factor)
+    assert 0.5 <= walk.scalars[SCALE] < 1.0
+    assert walk.scalars.tolist() == [1e-101 / factor, 7.0, 8.0]
 
 
 def random_walk(problem, rounds, seed=0):

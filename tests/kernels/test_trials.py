@@ -1,14 +1,25 @@
 """One trial of rejection sampling: tickets, decisions and the fraction below one ticket."""
 
 import math
+from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from dplasso.kernels.trials import VOID, WORD, bernoulli, settle, settle_by_bounds, tickets_for
+from dplasso.kernels import trials
+from dplasso.kernels.trials import (
+    VOID,
+    WORD,
+    bernoulli,
+    first_is_next,
+    settle,
+    settle_by_bounds,
+    tickets_for,
+)
 from reference import chi_square, seeded
 
 
@@ -22,8 +33,50 @@ class Stub:
         return self.numbers.pop(0)
 
 
+class Same:
+    """A generator that draws one number again and again."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def random(self):
+        return self.number
+
+
 def decided(uniform, ticket, score, theta, log_unit):
-    return settle.py_func(Stub(uniform), ticket, score, theta, log_unit)
+    with pytest.MonkeyPatch.context() as patch:  # compiled coins take no generator of ours
+        patch.setattr(trials, "bernoulli", trials.bernoulli.py_func)
+        patch.setattr(trials, "rare", trials.rare.py_func)
+        return settle.py_func(Same(uniform), ticket, score, theta, log_unit)
+
+
+@pytest.fixture
+def exact_law(monkeypatch):
+    """The exact probabilities of what a function that tosses coins returns: all ways they fall."""
+    script, ways = [], []
+
+    def coin(rng, probability):
+        chance = min(Fraction(probability), Fraction(1))
+        falls = script[len(ways)] if len(ways) < len(script) else True
+        ways.append((falls, chance if falls else 1 - chance))
+        return falls
+
+    monkeypatch.setattr(trials, "bernoulli", coin)
+    monkeypatch.setattr(trials, "rare", trials.rare.py_func)
+
+    def law(function, *arguments):
+        found, pending = {}, [[]]
+        while pending:
+            script[:], ways[:] = pending.pop(), []
+            outcome = function.py_func(None, *arguments)
+            chance = math.prod((chance for _, chance in ways), start=Fraction(1))
+            found[outcome] = found.get(outcome, 0) + chance
+            taken = [falls for falls, _ in ways]
+            pending += [[*taken[:k], False] for k in range(len(script), len(taken)) if taken[k]]
+        assert sum(found.values()) == 1
+        return found
+
+    return law
 
 
 def weights(score, theta, log_unit):
@@ -51,21 +104,56 @@ def test_tickets_of_weights_far_below_one():
     assert 1 <= tickets_for(1.0, 1.0, 1000.0) <= 2
 
 
-@pytest.mark.parametrize("score", [0.0, 1.3, -1.3, 4.0, -0.2])
-@pytest.mark.parametrize("height", [-1.0, 0.7, 3.0])
-def test_law_of_a_decision_by_enumeration(score, height):
-    """All tickets times a grid of fractions: (j, +) and (j, -) get their weights exactly."""
-    theta, grid = 0.8, 4000
-    log_unit = theta * abs(score) - height
+def assert_law_of_all_tickets(law, score, theta, log_unit, past):
+    """Over all tickets a vertex is released with its weights; those before ``past`` are plus."""
     tickets = tickets_for(abs(score), theta, log_unit)
-    up, down = weights(score, theta, log_unit)
-    counts = {1: 0, -1: 0, 0: 0}
-    for ticket in range(tickets):
-        for k in range(grid):
-            counts[decided((k + 0.5) / grid, ticket, score, theta, log_unit)] += 1
-    assert counts[1] / grid == pytest.approx(up, abs=1 / grid)
-    assert counts[-1] / grid == pytest.approx(down, abs=2 / grid)
-    assert counts[0] / grid == pytest.approx(tickets - up - down, abs=2 / grid)
+    plus, minus = Fraction(past), Fraction(0)
+    assert past == 0 or law(settle, past - 1, score, theta, log_unit) == {1: 1}
+    for ticket in range(past, tickets):
+        found = law(settle, ticket, score, theta, log_unit)
+        plus, minus = plus + found.get(1, 0), minus + found.get(-1, 0)
+    assert law(settle, tickets, score, theta, log_unit) == {0: 1}
+    with mpmath.workdps(40):
+        nats = mpmath.mpf(theta) * mpmath.mpf(score)
+        for sign, found in ((1, plus), (-1, minus)):
+            exact = mpmath.exp(sign * nats - mpmath.mpf(log_unit))
+            share = mpmath.mpf(found.numerator) / found.denominator / exact
+            # A weight is as exact as its exponent and our exponential are.
+            assert abs(share - 1) < 2e-14 + 1e-15 * (abs(nats) + abs(log_unit))
+
+
+@pytest.mark.parametrize("score", [0.0, 1.3, -1.3, 4.0, -0.2])
+@pytest.mark.parametrize("height", [-40.0, -1.0, 0.7, 3.0])
+def test_law_of_a_decision(exact_law, score, height):
+    theta = 0.8
+    log_unit = theta * abs(score) - height
+    assert_law_of_all_tickets(exact_law, score, theta, log_unit, 0)
+
+
+@pytest.mark.parametrize("nats", [18.0, 20.0, 40.0, 100.0, 700.0, 5000.0])
+@pytest.mark.parametrize("height", [0.3, 3.0, 30.0])
+def test_the_opposite_sign_keeps_its_probability_however_small(exact_law, nats, height):
+    for sign in (1, -1):
+        log_unit = nats - height
+        whole = int(trials.weight.py_func(height)) if sign > 0 else 0
+        if sign > 0 or height < 10.0:  # else minus has too many tickets to count
+            assert_law_of_all_tickets(exact_law, sign * nats, 1.0, log_unit, whole)
+        first = exact_law(settle, 0, -nats, 1.0, log_unit)
+        with mpmath.workdps(40):
+            exact = mpmath.exp(-mpmath.mpf(nats) - mpmath.mpf(log_unit))
+            found = mpmath.mpf(first[1].numerator) / first[1].denominator
+            assert abs(found / exact - 1) < 2e-14 + 2e-15 * nats
+
+
+@pytest.mark.parametrize("lead", [-3000.0, -601.0, -20.0, 0.0, 0.5, 20.0, 599.0, 601.0, 3000.0])
+@pytest.mark.parametrize(("first", "second"), [(1, 1), (3, 2**52), (2**52, 5)])
+def test_neither_of_two_lots_is_ever_out_of_reach(exact_law, lead, first, second):
+    found = exact_law(first_is_next, first, second, lead)
+    with mpmath.workdps(40):
+        odds = mpmath.exp(mpmath.mpf(lead)) * first / second
+        for outcome, exact in ((True, odds / (1 + odds)), (False, 1 / (1 + odds))):
+            share = mpmath.mpf(found[outcome].numerator) / found[outcome].denominator / exact
+            assert abs(share - 1) < 1e-13
 
 
 @settings(deadline=None)
@@ -184,26 +272,30 @@ def test_coins_that_always_fall_the_same_way():
 
 
 @settings(deadline=None)
-@given(st.floats(0, 1, exclude_max=True), st.integers(-3, 3), uniforms)
-@example(0.3, 0, 0.0)
-@example(1e-30, 0, 0.0)
-def test_a_coin_is_fair_to_the_second_word(probability, nudge, second):
-    """Words below the probability's own say yes, those above no, its own asks for another."""
-    own = math.floor(probability * WORD)
-    word = own + nudge
-    if not 0 <= word < 2**53:
-        return
-    stub = Stub(word / WORD, second)
-    found = bernoulli.py_func(stub, probability)
-    if word < own:
-        assert found and len(stub.numbers) == 1
-    elif word > own:
-        assert not found and len(stub.numbers) == 1
+@given(st.floats(0, 1, exclude_max=True), st.integers(0, 19), st.integers(-3, 3))
+@example(0.3, 0, 0)
+@example(1e-30, 1, 0)
+@example(5e-324, 20, 0)
+def test_a_coin_compares_digits_until_one_decides(probability, place, nudge):
+    """So its chance is the probability itself: the sum of the digits, each with its own weight."""
+    digits, left = [], Fraction(probability)
+    while left > 0:
+        digits.append(math.floor(left * 2**53))
+        left = left * 2**53 - digits[-1]
+    assert sum(Fraction(d, 2 ** (53 * (k + 1))) for k, d in enumerate(digits)) == probability
+    place = min(place, len(digits) - 1)
+    words = [*digits[: max(place, 0)]]
+    if place >= 0:
+        words.append(min(max(digits[place] + nudge, 0), 2**53 - 1))
+    stub = Stub(*(word / WORD for word in words))
+    if place < 0 or (words == digits):
+        assert not bernoulli.py_func(stub, probability)
+    elif words[-1] != digits[place]:
+        assert bool(bernoulli.py_func(stub, probability)) == (words[-1] < digits[place])
+        assert not stub.numbers
     else:
-        # What is left of the probability, as a part of one word; 0 needs no second word.
-        rest = probability * WORD - own
-        assert bool(found) == (second < rest)
-        assert len(stub.numbers) == (0 if rest > 0 else 1)
+        with pytest.raises(IndexError):  # another digit is asked for
+            bernoulli.py_func(stub, probability)
 
 
 def test_tiny_probabilities_are_not_rounded_to_none():

@@ -7,6 +7,14 @@ import pytest
 from postgres_server import Server
 
 
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """A folder of their own for checkpoints, also for the processes that a test starts."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    return folder
+
+
 @pytest.fixture(scope="session")
 def server():
     """A running PostgreSQL server; each process of a parallel run that needs one has its own."""

@@ -93,11 +93,15 @@ def test_more_than_the_cap_shows():
         verified(rechained(entries))
 
 
-@pytest.fixture
-def budget(address):
+@pytest.fixture(params=["no checkpoint", "a checkpoint"])
+def budget(address, request, monkeypatch):
+    """A ledger of four charges; of all that shows, a checkpoint hides nothing."""
     budget = Budget(1.0, 1e-6, address)
     for k in range(4):
         charge(budget, f"release {k}")
+    if request.param == "a checkpoint":
+        monkeypatch.setattr("dplasso.ledger.checkpoint._WORTH_KEEPING", 0)
+        Budget.open(address)
     return budget
 
 

@@ -179,3 +179,14 @@ def test_what_is_no_vector_of_whole_numbers_is_refused(values: np.ndarray) -> No
 def test_sigma_that_cannot_be_drawn_is_refused(sigma: float) -> None:
     with pytest.raises(ValueError, match="sigma must"):
         GridGaussian(sigma)
+
+
+@pytest.mark.parametrize("margin", [1e-13, 1e-3, 0.3])
+def test_close_calls_draw_nothing_from_the_generator(margin: float) -> None:
+    """Each has bits of its own, by release and place: however many there are, nothing shifts."""
+    generator, untouched = (random_bits(5).generator for _ in range(2))
+    mechanism = GridGaussian(2.0**20)
+    mechanism._cells = GaussianCells(2.0**20, margin=margin)
+    mechanism.add_to(np.zeros(3_000, np.int64), generator)
+    untouched.bytes(32)
+    assert generator.bytes(32) == untouched.bytes(32)

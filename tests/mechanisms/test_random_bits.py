@@ -2,6 +2,7 @@ import copy
 import gc
 import os
 import pickle
+import threading
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -108,6 +109,78 @@ def test_a_generator_of_the_callers_is_wrapped() -> None:
     assert bits.generator is generator
     assert not bits.secure
     assert random_bits(bits) is bits
+
+
+def test_secure_bits_that_are_handed_in_stand_for_others() -> None:
+    """Whoever holds the same object, nobody draws from the same stream."""
+    held = random_bits()
+    others = [random_bits(held), random_bits(held), random_bits(held.generator)]
+    assert all(bits.secure for bits in others)
+    assert len({number for bits in (held, *others) for number in draws(bits)}) == 32
+
+
+def test_a_secure_source_of_the_callers_is_drawn_from_for_a_key() -> None:
+    source, twin = (RandomBits(np.random.default_rng(4), secure=True) for _ in range(2))
+    first, second = draws(random_bits(source)), draws(random_bits(source))
+    assert random_bits(source).secure
+    assert not set(first) & set(second)
+    assert draws(random_bits(twin)) == first
+
+
+def test_a_seeded_stream_is_one_threads_at_a_time() -> None:
+    bits = random_bits(np.random.default_rng(3))
+    same = random_bits(bits.generator)
+    refused: list[str] = []
+
+    def enter() -> None:
+        try:
+            with same.exclusive():
+                refused.append("")
+        except RuntimeError as error:
+            refused.append(str(error))
+
+    def elsewhere() -> None:
+        thread = threading.Thread(target=enter)
+        thread.start()
+        thread.join()
+
+    with bits.exclusive() as generator:
+        assert generator is bits.generator
+        with same.exclusive():  # a search has fits within
+            elsewhere()
+        elsewhere()
+    elsewhere()
+    assert [bool(text) for text in refused] == [True, True, False]
+    assert "in use by another thread" in refused[0]
+    assert not module._in_use
+
+
+@needs_fork
+def test_a_forked_child_may_use_what_threads_of_its_parent_held() -> None:
+    bits, entered, done = random_bits(7), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with bits.exclusive():
+            entered.set()
+            done.wait(30)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    entered.wait(30)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child == 0:
+            try:
+                with bits.exclusive():
+                    os._exit(0)
+            finally:
+                os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    finally:
+        done.set()
+        thread.join()
 
 
 @pytest.mark.parametrize("seed", [True, -1, 1.5, "7", np.random.RandomState(0)])

@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
+from dplasso.privacy import leaks
 from dplasso.reading import RowChunk, assemble, byte_source, read_svmlight, svmlight_chunks
 
 PACKERS = [bytes, gzip.compress, bz2.compress, lzma.compress, zstandard.compress]
@@ -34,7 +36,22 @@ def write(folder, text, pack=bytes):
 def read(path, block=byte_source.BLOCK, **options):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(byte_source, "BLOCK", block)
-        return read_svmlight(path, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", leaks.PrivacyLeakWarning)
+            return read_svmlight(path, **options)
+
+
+def test_a_number_of_columns_that_was_read_is_reported_and_refused_in_strict_mode(tmp_path):
+    path = write(tmp_path, b"1 1:1 9:1\n")
+    with pytest.warns(leaks.PrivacyLeakWarning, match="number of columns was read"):
+        read_svmlight(path)
+    read_svmlight(path, columns=9)  # no warning
+    leaks.set_strict(True)
+    try:
+        with pytest.raises(leaks.PrivacyLeakError, match="columns"):
+            read_svmlight(path)
+    finally:
+        leaks.set_strict(None)
 
 
 def assert_same(ours, theirs):

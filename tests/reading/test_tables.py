@@ -229,7 +229,9 @@ GOOD = f"age,city,y\n30,{SECRET},yes\n"
         (GOOD, {"text": ["size"]}, "has no column 'size'"),
         (GOOD, {"target": "label", "ignore": ["y"]}, "has no column 'label'"),
         (GOOD, {"bounds": {}, "ignore": ["age", "city"]}, "no column to take features from"),
-        (GOOD.replace("city", "age"), {}, "two columns named 'age'"),
+        (f"31,{SECRET},no\n30,Oslo,yes\n", {}, "no column 'age'; .* names of columns in the first"),
+        (f"{SECRET},{SECRET},no\n30,Oslo,yes\n", {}, "names of columns in the first row"),
+        (GOOD.replace("city", "age"), {}, "one name for columns 1 and 2"),
     ],
 )
 def test_refusals_name_file_and_row_but_no_value(tmp_path, text, options, reason):
@@ -324,3 +326,34 @@ def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch, kind):
 
     peak(1000)  # what is imported on first use
     assert peak(400_000) < 3 * peak(40_000)
+
+
+class Counted(str):
+    """A name that counts how often it is compared with another."""
+
+    compared = 0
+
+    def __eq__(self, other):
+        Counted.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+@pytest.mark.parametrize("kind", ["bounds", "hashed", "text"])
+def test_names_are_looked_up_and_not_searched_for(tmp_path, kind):
+    """Searching a list for every column would make time grow with the square of their number."""
+    names = [Counted(f"c{k}") for k in range(400)]
+    text = ",".join([*names, "y"]) + "\n" + ",".join(["1"] * 401) + "\n"
+    (tmp_path / "wide.csv").write_text(text)
+    roles = {
+        "bounds": {"bounds": dict.fromkeys(names, (0.0, 2.0))},
+        "hashed": {"hashed": dict.fromkeys(names, 3)},
+        "text": {"hashed": dict.fromkeys(names, 3), "text": names},
+    }[kind]
+    plan = TablePlan(Counted("y"), **roles, complete=True)
+    Counted.compared = 0
+    space, chunks, _ = table_chunks(tmp_path / "wide.csv", plan, labelled=False)
+    assert sum(chunk.rows for chunk in chunks) == 1
+    assert len(list(space.roles)) == 401
+    assert Counted.compared < 20 * len(names)

@@ -57,7 +57,7 @@ def test_it_finds_what_works_and_hands_it_over(data, tmp_path, monkeypatch):
     monkeypatch.setattr(private_search, "trial_count", lambda *_: 10)
     grid = {"x_bound": [1e6, 1.0], "max_iter": [20]}  # a bound so wide finds nothing
     weights = {0: 1.0, 1: 1.0}
-    found = search(grid=grid, epsilon=30.0, score_weights=weights, random_state=0).fit(*data)
+    found = search(grid=grid, epsilon=30.0, score_weights=weights, random_state=1).fit(*data)
     assert found.best_params_["x_bound"] == 1.0
     model = found.best_estimator_
     assert np.array_equal(found.predict(data[0]), model.predict(data[0]))
@@ -110,14 +110,14 @@ def test_a_search_may_take_a_whole_budget(data, tmp_path):
 
 
 @seeds
-def test_a_search_that_is_refused_draws_nothing(data, tmp_path):
+def test_a_search_that_is_refused_draws_its_coins_and_nothing_else(data, tmp_path):
     budget = Budget(1.0, 1e-6, tmp_path / "budget.sqlite")
-    generator = np.random.default_rng(0)
-    before = generator.bit_generator.state
+    generator, coins = np.random.default_rng(0), np.random.default_rng(0)
+    coins.random(ROWS)  # which read no data
     asked = search(epsilon=1.01, accountant=budget, random_state=generator)
     with pytest.raises(BudgetError, match="lower epsilon or the number of trials"):
         asked.fit(*data)
-    assert generator.bit_generator.state == before
+    assert generator.bit_generator.state == coins.bit_generator.state
     assert not budget.entries() and not hasattr(asked, "best_estimator_")
 
 
@@ -155,10 +155,11 @@ def test_nothing_tells_how_many_trials_there_were(data, monkeypatch, capfd, coun
     monkeypatch.setattr(private_search, "trial_count", lambda *_: count)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        model = PrivateLassoClassifier(verbose=1)  # classes and rows are read, which is told once
+        model = PrivateLassoClassifier(verbose=1)  # what is left out is told, each once
         found = search(model, grid={"radius": [2.0], "max_iter": [3]}).fit(*data)
-    assert sum("classes were read" in str(warning.message) for warning in told) == 1
-    assert len(told) == 1 and capfd.readouterr() == ("", "")
+    for left_out in ("classes were read", "number of rows is not", "x_bound is not"):
+        assert sum(left_out in str(warning.message) for warning in told) == 1
+    assert len(told) == 3 and capfd.readouterr() == ("", "")
     assert sorted(vars(found)) == sorted(
         [*found.get_params(deep=False), "best_estimator_", "best_params_", "best_score_"]
         + ["n_features_in_", "privacy_"]

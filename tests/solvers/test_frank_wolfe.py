@@ -49,7 +49,7 @@ HUGE = pytest.param(10**400, id="huge")
 X0, Y0 = sample(LOSSES["logistic"], rows=20, columns=6)
 
 
-REFUSED_RANGE = "^(theta|radius|x_bound) .*; (take|scale|give)"
+REFUSED_RANGE = "^(theta|radius|x_bound) .*; (take|rescale|give)"
 
 
 def assert_refused(match, X=X0, y=Y0, **changes):

@@ -19,10 +19,17 @@ numpy_scalars = (
     | st.floats(width=32).map(np.float32)
     | st.floats().map(np.float64)
 )
+
+
+def ranges(start, length, step):
+    """As long as a model file takes them."""
+    return range(start, start + length * step, step)
+
+
 leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | numpy_scalars
 keys = st.text() | st.sampled_from(["$", "$$", "$name", "name", "items"])
 values = st.recursive(
-    leaves | st.builds(range, st.integers(), st.integers(), st.integers(1)),
+    leaves | st.builds(ranges, st.integers(), st.integers(0, 1 << 24), st.integers(1)),
     lambda inner: (
         st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(keys, inner, max_size=4)
     ),

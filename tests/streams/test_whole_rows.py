@@ -131,3 +131,11 @@ def test_long_rows_are_refused_where_told_so() -> None:
     with pytest.raises(ValueError, match="rows must not be longer than sensitivity"):
         one(np.array([1.0, 0.1]), 1.0, 25, "refuse")
     assert square(one(np.array([1.0 + 1e-12, 0.0]), 1.0, 25, "refuse")) <= 4**25
+
+
+def test_numpy_set_to_raise_has_nothing_to_say_of_rows():
+    """Entries next to nothing underflow beside large ones, and no error may tell of them."""
+    rows = WholeRows(2, 1.0, 30, 1, "clip")
+    with np.errstate(all="raise"):
+        for row in ([1e308, 1e-300], [1.0, 5e-324], [5e-324, 0.0]):
+            rows.of(np.array(row))

@@ -101,8 +101,12 @@ def test_scores_held_are_not_those_of_the_iterate():
     """The flaw of Algorithm 2 that the documentation admits."""
     loss = LOSSES["logistic"]
     rule = started(loss, 0.1)
-    rule.advance(20)
-    assert not np.allclose(held_scores(rule), scores(rule.problem, rule.walk, loss), atol=0.01)
+    apart = []
+    for rounds in range(1, 30):  # a step down a full column brings all up to date
+        rule.advance(rounds)
+        exact = scores(rule.problem, rule.walk, loss)
+        apart.append(not np.allclose(held_scores(rule), exact, atol=0.01))
+    assert any(apart)
 
 
 def assert_sound(rule):

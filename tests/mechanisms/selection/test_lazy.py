@@ -236,7 +236,7 @@ def test_the_test_of_the_law_catches(bug):
         rule.heavy.drift[:] *= 1e-3
     if bug in ("short tickets", "wrong drift"):
         rule.heavy.block_horizon[:] = rule.envelope.real[tiers.NEXT_HORIZON] = -1.0
-    counts = draws_from(rule, 12_000, seed=1)
+    counts = draws_from(rule, 30_000 if bug == "wrong drift" else 12_000, seed=1)
     if bug == "sign read":
         pairs = counts.reshape(-1, 2)
         exact_sign = scores(rule.problem, rule.walk, loss) >= 0

@@ -175,7 +175,6 @@ def test_the_descent_reads_the_chosen_columns_alone():
         ({"n_chosen": 0}, "n_chosen must be"),
         ({"neighboring": "other"}, "neighboring must be"),
         ({"n_chosen": 9}, "choose 9 columns, and X has 5"),
-        ({"neighboring": "replace_one"}, "n_rows must be the number of rows"),
     ],
 )
 def test_what_is_refused(changes, said):

@@ -208,7 +208,6 @@ def test_the_order_of_rows_cannot_show() -> None:
     [
         ({"columns": 11}, "X has 10 columns and the plan 11"),
         ({"loss": SoftmaxLoss(classes=(0, 1, 2))}, "loss has 1 outputs and the plan 3"),
-        ({"rows": 6, "neighboring": "replace_one"}, "n_rows of the plan must be the number"),
     ],
 )
 def test_plans_for_something_else_are_refused(change: dict, message: str) -> None:

@@ -15,8 +15,8 @@ from dplasso.storage import atomic, read, write
 class FullDisk(io.FileIO):
     """A file that takes some bytes and then no more."""
 
-    def __init__(self, name, mode):
-        super().__init__(name, mode.replace("b", ""))
+    def __init__(self, file, mode, **options):
+        super().__init__(file, mode.replace("b", ""), **options)
 
     def write(self, data):
         super().write(data[: len(data) // 2])

@@ -8,19 +8,27 @@ import os
 import numpy as np
 import pytest
 
-from dplasso.reading.chunks import RowChunk
+from dplasso.data import ColumnMatrix
+from dplasso.reading.chunks import RowChunk, matrix_of
 from dplasso.storage import column_builder
 from dplasso.storage.column_builder import build_store
 from dplasso.storage.column_format import ColumnStoreError, sealed
 from dplasso.storage.column_store import open_store
-from stores import MEMORY, OURS, assert_nothing_beside, build, chunk, chunks_of, problem
+from stores import (
+    MEMORY,
+    OURS,
+    assert_nothing_beside,
+    assert_same,
+    build,
+    chunk,
+    chunks_of,
+    problem,
+)
 
 
 @pytest.mark.parametrize(
     ("parts", "reason"),
     [
-        ([chunk([0, 1], [[0], [1]]), chunk([0, 1], [[0], [1, 2, 1]])], "row 4 has a column twice"),
-        ([chunk([0], [[1, 1]])], "row 1 has a column twice"),
         ([chunk([0], [[0]]), chunk([0, 1], [[1], [9]])], "row 3 has a column number outside"),
         ([chunk([0], [[0]]), chunk([0, 1], [[], [-1]])], "row 3 has a column number outside"),
         ([chunk([0, 1], [[0, 1], [1]], [1, 2, math.nan])], "row 2 holds NaN"),
@@ -41,15 +49,15 @@ def test_rows_that_do_not_fit_are_named(path, parts, reason):
 @pytest.mark.parametrize(
     "rows",
     [
-        [[0, 1], [5, 0, 1, 2, 3, 4, 6, 7, 5]],  # in two runs, that are merged in one filling
-        [*[[5]] * 6, [5, 5]],  # the end of a run and the start of the next
-        [*[[5]] * 6, [5, 0, 5]],  # two fillings of a long column
+        [[0, 1], [5, 0, 1, 2, 3, 4, 6, 7, 5]],  # in two runs
+        [*[[5]] * 6, [5, 5]],  # a column of two fillings
+        [*[[5]] * 6, [5, 0, 5]],
     ],
 )
-def test_a_repeated_column_is_found_across_runs(path, tiny, rows):
-    with pytest.raises(ColumnStoreError, match=f"row {len(rows)} has a column twice"):
-        build_store(path, [chunk([0] * len(rows), rows)], 8, memory=0)
-    assert_nothing_beside(path.parent)
+def test_entries_of_a_repeated_column_are_added_up_as_in_memory(path, tiny, rows):
+    parts = chunk([0] * len(rows), rows)
+    found = open_store(build_store(path, [parts], 8, memory=0)).matrix(3.0)
+    assert_same(found, ColumnMatrix.of(matrix_of(parts, 8), 3.0))
 
 
 def test_too_many_rows_are_refused(path, monkeypatch):
@@ -119,7 +127,7 @@ def test_errors_of_readers_are_their_own(path):
 
 def test_truncated_files_are_detected(path):
     build(path, *problem(), feature_names=list("abcdefghijk"))
-    assert len(os.listdir(path)) == 7
+    assert len(os.listdir(path)) == 6
     for file in path.iterdir():
         content = file.read_bytes()
         file.write_bytes(content[:-1])

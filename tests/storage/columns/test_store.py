@@ -1,6 +1,8 @@
 """A store is the rows transposed; fits from it are those from memory."""
 
+import hashlib
 import itertools
+import json
 import warnings
 
 import numpy as np
@@ -9,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplasso import ColumnMatrix, PrivacyLeakWarning, PrivateLassoClassifier
+from dplasso.data.clip_limit import clip_limit
 from dplasso.storage import column_builder, column_runs
 from dplasso.storage.column_builder import build_store
+from dplasso.storage.column_format import ColumnStoreError, sealed
 from dplasso.storage.column_store import ColumnStore, open_store
 from stores import OURS, ROWS, assert_same, build, chunk, problem
 
@@ -29,7 +33,7 @@ def test_any_rows_are_transposed_as_scipy_does(tmp_path_factory, rows, room, siz
     dense = np.full((len(rows), 6), np.nan)
     for k, row in enumerate(rows):
         for column, value in row.items():
-            dense[k, column] = value
+            dense[k, column] = value or np.nan  # zeros are not kept
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(column_builder, "_room", lambda memory, columns, per_column: room)
         patch.setattr(column_runs, "BLOCK", 4)
@@ -78,6 +82,39 @@ def test_maps_may_exceed_memory(tmp_path):
     files = {"huge.bin": {"dtype": "<i4", "bytes": size}}
     huge = ColumnStore(tmp_path, (1, 1), 1, {"files": files})._map("huge.bin")
     assert huge.flags.writeable and len(huge) == size // 4 and huge[-1] == 0
+
+
+def test_a_store_of_an_earlier_version_holds_sums_that_are_not_read(path):
+    X, y = problem()
+    build(path, X, y)
+    wanted = open_store(path).matrix(0.3)
+    header = json.loads((path / "store.json").read_bytes())
+    del header["sha256"]
+    sums = np.full(X.shape[1] + 1, -1.0)
+    sums.tofile(path / "sums.bin")
+    about = {"dtype": "<f8", "bytes": sums.nbytes}
+    header["files"]["sums.bin"] = {**about, "sha256": hashlib.sha256(sums.tobytes()).hexdigest()}
+    (path / "store.json").write_bytes(sealed(header))
+    assert_same(open_store(path, verify=True).matrix(0.3), wanted)
+
+
+def test_values_are_clipped_whatever_the_header_says(path):
+    X, y = problem(scale=4.0)
+    build(path, X, y)
+    header = json.loads((path / "store.json").read_bytes()) | {"largest": 0.0}
+    del header["sha256"]
+    (path / "store.json").write_bytes(sealed(header))
+    values = np.fromfile(path / "values.bin", header["files"]["values.bin"]["dtype"])
+    values[0] = 1e30
+    values.tofile(path / "values.bin")
+    held = open_store(path).matrix(0.3).with_constant()
+    assert abs(held.values).max() == held.constant == held.values[-1] == clip_limit(0.3)
+    for place, hostile in ((0, np.nan), (0, np.inf), (-1, 77.0)):  # the last is the constant's
+        altered = values.copy()
+        altered[place] = hostile
+        altered.tofile(path / "values.bin")
+        with pytest.raises(ColumnStoreError, match="not finite"):
+            open_store(path).matrix(0.3)
 
 
 def test_clipping_leaves_the_files_as_they_are(path):

@@ -1,0 +1,51 @@
+"""Noise that is used twice is found: within a fit, between fits, threads, and after a fork."""
+
+import numpy as np
+import pytest
+
+from dplasso import audit
+from dplasso.audit import bits as module
+from dplasso.audit.bits import RUN, _repeated
+from planted_in_bits import BUGS
+
+FOUND = [(name, check) for name, bug in BUGS.items() for check in bug.found_by]
+SEEDS = range(3)
+
+
+@pytest.mark.parametrize(("bug", "check"), FOUND)
+def test_a_planted_bug_is_found(monkeypatch, bug, check):
+    monkeypatch.setitem(module.LONG, "lazy", 20_000)
+    BUGS[bug].plant(monkeypatch)
+    estimator = audit.example_estimators(BUGS[bug].solver)[0]
+    for seed in SEEDS:
+        report = audit.run(estimator, checks=[check], seed=seed, seconds=600.0)
+        assert not report.passed, seed
+        assert {verdict.check for verdict in report.alarms} == {check}
+
+
+@pytest.mark.parametrize("solver", ["frank_wolfe", "gradient", "select", "online"])
+@pytest.mark.parametrize("neighboring", ["add_remove", "replace_one"])
+def test_correct_code_does_not_alarm(solver, neighboring):
+    estimators = audit.example_estimators(solver, neighboring=neighboring)
+    report = audit.run(estimators, checks=["bits"])
+    assert report.passed, str(report)
+    assert len(report.verdicts) == 5 * len(estimators)
+    assert all(verdict.figure == 0.0 for verdict in report)
+
+
+@pytest.mark.parametrize("selection", ["noisy_max", "big_step_little_step"])
+def test_other_rules_do_not_alarm_either(selection):
+    estimator = audit.example_estimators(selection=selection)[0]
+    assert audit.run(estimator, checks=["bits"]).passed
+
+
+def test_runs_are_counted_wherever_they_come_again():
+    rng = np.random.default_rng(0)
+    drawn = rng.integers(0, 1 << 15, 5_000)
+    assert _repeated([drawn]) == 0
+    assert _repeated([drawn, drawn[::-1]]) == 0
+    again = np.concatenate([drawn, rng.integers(0, 1 << 15, 50), drawn[700 : 700 + RUN]])
+    assert _repeated([again]) == 1
+    assert _repeated([again[:-1]]) == 0
+    assert _repeated([drawn, drawn[100:200]]) == 100 - RUN + 1
+    assert _repeated([drawn, drawn[: RUN - 1]]) == 0

@@ -1,0 +1,283 @@
+"""Random pairs of neighbouring data sets, and what one row may change of each sum, exactly.
+
+The row in which two neighbours differ may decide how all others are stored: as ones without values,
+in single or in double precision. The neighbours are handed in as different kinds of matrices.
+"""
+
+import math
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from dplasso.data import ColumnBounds, ColumnMatrix
+from dplasso.data.row_maps import row_view
+from dplasso.data.row_medians import entries_of, row_medians
+from dplasso.data.unit_rows import UnitRows
+from dplasso.estimators.gradient_fit import held_matrix
+from dplasso.estimators.online_rows import RowForm
+from dplasso.federated.columns import Columns
+from dplasso.federated.plan import ENTRY
+from dplasso.kernels import scores as score_kernels
+from dplasso.kernels import steps, stream_steps
+from dplasso.losses import LogisticLoss, Loss, SoftmaxLoss, SquaredLoss
+from dplasso.solvers.few import ColumnScores, plan_few
+from dplasso.solvers.few.plan import GRAINS, LABEL
+from dplasso.solvers.gradient import plan_descent
+from dplasso.solvers.gradient.conditioning import Conditioning
+from dplasso.solvers.gradient.plan import ROW_LENGTH
+from dplasso.solvers.gradient.rows import PrivateRows
+from dplasso.streams.whole_rows import WholeRows
+from storages import FORMS, KINDS, fits
+
+LOSSES: dict[str, Loss] = {
+    "logistic": LogisticLoss(),
+    "softmax": SoftmaxLoss(classes=(0, 1, 2)),
+    "squared": SquaredLoss(y_bound=2.0),
+    "huber": SquaredLoss(y_bound=5.0, residual_bound=0.5),
+}
+BOUNDS = (0.1, 1.1, 2.7, 1 / 3, 1e-40, 1e40, 1.0, 1e-3, 1e6)
+MAPS = ("as_is", "presence", "sqrt", "blend")
+STREAM_BITS = 30
+FORM_NAMES = tuple(FORMS)
+HARD = np.array(
+    [0.1, -0.1, 1 / 3, 3.0, -1.0, 1e-30, 1e30, 2.0**24 + 1, 1e-300, 5e-324, 1e-46, 1e300, 1.7e308]
+)
+
+
+class Neighbours(NamedTuple):
+    """Two data sets that differ in one row: it is there or is not, or it is replaced."""
+
+    one: tuple[Any, np.ndarray]
+    other: tuple[Any, np.ndarray]
+    rows_changed: int
+    shape: tuple[int, int]
+
+
+def _numbers(rng: np.random.Generator, rows: int, columns: int) -> np.ndarray:
+    """Rows of one style: ones, small whole numbers, single or double precision, hard cases."""
+    present = rng.random((rows, columns)) < rng.choice([0.2, 0.6, 1.0])
+    style = rng.integers(6)
+    if style == 0:
+        found = np.ones((rows, columns))
+    elif style == 1:
+        found = rng.integers(-3, 4, (rows, columns)).astype(np.float64)
+    elif style == 2:
+        found = rng.normal(size=(rows, columns)).astype(np.float32).astype(np.float64)
+    elif style == 3:
+        found = rng.normal(size=(rows, columns))
+    elif style == 4:
+        found = rng.choice(HARD, (rows, columns))
+    else:
+        exponents = rng.uniform(-300, 300, (rows, columns))
+        found = rng.normal(size=(rows, columns)) * 10.0**exponents
+    return found * present
+
+
+def _labels(rng: np.random.Generator, loss: str, rows: int) -> np.ndarray:
+    if loss in ("logistic", "softmax"):
+        return rng.integers(0, 2 if loss == "logistic" else 3, rows)
+    return rng.choice([-1e9, -2.0, -0.1, 0.0, 0.3, 2.0, 1e300], rows)
+
+
+def _kept(rng: np.random.Generator, X: np.ndarray) -> Any:
+    """The rows in some kind of matrix that holds them as they are."""
+    form = FORM_NAMES[rng.integers(len(FORM_NAMES))]
+    if "repeats" in form and np.any((X != 0) & (np.abs(X) < 1e-290)):
+        form = "csr"  # parts of these would not add up to them
+    kind = KINDS[rng.integers(len(KINDS))]
+    sparse = form not in ("dense", "fortran")
+    if (kind is np.float16 and sparse) or not fits(X, kind):
+        kind = np.float32 if fits(X, np.float32) else np.float64
+    return FORMS[form](X.astype(kind))
+
+
+def neighbours(rng: np.random.Generator, loss: str) -> Neighbours:
+    """A pair at random."""
+    rows, columns = int(rng.integers(1, 7)), int(rng.integers(1, 9))
+    X, y = _numbers(rng, rows, columns), _labels(rng, loss, rows)
+    more, label = _numbers(rng, 1, columns), _labels(rng, loss, 1)
+    place = int(rng.integers(rows + 1))
+    replaced = bool(rng.random() < 0.3) and place < rows
+    rest = place + replaced
+    other = np.vstack([X[:place], more, X[rest:]])
+    labels = np.concatenate([y[:place], label, y[rest:]])
+    changed = 2 if replaced else 1
+    pair = (_kept(rng, X), y), (_kept(rng, other), labels)
+    return Neighbours(*pair, changed, (rows, columns))
+
+
+def _bounds(rng: np.random.Generator, columns: int) -> ColumnBounds:
+    if rng.random() < 0.2:
+        return ColumnBounds.of(rng.choice(BOUNDS[:4], columns), columns)
+    return ColumnBounds.of(float(rng.choice(BOUNDS)), columns)
+
+
+def _square(change: np.ndarray) -> int:
+    return sum(int(number) ** 2 for number in change.ravel())
+
+
+def _plan(loss: Loss, columns: int, rows: int) -> Any:
+    return plan_descent(loss, epsilon=1.0, delta=1e-6, n_rows=rows, n_columns=columns)
+
+
+def gradient_sums(rng: np.random.Generator, name: str, pair: Neighbours) -> Fraction:
+    """Masses, and gradient sums at public weights, dampings and centres."""
+    loss, (rows, columns) = LOSSES[name], pair.shape
+    plan, bounds = _plan(loss, columns, rows), _bounds(rng, columns)
+    which = MAPS[rng.integers(4)]
+    damping = rng.choice([1e-3, 0.3, 1.0, 64.0, 1e9], columns)
+    centre = rng.normal(size=columns) * (rng.random(columns) < 0.5)
+    weights = rng.normal(size=(plan.outputs, columns)) * rng.choice([0.0, 1.0, 1e4, 1e15])
+    intercepts = rng.normal(size=plan.outputs)
+    threads = int(rng.integers(1, 4))
+    found = []
+    for X, y in (pair.one, pair.other):
+        private = PrivateRows(
+            UnitRows.of(*held_matrix(X, which, bounds)), loss.encode(y), loss, plan, threads
+        )
+        conditioning = Conditioning.of(damping, centre.copy())
+        found.append((private.mass(), private.sums(conditioning, weights, intercepts)))
+    unit = 2**plan.unit_bits * pair.rows_changed
+    mass = Fraction(_square(found[1][0] - found[0][0]), unit**2)
+    charged = (Fraction(ROW_LENGTH) * unit) ** 2
+    return max(mass, _square(found[1][1] - found[0][1]) / charged)
+
+
+def few_scores(rng: np.random.Generator, name: str, pair: Neighbours) -> Fraction:
+    """Scores that columns are chosen by, and the sum of labels."""
+    name = "logistic" if name == "softmax" else name
+    loss, (rows, columns) = LOSSES[name], pair.shape
+    bounds, which = _bounds(rng, columns), MAPS[rng.integers(4)]
+    plan = plan_few(loss, epsilon=1.0, delta=1e-6, n_rows=rows, n_chosen=1)
+    centre = int(rng.integers(-LABEL, LABEL + 1))
+    found = []
+    for X, y in (pair.one, pair.other):
+        unit = UnitRows.of(*held_matrix(X, which, bounds))
+        y = np.minimum(y, 1) if name == "logistic" else y
+        scores = ColumnScores.of(unit, y, loss, plan)
+        found.append((scores.of_centre(centre, 1), scores.label_sum(), scores.longest(centre)))
+    (one, sums, longest), (other, more, same) = found
+    assert longest == same
+    most = pair.rows_changed
+    label = Fraction(abs(int(more[0] - sums[0])), LABEL * GRAINS * most)
+    return max(label, Fraction(int(np.abs(other - one).max()), longest * most))
+
+
+def selection_scores(rng: np.random.Generator, name: str, pair: Neighbours) -> Fraction:
+    """Scores of all vertices after some public vertices, in grains of what a row may add."""
+    solver = sys.modules["dplasso.solvers.frank_wolfe"]  # the package has a function of that name
+    loss, (_, columns) = LOSSES[name], pair.shape
+    bounds, which = _bounds(rng, columns), MAPS[rng.integers(4)]
+    reach = float(rng.choice([0.1, 3.0, 1e4]))
+    rounds = 4
+    vertices = rng.integers(0, (columns + 1) * loss.outputs, rounds)
+    signs = rng.choice([-1, 1], rounds)
+    found = []
+    for X, y in (pair.one, pair.other):
+        seen, bound = row_view(X, which, bounds)
+        matrix = ColumnMatrix.of(bound.apply(seen), bound.largest).with_constant()
+        radius = reach / bound.largest
+        problem = solver._problem(matrix, loss.encode(y), loss, radius, 1e-9 / reach, 0.0)
+        walk = solver._walk(problem, rounds)
+        for t in range(rounds):
+            steps.release(problem, walk, vertices[t], signs[t], 2.0 / (t + 3.0), t)
+        found.append(_grains(problem, walk))
+    change = max(abs(int(b) - int(a)) for a, b in zip(*found, strict=True))
+    return Fraction(change, 2**36 * pair.rows_changed)
+
+
+def _grains(problem: Any, walk: Any) -> list[int]:
+    buffer, found = np.empty(score_kernels.LANE), []
+    for column in range(len(problem.indptr) - 1):
+        start, stop = np.int64(problem.indptr[column]), np.int64(problem.indptr[column + 1])
+        for label in range(problem.classes):
+            scale = walk.scalars[0]
+            found.append(
+                int(
+                    score_kernels.grains(
+                        problem, walk.margins, scale, start, stop, np.int64(label), buffer
+                    )
+                )
+            )
+    return found
+
+
+def stream_sums(rng: np.random.Generator, name: str, pair: Neighbours) -> Fraction:
+    """What rows of a stream add to its sum at public weights."""
+    name = "logistic" if name == "softmax" else name
+    loss, (_, columns) = LOSSES[name], pair.shape
+    form = RowForm(columns, unit=bool(rng.random() < 0.5), intercept=bool(rng.random() < 0.5))
+    clip = float(rng.choice([0.1, 1.0, 2.7]))
+    weights = rng.normal(size=form.width) * rng.choice([0.0, 1.0, 1e6])
+    found = []
+    for X, y in (pair.one, pair.other):
+        y = np.minimum(y, 1) if name == "logistic" else y
+        rows, total = form.of_matrix(X), np.zeros(form.width, np.int64)
+        law = (loss.code, float(loss.clip), clip)
+        margins = np.empty((len(y), 1))
+        labels = loss.encode(y)
+        given = (0, len(y), weights, law, STREAM_BITS, total, margins)
+        stream_steps.add_rows(rows, labels, *given)
+        found.append(total)
+    change = _square(found[1] - found[0])
+    return Fraction(change, (2**STREAM_BITS * pair.rows_changed) ** 2)
+
+
+def whole_rows(rng: np.random.Generator, name: str, pair: Neighbours) -> Fraction:
+    """Rows as a running sum takes them: only the one that differs may."""
+    columns, sensitivity = pair.shape[1], float(rng.choice([1e-3, 1.0, 2.7, 1e40]))
+    found = []
+    for X, y in (pair.one, pair.other):
+        total = np.zeros(columns, np.int64)
+        given = X if sp.issparse(X) else np.asarray(X, np.float64)
+        for where, whole in WholeRows(columns, sensitivity, STREAM_BITS, len(y), "clip").of(given):
+            total[where] += whole
+        found.append(total)
+    return Fraction(_square(found[1] - found[0]), (2**STREAM_BITS * pair.rows_changed) ** 2)
+
+
+def medians(rng: np.random.Generator, name: str, pair: Neighbours) -> Fraction:
+    """The numbers, one per row, that a private bound is a quantile of."""
+    counts: dict[float, int] = {}
+    for sign, (X, _) in ((-1, pair.one), (1, pair.other)):
+        for number in row_medians(entries_of(X)):
+            counts[number] = counts.get(number, 0) + sign
+    gone = sum(-count for count in counts.values() if count < 0)
+    come = sum(count for count in counts.values() if count > 0)
+    return Fraction(max(gone, come) if pair.rows_changed == 2 else gone + come)
+
+
+def party_entries(rng: np.random.Generator, name: str, pair: Neighbours) -> Fraction:
+    """A party's columns, summed: what is charged is an entry at its bound."""
+    x_bound, columns = float(rng.choice(BOUNDS)), pair.shape[1]
+    sums = []
+    for X, _ in (pair.one, pair.other):
+        party = Columns(X, x_bound, 1.0)
+        sums.append(np.array([party.column(j).sum() for j in range(columns)]))
+    change = int(np.abs(sums[1] - sums[0]).max())
+    return Fraction(change, ENTRY * pair.rows_changed)
+
+
+CHECKS: dict[str, Callable[[np.random.Generator, str, Neighbours], Fraction]] = {
+    "gradient sums": gradient_sums,
+    "few scores": few_scores,
+    "selection scores": selection_scores,
+    "stream sums": stream_sums,
+    "whole rows of a stream": whole_rows,
+    "row medians": medians,
+    "entries of a party": party_entries,
+}
+
+
+def share_of(check: str, seed: int, number: int) -> float:
+    """How much of what is charged one pair of neighbours uses; above 1 is a breach."""
+    rng = np.random.default_rng((seed, number))
+    loss = sorted(LOSSES)[rng.integers(len(LOSSES))]
+    pair = neighbours(rng, loss)
+    share = CHECKS[check](rng, loss, pair)
+    assert share <= 1, f"{check} breached by pair {number} of seed {seed}: {float(share):.17g}"
+    return math.sqrt(share) if check in ("gradient sums", "stream sums") else float(share)
