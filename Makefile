@@ -1,4 +1,4 @@
-# make setup | demo | test | bench | clean
+# make setup | demo | test | stress | bench | clean
 # Needs make and Python 3.11 or later with venv and pip; PYTHON=... chooses another interpreter.
 
 PYTHON ?= python3
@@ -6,7 +6,7 @@ BIN := .venv/bin
 OLD := .venv-oldest
 SOURCES := $(shell find src -name '*.py')
 
-.PHONY: setup demo test test-oldest bench clean
+.PHONY: setup demo test test-oldest stress bench clean
 
 setup: .venv/.dev .venv/.warm
 
@@ -29,6 +29,11 @@ test-oldest:
 	$(OLD)/bin/python -m pytest -n 2 tests/estimators tests/data; \
 	else echo "the oldest versions we claim have no builds for this Python: not tested"; fi
 
+# Hostile input at every door, for so many minutes.
+MINUTES ?= 60
+stress: setup
+	$(BIN)/python benchmarks/stress.py --minutes $(MINUTES)
+
 bench: setup .venv/.postgres
 	$(BIN)/python benchmarks/first_fit.py
 	$(BIN)/python benchmarks/run.py
@@ -48,12 +53,9 @@ bench: setup .venv/.postgres
 	$(BIN)/python benchmarks/newsgroups.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/end_to_end.py
-	$(BIN)/python benchmarks/fuzz_reader.py
 	$(BIN)/python benchmarks/killed.py
 	$(BIN)/python benchmarks/killed_ledger.py
 	$(BIN)/python benchmarks/killed_stream.py
-	$(BIN)/python benchmarks/fuzz_ledger.py
-	$(BIN)/python benchmarks/fuzz_inputs.py
 	$(BIN)/python benchmarks/sign_leak.py
 	$(BIN)/python benchmarks/breakdown.py
 	$(BIN)/python benchmarks/planted_bugs.py

@@ -1,37 +1,29 @@
 """Mutated lines of svmlight text, against scikit-learn.
 
-    python benchmarks/fuzz_reader.py [--lines 1000000] [--seed 0]
+    python benchmarks/fuzz_reader.py [--minutes 1] [--seed 0]
 
 Every line must either be read as scikit-learn reads it, to the last bit, or be refused with its
 number. Each line is parsed alone. Of a batch, the accepted lines make one file, read whole by both;
-all lines make another, which must be refused at the first line that was refused alone. Of the
-refused lines a sample is shown to scikit-learn, one by one, to tell how many it would accept.
+all lines make another, which must be refused at the first line that was refused alone.
 """
 
-import argparse
-import collections
 import io
 import re
 import sys
-import tempfile
-import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from fuzzing import Door, Tried
+from fuzzing import main as fuzz
 from sklearn.datasets import load_svmlight_file
 
-from dplasso.kernels import svmlight as kernels
 from dplasso.reading import byte_source, read_svmlight
 from dplasso.reading.svmlight import _LARGEST_INDEX, _parse
 from reading import same
 
-BATCH, SAMPLE = 2000, 20
+BATCH = 2000
 BYTES = b"0123456789" * 3 + b":::+-..eE##  \t\r\v\f,_qidnafxINF\x00\x7f\x80\xff"
-REASONS = {
-    value: name
-    for name, value in vars(kernels).items()
-    if name.isupper() and not name.startswith("_") and isinstance(value, int) and value < 20
-}
 
 
 def random_number(rng: np.random.Generator) -> str:
@@ -109,37 +101,22 @@ def check(path: Path, lines: list[bytes], reasons: list[int]) -> list[bytes]:
     return [] if found == first else lines[: (first or 0) + 1]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--lines", type=int, default=1_000_000)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    rng = np.random.default_rng(options.seed)
-    found: collections.Counter[int] = collections.Counter()
-    failures: list[bytes] = []
-    sampled = strict = 0
-    start = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        for _ in range(-(-options.lines // BATCH)):
-            lines = [mutated(rng, random_line(rng)) for _ in range(BATCH)]
-            reasons = [reason_alone(line) for line in lines]
-            byte_source.BLOCK = int(rng.choice([64, 1000, 30_000, 1 << 22]))
-            failures += check(Path(folder) / "lines", lines, reasons)
-            found.update(reasons)
-            refused = [line for line, reason in zip(lines, reasons, strict=True) if reason]
-            sampled += len(refused[:SAMPLE])
-            strict += sum(read_by_scikit_learn(line) is not None for line in refused[:SAMPLE])
-    total = sum(found.values())
-    print(f"{total:,} lines in {time.perf_counter() - start:.0f} s, seed {options.seed}")
-    print(f"{'read as scikit-learn reads them':<40}{found.pop(0) - len(failures):>10,}")
-    for reason, count in found.most_common():
-        print(f"{'refused: ' + REASONS[reason]:<40}{count:>10,}")
-    print(f"{'dealt with wrongly':<40}{len(failures):>10,}")
-    print(f"of {sampled:,} refused lines, scikit-learn would read {strict:,}")
-    for line in failures[:10]:
-        print(repr(line))
-    sys.exit(bool(failures))
+def batch(folder: Path, seed: int) -> Tried:
+    """Lines of one batch, read alone and together, in blocks of some size."""
+    rng = np.random.default_rng(seed)
+    lines = [mutated(rng, random_line(rng)) for _ in range(BATCH)]
+    byte_source.BLOCK = int(rng.choice([64, 1000, 30_000, 1 << 22]))
+    failures = check(folder / "lines", lines, [reason_alone(line) for line in lines])
+    assert not failures, f"{len(failures)} lines, the first of them {failures[0]!r}"
+    return Tried(sum(map(len, lines)), BATCH)
+
+
+DOORS = [Door("svmlight lines", lambda folder: folder, batch)]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    return fuzz(__doc__, DOORS, argv)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
