@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from dplasso.ledger import Budget, Charge, amount
+from dplasso.ledger import Budget, Charge, fixed_point
 from dplasso.ledger.entry import new_id, now
 from dplasso.privacy.events import BoundedRange, Composed, Event, PureDP, Repeated
 
@@ -54,7 +54,7 @@ def event(number: int) -> Event:
 def entries(budget: Budget, count: int) -> Iterator[Charge]:
     head: Any = budget._genesis()
     for k in range(1, count + 1):
-        cost = amount.price(event(k))
+        cost = fixed_point.price(event(k))
         name, total = "PrivateLassoClassifier", head.total + cost
         head = Charge(
             k, new_id(), now(), name, "add_remove", 1e-6, event(k), cost, total, head.hash

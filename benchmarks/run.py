@@ -62,7 +62,7 @@ def machine() -> str:
                 break
     except OSError:
         pass
-    threads = importlib.import_module("dplasso.threads").available()
+    threads = importlib.import_module("dplasso.base.threads").available()
     return f"{model}, {threads} cores, Python {platform.python_version()}"
 
 

@@ -29,11 +29,11 @@ def sound_lines(charges):
     """Lines of a ledger, made without a store."""
     from dataclasses import replace
 
-    from dplasso.ledger import Charge, Genesis, amount
+    from dplasso.ledger import Charge, Genesis, fixed_point
     from dplasso.ledger.entry import new_id, now
 
-    genesis = Genesis(new_id(), now(), 1.0, 1e-6, "add_remove", amount.cap_of(1.0, 1e-6))
-    entries, cost = [genesis], amount.price(EVENT)
+    genesis = Genesis(new_id(), now(), 1.0, 1e-6, "add_remove", fixed_point.cap_of(1.0, 1e-6))
+    entries, cost = [genesis], fixed_point.price(EVENT)
     first = Charge(0, "", now(), "a release", "add_remove", 1e-6, EVENT, cost, 0, "")
     for k in range(1, charges + 1):
         head = entries[-1]

@@ -5,7 +5,7 @@ import multiprocessing
 
 from dplasso.federated import Party
 from dplasso.federated.messages import Ask
-from dplasso.federated.notebook import Notebook
+from dplasso.federated.release_log import ReleaseLog
 from federations import SECRET, agreed, ask, made
 
 TERMS = agreed({"bank": 6}, rounds=5)
@@ -36,7 +36,7 @@ def living(folder, **options):
 
 def rounds_on_disk(folder):
     """Of the releases in the notebook."""
-    with contextlib.closing(Notebook(TERMS, "bank", folder)) as notebook:
+    with contextlib.closing(ReleaseLog(TERMS, "bank", folder)) as notebook:
         return [release.round for release in notebook.releases()]
 
 

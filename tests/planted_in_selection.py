@@ -10,8 +10,8 @@ from dplasso.kernels.steps import release, step_size
 from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 from dplasso.mechanisms import selection
 from dplasso.mechanisms.selection import lazy_tiers
-from dplasso.mechanisms.selection.alike import AlikeRows
 from dplasso.mechanisms.selection.base import Rule
+from dplasso.mechanisms.selection.cohorts import AlikeRows
 from dplasso.mechanisms.selection.lazy import LazyDraw
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplasso import threads
+from dplasso.base import threads
 
 
 def assert_covers(runs, length, parts):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor, Sparsifier
-from dplasso.audit.held import column_bounds
+from dplasso.audit.reference_rows import column_bounds
 from dplasso.audit.selection import data, reference
 from dplasso.audit.selection.count import _law
 from dplasso.audit.selection.subject import SelectionSubject, outcomes

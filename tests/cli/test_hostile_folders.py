@@ -23,7 +23,7 @@ from dplasso.cli.online_state import StateFolder
 from dplasso.ledger import Budget
 from dplasso.ledger.sqlite import SQLiteStore
 from dplasso.privacy.events import Gaussian
-from dplasso.storage import atomic, column_workshop, open_store, temporary
+from dplasso.storage import atomic, open_store, staging, temporary
 from dplasso.storage.column_format import ColumnStoreError
 from hostile_folders import SOMEBODY, mode_of, needs_root, planted_link, umask
 from stores import build
@@ -200,7 +200,7 @@ def test_leftovers_of_stores_are_taken_up_only_where_they_are_our_own(tmp_path):
     for what in ("old", "tmp"):
         leftover(target, what).mkdir()
         os.chown(leftover(target, what), SOMEBODY, SOMEBODY)
-    column_workshop.clear_leftovers(target)
+    staging.clear_leftovers(target)
     assert not target.exists() and all(leftover(target, what).exists() for what in ("old", "tmp"))
 
 
@@ -209,14 +209,14 @@ def test_links_and_pipes_named_like_leftovers_are_left_alone(tmp_path):
     elsewhere.mkdir()
     leftover(target, "old").symlink_to(elsewhere)
     os.mkfifo(leftover(target, "tmp"))
-    column_workshop.clear_leftovers(target)
+    staging.clear_leftovers(target)
     assert elsewhere.is_dir() and not target.exists() and leftover(target, "tmp").exists()
 
 
 def test_what_takes_the_place_of_a_store_while_it_is_replaced_is_not_deleted(tmp_path, monkeypatch):
     target = tmp_path / "x.dpc"
     build(target, *store_problem())
-    checked = column_workshop.check_replaceable
+    checked = staging.check_replaceable
 
     def swapped(path, overwrite):
         checked(path, overwrite)
@@ -224,7 +224,7 @@ def test_what_takes_the_place_of_a_store_while_it_is_replaced_is_not_deleted(tmp
         path.mkdir()
         (path / "thesis").write_text("mine")
 
-    monkeypatch.setattr(column_workshop, "check_replaceable", swapped)
+    monkeypatch.setattr(staging, "check_replaceable", swapped)
     with pytest.raises(ColumnStoreError, match="no column store"):
         build(target, *store_problem(), overwrite=True)
     assert (target / "thesis").read_text() == "mine" and os.listdir(tmp_path) == ["x.dpc"]
@@ -459,7 +459,7 @@ def test_who_ignores_hanging_up_goes_on_doing_so():
 
 def test_a_child_that_is_told_to_end_clears_nothing_of_its_parent(tmp_path):
     target = tmp_path / "x.dpc"
-    with signals.ended_by_signals(), column_workshop.workshop(target) as folder:
+    with signals.ended_by_signals(), staging.workshop(target) as folder:
         child = os.fork()
         if child == 0:
             signal.raise_signal(signal.SIGTERM)
@@ -472,7 +472,7 @@ def test_what_kill_9_left_is_cleared_by_the_next_run(tmp_path, text, good):
     output = tmp_path / "out.txt"
     child = os.fork()
     if child == 0:
-        with atomic._temporary(str(tmp_path), 0o600), column_workshop.workshop(tmp_path / "x.dpc"):
+        with atomic._temporary(str(tmp_path), 0o600), staging.workshop(tmp_path / "x.dpc"):
             os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(child, 0)
     left = {name for name in os.listdir(tmp_path) if name.startswith(".")}

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from commanding import COLUMNS, COMMAND, DECLARED, FEW, people, write_table
 from dplasso import load
+from dplasso.base.terminal import printable, printable_lines
 from dplasso.cli.federated_margins import combined, table
 from dplasso.federated.model import PartyModel
 from dplasso.federated.rows import PartyRows
@@ -22,7 +23,6 @@ from dplasso.ledger import Budget
 from dplasso.ledger.stores import store_of
 from dplasso.report import write_report
 from dplasso.storage.spreadsheet import cell, marked, unmarked
-from dplasso.terminal import printable, printable_lines
 
 CLEAR = "\x1b[2J"  # clears the screen
 REORDER = "\u202e"  # what follows is read from the right

@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 import scipy.sparse as sp
 
-from dplasso import memory
+from dplasso.base import memory
 from hostile_models import wide_model
 
 MIB = 1 << 20
@@ -60,7 +60,7 @@ def test_one_large_index_is_refused_with_what_it_would_need(tmp_path, run, peak,
 def test_declared_columns_are_refused_where_there_is_no_memory_for_them(tmp_path, run, monkeypatch):
     path = tmp_path / "rows"
     path.write_text("1 9:1\n0 1:1\n")
-    monkeypatch.setattr("dplasso.memory.available", lambda: 100)
+    monkeypatch.setattr("dplasso.base.memory.available", lambda: 100)
     done = run("train", path, "-o", tmp_path / "x", "--features", 9, "--classes", "0,1")
     assert done.code == 1 and "would need about 216 bytes of memory" in done.err
 

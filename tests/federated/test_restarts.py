@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dplasso.federated import Coordinator, Refused
-from dplasso.federated.notebook import Notebook
+from dplasso.federated.release_log import ReleaseLog
 from dplasso.ledger import Budget
 from dplasso.storage.journal import Journal
 from federated_lives import END, TERMS, ask_bank, bank, living, rounds_on_disk
@@ -65,9 +65,9 @@ def test_a_name_serves_one_job(tmp_path):
     other = agreed({"bank": 6}, rounds=5, epsilon=2.5)
     for _ in range(2):  # refused the same way again: the lock is free
         with pytest.raises(Refused, match="begun on other terms"):
-            Notebook(other, "bank", tmp_path)
+            ReleaseLog(other, "bank", tmp_path)
     with pytest.raises(Refused, match="begun on other terms"):
-        Notebook(TERMS, "shop", tmp_path)
+        ReleaseLog(TERMS, "shop", tmp_path)
     with living(tmp_path):
         pass
 
@@ -155,7 +155,7 @@ def test_a_full_disk_ends_the_life_and_not_the_job(tmp_path, monkeypatch):
 def test_a_job_is_charged_once_over_restarts(tmp_path, monkeypatch):
     budget = Budget(5.0, 1e-6, tmp_path / "budget.sqlite")
     with monkeypatch.context() as killed, living(tmp_path, accountant=budget) as party:
-        killed.setattr(Notebook, "begin", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
+        killed.setattr(ReleaseLog, "begin", lambda self: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             party.answer(ask_bank(0))
     # Between the charge and the notebook a crash wastes a charge, and never loses one.

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dplasso.ledger import Budget, BudgetError, allowance, amount
+from dplasso.ledger import Budget, BudgetError, allowance, fixed_point
 from dplasso.privacy import zcdp
 from dplasso.privacy.events import Gaussian, PureDP, ZeroConcentrated
 from dplasso.privacy.plan import make_plan
@@ -17,7 +17,7 @@ DELTAS = st.sampled_from([1e-9, 1e-6, 1e-5, 0.01])
 
 def price_of_fit(epsilon, delta, rounds, share):
     """What an estimator would charge."""
-    return amount.price(make_plan(epsilon, delta, "add_remove", rounds, 0.7, 1.3, share).event)
+    return fixed_point.price(make_plan(epsilon, delta, "add_remove", rounds, 0.7, 1.3, share).event)
 
 
 @given(
@@ -29,7 +29,9 @@ def price_of_fit(epsilon, delta, rounds, share):
     share=st.sampled_from([0.0, 0.05]),
 )
 def test_so_many_fits_are_admitted_and_not_with_more(cap, gone, fits, delta, rounds, share):
-    left = amount.cap_of(cap, 1e-6) - amount.price(ZeroConcentrated(gone * zcdp.rho_of(cap, 1e-6)))
+    left = fixed_point.cap_of(cap, 1e-6) - fixed_point.price(
+        ZeroConcentrated(gone * zcdp.rho_of(cap, 1e-6))
+    )
     epsilon = allowance.epsilon_per_fit(left, fits, delta)
     if epsilon:
         assert fits * price_of_fit(epsilon, delta, rounds, share) <= left
@@ -40,7 +42,7 @@ def test_so_many_fits_are_admitted_and_not_with_more(cap, gone, fits, delta, rou
 @given(cap=st.floats(1e-2, 20.0).map(lambda cap: float(f"{cap:.6g}")), delta=DELTAS)
 @example(cap=1.0, delta=1e-6)
 def test_a_whole_budget_is_what_it_was_set_to(cap, delta):
-    assert allowance.epsilon_per_fit(amount.cap_of(cap, delta), 1, delta) == cap
+    assert allowance.epsilon_per_fit(fixed_point.cap_of(cap, delta), 1, delta) == cap
 
 
 @given(st.integers(10**20, 10**51))
@@ -51,7 +53,7 @@ def test_one_release_may_have_all_that_is_left(units):
         (PureDP, allowance.pure_epsilon(units), 1 + 1e-12),
         (Gaussian, allowance.noise_multiplier(units), 1 - 1e-12),
     ):
-        assert amount.price(event(value)) <= units < amount.price(event(value * less))
+        assert fixed_point.price(event(value)) <= units < fixed_point.price(event(value * less))
 
 
 @given(st.floats(1e-9, 1e9))

@@ -12,7 +12,7 @@ import pytest
 import spending
 from dplasso import load
 from dplasso.ledger import Budget, BudgetError
-from dplasso.ledger.amount import price
+from dplasso.ledger.fixed_point import price
 from dplasso.privacy import zcdp
 from dplasso.privacy.events import ZeroConcentrated
 

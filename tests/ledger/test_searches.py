@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplasso.ledger import Budget, BudgetError, LedgerError, amount, beyond
+from dplasso.ledger import Budget, BudgetError, LedgerError, fixed_point, search_cost
 from dplasso.ledger.chain import verified
 from dplasso.ledger.event_form import from_form, to_form
 from dplasso.privacy import trials
@@ -29,7 +29,7 @@ def search(epsilon, delta=1e-6, mean=20.0, law="logarithmic"):
 @given(events, st.floats(1e-6, 0.9), LAWS)
 def test_a_search_has_a_form(event, stop, law):
     found = Composed((Selected(event, stop, law), Repeated(Selected(event, stop, law), 3)))
-    if amount.price(event) < 10**79:  # what a line can hold
+    if fixed_point.price(event) < 10**79:  # what a line can hold
         assert from_form(json.loads(json.dumps(to_form(found)))) == found
 
 
@@ -42,23 +42,23 @@ def test_other_forms_are_refused(form):
 @given(events, st.floats(1e-6, 0.9), LAWS, st.integers(0, 9))
 def test_amounts_are_exact_and_never_below_the_formula(event, stop, law, count):
     one = Selected(event, stop, law)
-    rho = Fraction(amount.price(event), amount.UNIT)
-    priced, shift = beyond.price_beyond(one), shift_of(rho, stop, law)
+    rho = Fraction(fixed_point.price(event), fixed_point.UNIT)
+    priced, shift = search_cost.price_beyond(one), shift_of(rho, stop, law)
     for units, exact in zip(priced, shift, strict=True):
-        assert exact <= Fraction(units, amount.UNIT) < exact + Fraction(1, amount.UNIT)
+        assert exact <= Fraction(units, fixed_point.UNIT) < exact + Fraction(1, fixed_point.UNIT)
     many = Composed((Repeated(one, count), event, one))
-    assert beyond.price_beyond(many) == beyond.NOTHING.plus(priced, count + 1)
-    assert amount.price(many) == (count + 2) * amount.price(event)
-    assert beyond.price_beyond(event) == beyond.NOTHING
+    assert search_cost.price_beyond(many) == search_cost.NOTHING.plus(priced, count + 1)
+    assert fixed_point.price(many) == (count + 2) * fixed_point.price(event)
+    assert search_cost.price_beyond(event) == search_cost.NOTHING
 
 
 @settings(max_examples=20)
 @given(st.floats(0.05, 10.0), st.sampled_from([1e-9, 1e-6, 1e-3]), st.floats(2.0, 1e3), LAWS)
 def test_a_search_may_take_a_whole_budget(epsilon, delta, mean, law):
     event = search(epsilon, delta, mean, law)
-    cap = beyond.cap_with(0, epsilon, delta, beyond.price_beyond(event))
-    assert cap * 0.999 <= amount.price(event) <= cap
-    spent = beyond.epsilon_of(amount.price(event), beyond.price_beyond(event), delta)
+    cap = search_cost.cap_with(0, epsilon, delta, search_cost.price_beyond(event))
+    assert cap * 0.999 <= fixed_point.price(event) <= cap
+    spent = search_cost.epsilon_of(fixed_point.price(event), search_cost.price_beyond(event), delta)
     assert epsilon * (1 - 1e-9) <= spent <= epsilon
 
 
@@ -115,15 +115,15 @@ def test_a_search_made_cheaper_is_found_out(tmp_path, change):
     budget.charge(Gaussian(40.0), label="after", **SIDE)
     chain = budget.verify()
     first, second = chain.charges
-    less = beyond.Beyond(first.beyond.epsilon - 1, first.beyond.log_delta)
+    less = search_cost.Beyond(first.beyond.epsilon - 1, first.beyond.log_delta)
     if change == "cheaper":
         first = replace(first, beyond=less, total_beyond=less)
         second = replace(second, total_beyond=less)
     elif change == "forgotten":
-        second = replace(second, total_beyond=beyond.NOTHING)
+        second = replace(second, total_beyond=search_cost.NOTHING)
     else:
-        first = replace(first, beyond=beyond.NOTHING, total_beyond=beyond.NOTHING)
-        second = replace(second, total_beyond=beyond.NOTHING)
+        first = replace(first, beyond=search_cost.NOTHING, total_beyond=search_cost.NOTHING)
+        second = replace(second, total_beyond=search_cost.NOTHING)
     second = replace(second, previous=first.hash)
     with pytest.raises(LedgerError, match="beside rho"):
         verified([chain.genesis.line, first.line, second.line])
@@ -137,8 +137,8 @@ def test_a_ledger_beyond_its_cap_by_a_search_is_not_trusted(tmp_path):
     chain = budget.verify()
     (first,) = chain.charges
     event = search(1.001)
-    more = beyond.price_beyond(event)
-    cost = amount.price(event)
+    more = search_cost.price_beyond(event)
+    cost = fixed_point.price(event)
     forged = replace(first, event=event, cost=cost, total=cost, beyond=more, total_beyond=more)
     with pytest.raises(LedgerError, match="exceeds the cap"):
         verified([chain.genesis.line, forged.line])

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import broken_ledgers
-from dplasso.ledger import Budget, Genesis, LedgerError, amount
+from dplasso.ledger import Budget, Genesis, LedgerError, fixed_point
 from dplasso.ledger.chain import verified
 from dplasso.ledger.entry import parse
 from dplasso.privacy.events import Gaussian, PureDP
@@ -88,7 +88,7 @@ def test_a_raised_cap_shows():
 def test_more_than_the_cap_shows():
     entries = [parse(line) for line in SOUND]
     dear = PureDP(3.0)
-    entries.append(replace(entries[-1], event=dear, cost=amount.price(dear), id="0" * 32))
+    entries.append(replace(entries[-1], event=dear, cost=fixed_point.price(dear), id="0" * 32))
     with pytest.raises(LedgerError, match=r"entry 7 .*exceeds the cap"):
         verified(rechained(entries))
 

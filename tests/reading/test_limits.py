@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 import zstandard
 
-from dplasso import memory
+from dplasso.base import memory
 from dplasso.reading import byte_source, chunks, svmlight_chunks
 from dplasso.reading.byte_source import line_blocks
 from dplasso.reading.line_source import LineSource

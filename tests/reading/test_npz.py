@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from dplasso import memory
+from dplasso.base import memory
 from dplasso.reading.npz import read_npy, read_npz
 from hostile_files import packed
 

@@ -16,8 +16,9 @@ from dplasso.audit.descent.recording import Recorded, Recording
 from dplasso.audit.descent.subject import DescentSubject
 from dplasso.audit.selection.subject import SelectionSubject
 from dplasso.audit.stream.subject import StreamSubject
-from dplasso.audit.subject import Floats, Ints, Subject
+from dplasso.audit.subject import Subject
 from dplasso.audit.verdict import Verdict
+from dplasso.base.arrays import Floats, Ints
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.solvers import frank_wolfe
 

@@ -17,8 +17,6 @@ from dplasso.audit.descent.subject import DescentSubject
 from dplasso.audit.facts import AS_IS, PRESENCE, Facts
 from dplasso.audit.few.sensitivity import widest_shares
 from dplasso.audit.few.subject import FewSubject, widened
-from dplasso.audit.held import Floats
-from dplasso.audit.made import random_labels
 from dplasso.audit.quantile import CANDIDATES, law_of_bound
 from dplasso.audit.recorder import Recorder
 from dplasso.audit.selection import range_test
@@ -26,7 +24,9 @@ from dplasso.audit.selection.subject import SelectionSubject
 from dplasso.audit.statistics import pearson
 from dplasso.audit.stream.subject import StreamSubject
 from dplasso.audit.subject import Subject
+from dplasso.audit.synthetic import random_labels
 from dplasso.audit.verdict import Verdict
+from dplasso.base.arrays import Floats
 from dplasso.estimators import private_bound
 from dplasso.mechanisms.random_bits import random_bits
 

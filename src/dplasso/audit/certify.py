@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dplasso.audit.statistics import at_least, at_most
 from dplasso.audit.verdict import Verdict
+from dplasso.base.arrays import Floats
 
-Floats = NDArray[np.float64]
 Measure = Callable[[float, float], float]
 
 _PLACES = np.linspace(0.002, 0.998, 200)  # of scores, that are tried as thresholds

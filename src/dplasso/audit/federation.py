@@ -11,7 +11,7 @@ from dplasso.audit.descent.account import multipliers_of
 from dplasso.audit.descent.recording import Forgery, Recorded
 from dplasso.audit.descent.sensitivity import share_of_charge
 from dplasso.audit.recorder import Recorder
-from dplasso.audit.subject import Floats, Ints
+from dplasso.base.arrays import Floats, Ints
 from dplasso.federated import Coordinator, Party, agree
 from dplasso.federated.holdings import Holdings
 from dplasso.federated.plan import ENTRY, plan_of

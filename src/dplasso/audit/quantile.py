@@ -3,7 +3,7 @@
 import numpy as np
 
 from dplasso.audit.facts import Claim
-from dplasso.audit.held import Floats
+from dplasso.base.arrays import Floats
 
 CANDIDATES = 2.0 ** (np.arange(-40, 41) / 2.0)
 SHARE = 0.1  # of rows whose typical entry is below the bound

@@ -12,8 +12,9 @@ from dplasso.audit.check import Check, Session
 from dplasso.audit.descent.recording import Forgery
 from dplasso.audit.recorder import Recorder
 from dplasso.audit.representation.holder import quietly
-from dplasso.audit.subject import Floats, Subject
+from dplasso.audit.subject import Subject
 from dplasso.audit.verdict import Verdict
+from dplasso.base.arrays import Floats
 from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
 from dplasso.privacy.events import Selected
 from dplasso.search import PrivateSearch

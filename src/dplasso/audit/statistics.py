@@ -3,11 +3,9 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import bdtr, betaincinv, chdtr, chdtrc, kl_div, ndtr, ndtri
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from dplasso.base.arrays import Floats, Ints
 
 LEAST_EXPECTED = 25.0  # in a cell: far out in the tail, chi-square needs more than the usual 5
 _ORDERS = np.geomspace(1.01, 200.0, 120)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
 from dplasso.audit.facts import LOGISTIC, SOFTMAX, SQUARED, Claim, Facts
+from dplasso.base.arrays import Floats
 from dplasso.estimators import (
     PrivateLassoClassifier,
     PrivateLassoRegressor,
@@ -17,9 +18,6 @@ from dplasso.estimators import (
     PrivateOnlineRegressor,
     private_bound,
 )
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 COLUMNS = 12  # of the data that audits make, where nothing asks for more
 RELEASED = 1.0  # what a bound that is released is taken to be

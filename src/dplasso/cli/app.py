@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from dplasso import __version__
+from dplasso.base.terminal import printable_lines
 from dplasso.cli.audit import audit
 from dplasso.cli.budget import app as budget
 from dplasso.cli.convert import convert
@@ -23,7 +24,6 @@ from dplasso.cli.predict import predict
 from dplasso.cli.report import report
 from dplasso.cli.signals import ENDED, ended_by_signals
 from dplasso.cli.train import train
-from dplasso.terminal import printable_lines
 
 COMMANDS: tuple[Callable[..., None], ...] = (
     train,

@@ -11,8 +11,8 @@ from dplasso.cli.options import DEFAULT_LEDGER, LEDGER_VARIABLE, Json, Quiet
 from dplasso.cli.output import emit, say, show, show_rows
 from dplasso.ledger import Budget, Charge
 from dplasso.ledger.allowance import epsilon_per_fit, rounded_down
-from dplasso.ledger.beyond import epsilon_of
 from dplasso.ledger.chain import Chain, taken_by
+from dplasso.ledger.search_cost import epsilon_of
 from dplasso.privacy.events import Event, Gaussian, PureDP, ZeroConcentrated
 
 BAR = 40  # characters

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplasso import memory
+from dplasso.base import memory
 from dplasso.cli.output import reading_bar
 from dplasso.data import ColumnMatrix
 from dplasso.data.columns import MOST_ROWS

@@ -16,7 +16,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from dplasso.terminal import printable, printable_lines
+from dplasso.base.terminal import printable, printable_lines
 
 # Names of features and files may look like markup, which is shown as it is, or hold characters that
 # a terminal obeys, which are not given to it.

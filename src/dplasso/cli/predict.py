@@ -8,13 +8,13 @@ from typing import Annotated, Any, TextIO
 import numpy as np
 import typer
 
+from dplasso.base.terminal import printable
 from dplasso.cli import options as o
 from dplasso.cli.inputs import TABLES
 from dplasso.cli.scoring import nameless, rows_for
 from dplasso.estimators import load
 from dplasso.storage.atomic import replace_file
 from dplasso.storage.spreadsheet import cell
-from dplasso.terminal import printable
 
 
 def predict(

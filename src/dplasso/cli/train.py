@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from dplasso import memory
+from dplasso.base import memory
 from dplasso.cli import options as o
 from dplasso.cli.evaluate import NOT_COVERED, per_class, scores_of, show_classes
 from dplasso.cli.inputs import Form, Rows, read_rows, same_file

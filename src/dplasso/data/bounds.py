@@ -9,12 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dplasso.base.arrays import Floats
 from dplasso.data.clip_limit import clipped_in_place
 from dplasso.data.columns import ColumnMatrix
 from dplasso.data.merging import merged
 from dplasso.data.sparse_bounds import SparseBounds
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dplasso import threads
+from dplasso.base import threads
 from dplasso.data.clip_limit import clip_limit, clipped_in_place, held_single
 from dplasso.data.merging import add_up, compressed, sparse_of
 from dplasso.data.structure import array_of, is_real, sound, sound_parts

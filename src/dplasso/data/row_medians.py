@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dplasso import threads
+from dplasso.base import threads
 from dplasso.data.columns import ColumnMatrix
 from dplasso.kernels import row_medians as kernels
 

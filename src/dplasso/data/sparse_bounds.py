@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from dplasso.base.arrays import Floats
 
 
 class SparseBounds(Sequence[float]):

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dplasso import threads
+from dplasso.base import threads
 from dplasso.kernels import structure as kernels
 
 # Fewer indices than this are looked at by one thread.

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dplasso import threads
+from dplasso.base import threads
 from dplasso.data.columns import ColumnMatrix
 from dplasso.kernels import unit_rows as kernels
 

@@ -2,12 +2,8 @@
 
 from abc import ABC, abstractmethod
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dplasso.base.arrays import Floats
 from dplasso.domains.walk import DirectWalk, Walk
-
-Floats = NDArray[np.float64]
 
 
 class Domain(ABC):

@@ -4,15 +4,13 @@ import math
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from dplasso.base import checks
+from dplasso.base.arrays import Floats
 from dplasso.domains.base import Domain
 from dplasso.domains.mixture import MixtureWalk
 from dplasso.domains.walk import Walk
-from dplasso.privacy import checks
-
-Floats = NDArray[np.float64]
 
 
 class BirkhoffPolytope(Domain):

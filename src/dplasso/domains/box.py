@@ -3,12 +3,11 @@
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dplasso.base import checks
+from dplasso.base.arrays import Floats
 from dplasso.domains.base import ProjectableDomain
-from dplasso.privacy import checks
-
-Floats = NDArray[np.float64]
 
 
 class Box(ProjectableDomain):

@@ -6,16 +6,13 @@ from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse import csgraph
 
+from dplasso.base import checks
+from dplasso.base.arrays import Floats, Ints
 from dplasso.domains.base import Domain
 from dplasso.domains.mixture import MixtureWalk
 from dplasso.domains.walk import Walk
-from dplasso.privacy import checks
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class FlowPolytope(Domain):

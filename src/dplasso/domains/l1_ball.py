@@ -3,13 +3,11 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dplasso.base import checks
+from dplasso.base.arrays import Floats
 from dplasso.domains.base import ProjectableDomain
 from dplasso.kernels import local_moves, projections
-from dplasso.privacy import checks
-
-Floats = NDArray[np.float64]
 
 
 class L1Ball(ProjectableDomain):

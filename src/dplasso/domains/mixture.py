@@ -5,11 +5,9 @@ from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from dplasso.base.arrays import Floats
 from dplasso.domains.walk import State, Walk
-
-Floats = NDArray[np.float64]
 
 # A weight below this is rounding; its vertex is forgotten.
 LEAST_WEIGHT = 1e-15

@@ -5,11 +5,10 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dplasso.base.arrays import Floats
 from dplasso.kernels import local_moves
 
-Floats = NDArray[np.float64]
 State = dict[str, Any]
 
 

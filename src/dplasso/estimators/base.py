@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from dplasso import memory
+from dplasso.base import checks, memory
+from dplasso.base.memory import TooLargeError
 from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.merging import merged
 from dplasso.data.row_maps import ROW_MAPS, clipped, only_columns, row_view, unit_length
@@ -24,14 +25,13 @@ from dplasso.data.used_columns import has_unused, places_in, used_columns, weigh
 from dplasso.estimators import few_fit, frank_wolfe_fit, gradient_fit, private_bound, undeclared
 from dplasso.estimators.charging import bits_of, charge, check_accountant
 from dplasso.estimators.defaults import auto_rows, auto_solver
-from dplasso.estimators.intake import checked_rows, checked_vector
 from dplasso.estimators.seeding import SeedsByName
 from dplasso.estimators.settings import rows_used
 from dplasso.estimators.sparsifier import Sparsifier
+from dplasso.estimators.validation import checked_rows, checked_vector
 from dplasso.losses import Loss
 from dplasso.mechanisms.random_bits import RandomBits
-from dplasso.memory import TooLargeError
-from dplasso.privacy import checks, leaks
+from dplasso.privacy import leaks
 from dplasso.privacy.accountant import Accountant
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.statement import READ, PrivacyStatement, fact, jsonable

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from dplasso.estimators.base import PrivateLasso, refuse
-from dplasso.estimators.handing_over import hand_over
-from dplasso.estimators.intake import check_classes, check_gaps, distinct
 from dplasso.estimators.scores import ScoredClassifier
 from dplasso.estimators.sparsifier import Sparsifier
+from dplasso.estimators.to_sklearn import hand_over
+from dplasso.estimators.validation import check_classes, check_gaps, distinct
 from dplasso.losses import LogisticLoss, Loss, SoftmaxLoss
 from dplasso.privacy import leaks
 from dplasso.privacy.accountant import Accountant

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.base.progress import rounds_bar
 from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.unit_rows import Scaling, UnitRows
 from dplasso.estimators.gradient_fit import held_matrix, noisy_release
@@ -13,7 +14,6 @@ from dplasso.losses import Loss
 from dplasso.mechanisms.grid_gaussian import GridGaussian, NoiseOf
 from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.privacy.statement import fact, jsonable
-from dplasso.progress import rounds_bar
 from dplasso.solvers.few import Chosen, ColumnScores, FewPlan, choose, plan_few, refit
 
 

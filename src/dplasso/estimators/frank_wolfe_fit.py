@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dplasso.base.progress import rounds_bar
 from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.row_maps import row_view
 from dplasso.estimators.settings import Settings, settings_of
@@ -14,7 +15,6 @@ from dplasso.losses import Loss
 from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.privacy.plan import Plan, make_plan
 from dplasso.privacy.statement import BY_BOUNDS, fact, jsonable
-from dplasso.progress import rounds_bar
 from dplasso.solvers import check_range, frank_wolfe
 from dplasso.solvers.lasso import lasso
 

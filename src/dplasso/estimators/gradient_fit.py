@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dplasso.base.progress import rounds_bar
 from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.row_maps import row_view
 from dplasso.data.unit_rows import NO_BOUND, Scaling, UnitRows
@@ -15,7 +16,6 @@ from dplasso.losses import Loss
 from dplasso.mechanisms.grid_gaussian import GridGaussian, NoiseOf
 from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.privacy.statement import fact, jsonable
-from dplasso.progress import rounds_bar
 from dplasso.solvers.gradient import GradientPlan, gradient_descent, plan_descent
 
 

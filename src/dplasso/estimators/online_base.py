@@ -11,28 +11,27 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from dplasso.base import checks
+from dplasso.base.arrays import Floats
 from dplasso.domains import Domain
 from dplasso.estimators import online_rules as rules
 from dplasso.estimators import online_saving as saving
 from dplasso.estimators.charging import bits_of, charge
-from dplasso.estimators.intake import checked_rows
 from dplasso.estimators.online_by_name import RowsByName
 from dplasso.estimators.online_checks import check_parameters, checked
 from dplasso.estimators.online_rows import RowForm
 from dplasso.estimators.online_run import OnlineRun, margins_of
-from dplasso.estimators.online_told import statement
+from dplasso.estimators.online_statement import statement
 from dplasso.estimators.seeding import SeedsByName
+from dplasso.estimators.validation import checked_rows
 from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.online import StreamLearner
 from dplasso.online.stream_learner import Compressed
-from dplasso.privacy import checks
 from dplasso.privacy.accountant import Accountant, Receipt
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.online_statement import OnlineStatement
 from dplasso.streams import RunningSum, State
 from dplasso.streams.settings import Calibration, Construction, NoiseLaw
-
-Floats = NDArray[np.float64]
 
 
 class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped

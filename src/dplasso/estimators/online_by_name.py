@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.base.arrays import Floats
 from dplasso.estimators.online_rows import RowForm
 from dplasso.estimators.online_run import margins_of
 from dplasso.online.stream_learner import Compressed
-
-Floats = NDArray[np.float64]
 
 
 class RowsByName:

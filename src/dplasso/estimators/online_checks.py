@@ -5,12 +5,13 @@ from typing import Any, get_args
 
 from numpy.typing import NDArray
 
+from dplasso.base import checks
 from dplasso.domains import Domain
 from dplasso.estimators import online_rules as rules
 from dplasso.estimators.charging import check_accountant
-from dplasso.estimators.intake import checked_rows, checked_vector
 from dplasso.estimators.online_rows import ROWS
-from dplasso.privacy import checks, leaks
+from dplasso.estimators.validation import checked_rows, checked_vector
+from dplasso.privacy import leaks
 from dplasso.privacy.calibration import Neighboring
 from dplasso.streams.settings import Calibration, Construction, NoiseLaw
 

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 
+from dplasso.base.arrays import Floats
 from dplasso.domains import Domain
-from dplasso.estimators.intake import check_classes, check_gaps, distinct
 from dplasso.estimators.online_base import PrivateOnline
 from dplasso.estimators.scores import ScoredClassifier
+from dplasso.estimators.validation import check_classes, check_gaps, distinct
 from dplasso.losses import LogisticLoss, SmoothedHingeLoss
 from dplasso.losses.base import positions
 from dplasso.privacy import leaks
@@ -20,8 +21,6 @@ from dplasso.privacy.accountant import Accountant
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.statement import READ, fact
 from dplasso.streams.settings import Calibration, Construction, NoiseLaw
-
-Floats = NDArray[np.float64]
 
 
 def _tells_probabilities(model: "PrivateOnlineClassifier") -> bool:

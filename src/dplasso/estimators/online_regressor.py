@@ -4,22 +4,20 @@ import math
 from collections.abc import Sequence
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.base.arrays import Floats
 from dplasso.domains import Domain
 from dplasso.estimators.base import source_of
-from dplasso.estimators.intake import checked_numbers
 from dplasso.estimators.online_base import PrivateOnline
 from dplasso.estimators.scores import ScoredRegressor
 from dplasso.estimators.undeclared import Y_BOUND, bound_or_one, report_bounds
+from dplasso.estimators.validation import checked_numbers
 from dplasso.losses import SquaredLoss
 from dplasso.privacy.accountant import Accountant
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.statement import fact
 from dplasso.streams.settings import Calibration, Construction, NoiseLaw
-
-Floats = NDArray[np.float64]
 
 
 class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):

@@ -7,10 +7,10 @@ epsilon 1 over three public sets, and tried on three others: benchmarks/online.p
 import math
 from typing import Any, NamedTuple
 
+from dplasso.base import checks
 from dplasso.domains import Box, Domain, L1Ball, L2Ball, Simplex
 from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.online import Leader, OracleLeader, ProjectedLeader
-from dplasso.privacy import checks
 from dplasso.streams import RunningSum, running_sum
 from dplasso.streams.account import noise_of_a_release
 from dplasso.streams.settings import Settings

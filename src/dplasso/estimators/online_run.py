@@ -5,14 +5,13 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dplasso.base.arrays import Floats
 from dplasso.estimators.online_rows import joined, tail
 from dplasso.kernels.row_steps import sparse_margins
 from dplasso.online.stream_learner import Compressed, StreamLearner
 from dplasso.streams import RunningSum, State
 
-Floats = NDArray[np.float64]
 _NONE: Compressed = (np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0))
 
 

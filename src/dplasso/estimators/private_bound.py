@@ -8,12 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dplasso.base import checks
 from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.row_medians import entries_of, row_medians
 from dplasso.losses import Loss
 from dplasso.mechanisms.private_quantile import exponents_of, losses_of, private_quantile
 from dplasso.mechanisms.random_bits import RandomBits
-from dplasso.privacy import checks
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.statement import jsonable
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.base import checks
 from dplasso.estimators.base import PrivateLasso, refuse, source_of
-from dplasso.estimators.handing_over import hand_over
-from dplasso.estimators.intake import checked_numbers
 from dplasso.estimators.scores import ScoredRegressor
 from dplasso.estimators.sparsifier import Sparsifier
+from dplasso.estimators.to_sklearn import hand_over
 from dplasso.estimators.undeclared import bound_or_one
+from dplasso.estimators.validation import checked_numbers
 from dplasso.losses import Loss, SquaredLoss
-from dplasso.privacy import checks
 from dplasso.privacy.accountant import Accountant
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.statement import fact, jsonable

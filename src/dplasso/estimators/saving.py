@@ -11,12 +11,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from dplasso.base import checks
 from dplasso.data import ColumnBounds
 from dplasso.data.columns import positive_bound
 from dplasso.data.row_maps import ROW_MAPS
 from dplasso.data.sparse_bounds import SparseBounds
 from dplasso.estimators import online_saving, private_bound
-from dplasso.privacy import checks
 from dplasso.privacy.stated import check_statement
 from dplasso.privacy.statement import PrivacyStatement
 from dplasso.reading.plans import FeatureNames, FeatureSpace, TablePlan

@@ -4,7 +4,7 @@ from typing import Any
 
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from dplasso.estimators.intake import scored
+from dplasso.estimators.validation import scored
 
 
 class ScoredClassifier(ClassifierMixin):  # type: ignore[misc]  # scikit-learn is untyped

@@ -7,10 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dplasso.base import checks
 from dplasso.data import ColumnMatrix
 from dplasso.losses import Loss
 from dplasso.mechanisms.counting import noisy_count
-from dplasso.privacy import checks
 from dplasso.solvers.lasso import lasso
 
 

@@ -4,9 +4,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from dplasso.base import checks
 from dplasso.federated.plan import plan_of
 from dplasso.federated.terms import PartyTerms, Terms
-from dplasso.privacy import checks, leaks, zcdp
+from dplasso.privacy import leaks, zcdp
 
 # Shared features grow with n^(1/6) and sketches with n^(1/2): the uplink with n^(2/3).
 _FEATURES, _SKETCH, _LEAST_SKETCH = 2.5, 20.0, 100

@@ -4,10 +4,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dplasso.base import checks
 from dplasso.federated.errors import Refused
 from dplasso.federated.plan import plan_of
 from dplasso.federated.terms import Terms
-from dplasso.privacy import checks
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from dplasso.base.arrays import Ints
 from dplasso.data.merging import merged
 from dplasso.data.structure import array_of, sound
 from dplasso.federated.plan import ENTRY, SUM_FACTOR
 from dplasso.federated.terms import MOST_ROWS
 from dplasso.kernels import hadamard
-
-Ints = NDArray[np.int64]
 
 _REAL = "biuf"  # kinds of numbers that a table may hold
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dplasso.base.arrays import Floats
 from dplasso.federated.card import Card
 from dplasso.federated.errors import Refused
 from dplasso.federated.messages import Ask, Gave, Release, Request
@@ -17,8 +17,6 @@ from dplasso.federated.terms import Terms
 from dplasso.federated.weights import Feature, weights_for
 from dplasso.federated.wire import Wire
 from dplasso.privacy import zcdp
-
-Floats = NDArray[np.float64]
 
 # Of the standard deviation of an estimated residual: where it is clipped before it weighs rows.
 _CLIP = 0.7

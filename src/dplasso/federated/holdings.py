@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dplasso.base.arrays import Floats, Ints
 from dplasso.federated.alignment import places_of
 from dplasso.federated.columns import Columns, checked_rows, labels_of
 from dplasso.federated.plan import WEIGHT, centre_of, plan_of
@@ -18,9 +19,6 @@ from dplasso.federated.wire import Wire
 from dplasso.mechanisms.exponential import draw_by_score
 from dplasso.mechanisms.grid_gaussian import AddsNoise, GridGaussian, NoiseOf
 from dplasso.mechanisms.random_bits import RandomBits
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class Noisy(NamedTuple):

@@ -13,10 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.base.arrays import Floats, Ints
 from dplasso.federated.errors import Refused
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Kind = TypeVar("Kind", bound=IntEnum)
 
 VERSION = 1

@@ -7,13 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dplasso.base import checks
+from dplasso.base.arrays import Floats
 from dplasso.federated.columns import table_of
-from dplasso.privacy import checks
 from dplasso.storage.atomic import replace_file
 
-Floats = NDArray[np.float64]
 _Path = str | os.PathLike[str]
 _MOST_FEATURES = 1 << 62  # numbers of columns take 64 bits
 

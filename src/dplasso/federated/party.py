@@ -13,8 +13,8 @@ from dplasso.federated.errors import Refused
 from dplasso.federated.holdings import Holdings, Noisy
 from dplasso.federated.messages import Ask, Gave, Release, Request
 from dplasso.federated.model import PartyModel
-from dplasso.federated.notebook import Notebook
 from dplasso.federated.plan import plan_of
+from dplasso.federated.release_log import ReleaseLog
 from dplasso.federated.sampling import Sampling
 from dplasso.federated.terms import Terms
 from dplasso.federated.wire import Wire
@@ -79,7 +79,7 @@ class Party:
         self._shared: list[int] = []
         self._last: Release | None = None
         self._one_at_a_time = threading.Lock()
-        self._notebook = Notebook(terms, name, folder)
+        self._notebook = ReleaseLog(terms, name, folder)
         try:
             self._check_rows()
             for release in self._notebook.releases():

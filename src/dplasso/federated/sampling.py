@@ -21,11 +21,9 @@ tau_k is ``tau``, or d_k where that is less or ``tau`` is left out.
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dplasso.base.arrays import Ints
 from dplasso.federated.terms import Terms
-
-Ints = NDArray[np.int64]
 
 
 class Sampling:

@@ -8,15 +8,12 @@ as many rows as places exactly, but for persons who share a place. J is never st
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dplasso.base.arrays import Floats, Ints
 from dplasso.federated.alignment import Places
 from dplasso.federated.sampling import distinct, public_bits
 from dplasso.federated.terms import Terms
 from dplasso.kernels import hadamard
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _ROWS_OF_J = 1  # a purpose of public bits; rounds are purpose 0
 

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Literal, get_args
 
+from dplasso.base import checks
 from dplasso.federated.errors import Refused
-from dplasso.privacy import checks
 
 Step = Literal["corrective", "universal"]
 SamplingName = Literal["party", "serial", "nice", "distributed", "arbitrary"]

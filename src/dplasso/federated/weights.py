@@ -4,13 +4,12 @@ import math
 from abc import ABC, abstractmethod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dplasso.base.arrays import Floats
 from dplasso.federated.sampling import Sampling
 from dplasso.federated.terms import Terms
 from dplasso.kernels.projections import onto_l1_ball
 
-Floats = NDArray[np.float64]
 Feature = tuple[str, int]  # a party and its own number of the feature
 
 _SWEEPS = 400

@@ -3,13 +3,10 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dplasso.base.arrays import Floats, Ints
 from dplasso.federated.plan import ENTRY
 from dplasso.federated.terms import Terms
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _NOISE_BITS = 7  # of a standard deviation that are kept
 

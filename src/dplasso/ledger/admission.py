@@ -3,7 +3,7 @@
 Formal guarantees
 -----------------
 A charge is admitted only if all charges with it stay within the cap, in exact amounts of rho and of
-what searches cost beside it (`dplasso.ledger.beyond`), and if it is stated for the ledger's
+what searches cost beside it (`dplasso.ledger.search_cost`), and if it is stated for the ledger's
 neighbouring relation: costs under different relations do not add.
 """
 

@@ -10,8 +10,9 @@ import math
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-from dplasso.ledger import amount
-from dplasso.privacy import checks, zcdp
+from dplasso.base import checks
+from dplasso.ledger import fixed_point
+from dplasso.privacy import zcdp
 from dplasso.privacy.events import Event, Gaussian, PureDP, ZeroConcentrated
 
 _DIGITS = 12  # of an epsilon; what a thirteenth would grant is of no use to anyone
@@ -25,11 +26,11 @@ def epsilon_per_fit(units: int, fits: int, delta: float) -> float:
 
     Formal guarantees
     -----------------
-    A fit calibrated to it costs at most `amount.price_at_most`, and so many of those are within
-    `units`, in exact amounts.
+    A fit calibrated to it costs at most `fixed_point.price_at_most`. The given number of such fits
+    costs at most `units`, in exact arithmetic.
     """
     fits, delta = checks.count("fits", fits, least=1), checks.probability("delta", delta)
-    near = zcdp.epsilon_of(amount.to_float(units // fits), delta)
+    near = zcdp.epsilon_of(fixed_point.to_float(units // fits), delta)
     if near == 0.0:
         return 0.0
     place = Decimal(near).adjusted() + 1 - _DIGITS
@@ -37,7 +38,7 @@ def epsilon_per_fit(units: int, fits: int, delta: float) -> float:
     step = 1
     while digits > 0:
         epsilon = float(Decimal(digits).scaleb(place))
-        if fits * amount.price_at_most(epsilon, delta) <= units:
+        if fits * fixed_point.price_at_most(epsilon, delta) <= units:
             return epsilon
         digits, step = digits - step, 2 * step
     return 0.0
@@ -45,17 +46,17 @@ def epsilon_per_fit(units: int, fits: int, delta: float) -> float:
 
 def rho(units: int) -> float:
     """The largest rho of one release."""
-    return _admitted(units, amount.to_float(units), ZeroConcentrated, towards=0.0)
+    return _admitted(units, fixed_point.to_float(units), ZeroConcentrated, towards=0.0)
 
 
 def pure_epsilon(units: int) -> float:
     """The largest epsilon of one release with delta = 0."""
-    return _admitted(units, math.sqrt(2.0 * amount.to_float(units)), PureDP, towards=0.0)
+    return _admitted(units, math.sqrt(2.0 * fixed_point.to_float(units)), PureDP, towards=0.0)
 
 
 def noise_multiplier(units: int) -> float:
     """The least noise multiplier of one release with Gaussian noise."""
-    left = amount.to_float(units)
+    left = fixed_point.to_float(units)
     nearest = math.sqrt(0.5 / left) if left else math.inf
     return _admitted(units, nearest, Gaussian, towards=math.inf)
 
@@ -74,6 +75,6 @@ def _admitted(
     units: int, nearest: float, event: Callable[[float], Event], *, towards: float
 ) -> float:
     """The number next to `nearest` that is admitted: roots are rounded, prices are exact."""
-    while amount.price(event(nearest)) > units:
+    while fixed_point.price(event(nearest)) > units:
         nearest = math.nextafter(nearest, towards)
     return nearest

@@ -3,7 +3,8 @@
 import os
 from typing import Any, Self
 
-from dplasso.ledger import allowance, amount, beyond
+from dplasso.base import checks
+from dplasso.ledger import allowance, fixed_point, search_cost
 from dplasso.ledger.chain import Chain, Position
 from dplasso.ledger.entry import Charge, Genesis, new_id, now, relation
 from dplasso.ledger.entry import label as checked_label
@@ -12,7 +13,6 @@ from dplasso.ledger.event_form import from_form, to_form
 from dplasso.ledger.export import write_lines
 from dplasso.ledger.follower import Follower
 from dplasso.ledger.stores import DEFAULT, store_of
-from dplasso.privacy import checks
 from dplasso.privacy.accountant import Receipt
 from dplasso.privacy.events import Event
 
@@ -76,7 +76,7 @@ class Budget(Follower):
             epsilon=checks.bound("epsilon", epsilon),
             delta=checks.probability("delta", delta),
             neighboring=relation(neighboring),
-            cap=amount.cap_of(epsilon, delta),
+            cap=fixed_point.cap_of(epsilon, delta),
         )
         super().__init__(store_of(store))
         self._label = ""
@@ -127,13 +127,13 @@ class Budget(Follower):
             neighboring=relation(neighboring),
             delta=checks.probability("delta", delta),
             event=event,
-            cost=amount.price(event),
+            cost=fixed_point.price(event),
             total=0,
             previous="",
-            beyond=beyond.price_beyond(event),
+            beyond=search_cost.price_beyond(event),
         )
         genesis, charge = self._append(asked)
-        spent = beyond.epsilon_of(charge.total, charge.total_beyond, genesis.delta)
+        spent = search_cost.epsilon_of(charge.total, charge.total_beyond, genesis.delta)
         return Receipt(charge.sequence, charge.hash, spent, genesis.epsilon, genesis.delta)
 
     @property
@@ -154,18 +154,18 @@ class Budget(Follower):
     @property
     def spent_rho(self) -> float:
         """The sum of all charges in rho. Searches cost an epsilon beside it, and part of delta."""
-        return amount.to_float(self._now().head.total)
+        return fixed_point.to_float(self._now().head.total)
 
     @property
     def remaining_rho(self) -> float:
         """The most that one more charge may cost."""
-        return amount.to_float(self._now().left)
+        return fixed_point.to_float(self._now().left)
 
     @property
     def spent_epsilon(self) -> float:
         """The epsilon of all charges together at the ledger's delta: less than their sum."""
         genesis, head = self._now()
-        return beyond.epsilon_of(head.total, head.total_beyond, genesis.delta)
+        return search_cost.epsilon_of(head.total, head.total_beyond, genesis.delta)
 
     def remaining(self, fits: int = 1, delta: float | None = None) -> float:
         """The largest epsilon that each of so many further fits may have, so that none is refused.

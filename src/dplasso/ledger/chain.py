@@ -11,10 +11,10 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from dplasso.ledger import amount
-from dplasso.ledger.beyond import cap_with, price_beyond
+from dplasso.ledger import fixed_point
 from dplasso.ledger.entry import Charge, Entry, Genesis, parse
 from dplasso.ledger.errors import LedgerError
+from dplasso.ledger.search_cost import cap_with, price_beyond
 
 
 class Position(NamedTuple):
@@ -47,7 +47,7 @@ class Chain(NamedTuple):
     @staticmethod
     def rho_of(units: int) -> float:
         """An amount of these entries as a double."""
-        return amount.to_float(units)
+        return fixed_point.to_float(units)
 
 
 def left_after(genesis: Genesis, entry: Entry) -> int:
@@ -131,7 +131,7 @@ def _next(genesis: Genesis, head: Entry, entry: Entry) -> Charge:
         raise LedgerError("it is out of order")
     if entry.previous != head.hash:
         raise LedgerError("it does not follow from the entry before")
-    if entry.cost != amount.price(entry.event):
+    if entry.cost != fixed_point.price(entry.event):
         raise LedgerError("its rho is not what its event costs")
     if entry.total != head.total + entry.cost:
         raise LedgerError("its total does not add up")
@@ -158,6 +158,6 @@ def _exceeds(genesis: Genesis, entry: Charge) -> bool:
 
 def _check_cap(genesis: Genesis) -> None:
     """The cap is written down, so that the last digits of a root are those of its day."""
-    expected = amount.to_float(amount.cap_of(genesis.epsilon, genesis.delta))
-    if not math.isclose(amount.to_float(genesis.cap), expected, rel_tol=1e-13):
+    expected = fixed_point.to_float(fixed_point.cap_of(genesis.epsilon, genesis.delta))
+    if not math.isclose(fixed_point.to_float(genesis.cap), expected, rel_tol=1e-13):
         raise LedgerError("its cap is not what its epsilon and delta allow")

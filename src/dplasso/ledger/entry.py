@@ -14,11 +14,11 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, get_args
 
-from dplasso.ledger import amount
-from dplasso.ledger.beyond import NOTHING, Beyond
+from dplasso.base import checks
+from dplasso.ledger import fixed_point
 from dplasso.ledger.errors import LedgerError
 from dplasso.ledger.event_form import from_form, to_form
-from dplasso.privacy import checks
+from dplasso.ledger.search_cost import NOTHING, Beyond
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import Event
 
@@ -73,7 +73,7 @@ class Genesis(_Line):
             "epsilon": self.epsilon,
             "delta": self.delta,
             "neighboring": self.neighboring,
-            "cap": amount.to_text(self.cap),
+            "cap": fixed_point.to_text(self.cap),
         }
 
 
@@ -97,7 +97,7 @@ class Charge(_Line):
     @property
     def rho(self) -> float:
         """The cost as a double."""
-        return amount.to_float(self.cost)
+        return fixed_point.to_float(self.cost)
 
     def fields(self) -> dict[str, Any]:
         return {
@@ -108,8 +108,8 @@ class Charge(_Line):
             "neighboring": self.neighboring,
             "delta": self.delta,
             "event": to_form(self.event),
-            "rho": amount.to_text(self.cost),
-            "total": amount.to_text(self.total),
+            "rho": fixed_point.to_text(self.cost),
+            "total": fixed_point.to_text(self.total),
             **self._stated_beyond(),
             "previous": self.previous,
         }
@@ -161,7 +161,7 @@ def _genesis(fields: dict[str, Any]) -> Genesis:
         epsilon=checks.bound("epsilon", fields["epsilon"]),
         delta=checks.probability("delta", fields["delta"]),
         neighboring=relation(fields["neighboring"]),
-        cap=amount.from_text(fields["cap"]),
+        cap=fixed_point.from_text(fields["cap"]),
     )
 
 
@@ -175,8 +175,8 @@ def _charge(fields: dict[str, Any]) -> Charge:
         neighboring=relation(fields["neighboring"]),
         delta=checks.probability("delta", fields["delta"]),
         event=event,
-        cost=amount.from_text(fields["rho"]),
-        total=amount.from_text(fields["total"]),
+        cost=fixed_point.from_text(fields["rho"]),
+        total=fixed_point.from_text(fields["total"]),
         previous=_hex("previous", fields["previous"], 64),
         beyond=Beyond.from_form(fields["beyond"]) if "beyond" in fields else NOTHING,
         total_beyond=Beyond.from_form(fields["total_beyond"]) if "beyond" in fields else NOTHING,

@@ -6,9 +6,9 @@ is admitted.
 
 from dplasso.ledger import allowance
 from dplasso.ledger.allowance import rounded_down, rounded_up
-from dplasso.ledger.beyond import epsilon_of
 from dplasso.ledger.chain import Position
 from dplasso.ledger.entry import Charge, Genesis
+from dplasso.ledger.search_cost import epsilon_of
 from dplasso.privacy.events import Gaussian, PureDP, ZeroConcentrated
 
 _NOTHING = 10**9  # less than one part in so many of the cap is of no use

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
+from dplasso.base.arrays import Floats
 from dplasso.kernels.problem import LOGISTIC
-from dplasso.losses.base import Floats, Loss, declared, positions
+from dplasso.losses.base import Loss, declared, positions
 
 
 class LogisticLoss(Loss):

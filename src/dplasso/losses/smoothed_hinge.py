@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dplasso.base import checks
+from dplasso.base.arrays import Floats
 from dplasso.kernels.problem import HINGE
-from dplasso.losses.base import Floats, declared, positions
-from dplasso.privacy import checks
+from dplasso.losses.base import declared, positions
 
 
 class SmoothedHingeLoss:

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp, softmax
 
+from dplasso.base.arrays import Floats
 from dplasso.kernels.problem import SOFTMAX
-from dplasso.losses.base import Floats, Loss, declared, positions
+from dplasso.losses.base import Loss, declared, positions
 
 
 class SoftmaxLoss(Loss):

@@ -5,9 +5,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dplasso.base import checks
+from dplasso.base.arrays import Floats
 from dplasso.kernels.problem import SQUARED
-from dplasso.losses.base import Floats, Loss, one_dimensional
-from dplasso.privacy import checks
+from dplasso.losses.base import Loss, one_dimensional
 
 
 class SquaredLoss(Loss):

@@ -4,11 +4,9 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dplasso.base.arrays import Ints
 from dplasso.mechanisms.exact_noise import uniform_below
-
-Ints = NDArray[np.int64]
 
 _MOST_BITS, _SUM_BITS = 40, 62
 _DIGITS, _GUARD = 20, 10

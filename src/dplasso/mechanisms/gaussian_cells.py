@@ -24,12 +24,10 @@ import math
 from decimal import Decimal, localcontext
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dplasso.base.arrays import Ints
 from dplasso.kernels import grid_gaussian as kernel
 from dplasso.mechanisms.exact_noise import uniform_below
-
-Ints = NDArray[np.int64]
 
 # Cells end here; a draw lies beyond with a probability of about 2^-55.
 REACH = 8.5

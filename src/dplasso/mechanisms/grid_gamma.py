@@ -3,14 +3,12 @@
 from decimal import Decimal, localcontext
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dplasso.base import checks
+from dplasso.base.arrays import Ints
 from dplasso.mechanisms.exact_noise import uniform_below
 from dplasso.mechanisms.gaussian_cells import LEAST_SIGMA
 from dplasso.mechanisms.grid_gaussian import GridGaussian
-from dplasso.privacy import checks
-
-Ints = NDArray[np.int64]
 
 _DIGITS = 60
 _BITS = 200  # of a uniform number, as much as the digits are worth

@@ -8,13 +8,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dplasso import threads as pool
+from dplasso.base import checks
+from dplasso.base import threads as pool
+from dplasso.base.arrays import Ints
 from dplasso.kernels import grid_gaussian as kernel
 from dplasso.mechanisms.gaussian_cells import GaussianCells
 from dplasso.mechanisms.noise_key import NoiseKey
-from dplasso.privacy import checks
-
-Ints = NDArray[np.int64]
 
 
 class AddsNoise(Protocol):

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.base import checks
 from dplasso.mechanisms.exact_noise import bernoulli_exp, uniform_below
-from dplasso.privacy import checks
 from dplasso.privacy.calibration import Neighboring
 
 

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from dplasso.base import checks
 from dplasso.mechanisms.exact_noise import bernoulli
-from dplasso.privacy import checks
 from dplasso.privacy.events import TrialLaw
 
 

@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass
 
+from dplasso.base import checks
 from dplasso.domains import Domain
-from dplasso.privacy import checks
 
 
 @dataclass(frozen=True)

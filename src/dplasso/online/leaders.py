@@ -4,15 +4,14 @@ import math
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dplasso.base import checks
+from dplasso.base.arrays import Floats
 from dplasso.domains import Domain, ProjectableDomain
 from dplasso.kernels import local_moves
 from dplasso.online.constants import TheoryConstants
 from dplasso.online.objective import LeaderObjective
-from dplasso.privacy import checks
 
-Floats = NDArray[np.float64]
 Constants = Literal["practical", "theory"]
 
 

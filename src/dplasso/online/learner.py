@@ -3,16 +3,15 @@
 from typing import Any, Protocol, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dplasso.base import checks
+from dplasso.base.arrays import Floats
 from dplasso.kernels import row_steps
 from dplasso.kernels.problem import HINGE, LOGISTIC, SQUARED
 from dplasso.online.leaders import Leader
 from dplasso.online.rows import Clipping, Rows, rows_of
 from dplasso.online.running_sum import RunningSum
-from dplasso.privacy import checks
-
-Floats = NDArray[np.float64]
 
 
 class OnlineLoss(Protocol):

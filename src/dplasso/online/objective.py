@@ -1,11 +1,9 @@
 """What the approximate leader minimises: a function of releases and public numbers alone."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dplasso.privacy import checks
-
-Floats = NDArray[np.float64]
+from dplasso.base import checks
+from dplasso.base.arrays import Floats
 
 
 class LeaderObjective:

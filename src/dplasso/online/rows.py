@@ -5,13 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from dplasso.base.arrays import Floats
 from dplasso.data.merging import merged
 from dplasso.kernels import row_steps
 from dplasso.online.running_sum import SparseVector
-
-Floats = NDArray[np.float64]
 
 _COMPLAINTS = {
     row_steps.NOT_FINITE: "rows hold NaN or infinity; remove or impute those rows first",

@@ -5,7 +5,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from dplasso.base.arrays import Floats
+
 SparseVector = tuple[NDArray[np.integer[Any]], Floats]
 
 

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.base import checks
+from dplasso.base.arrays import Floats
 from dplasso.domains import Box, L1Ball, L2Ball, Simplex
 from dplasso.kernels import stream_steps
 from dplasso.online.leaders import Leader, ProjectedLeader
 from dplasso.online.learner import OnlineLoss, loss_shape
 from dplasso.online.running_sum import SteppedSum
-from dplasso.privacy import checks
 
-Floats = NDArray[np.float64]
 # Row-compressed: starts of rows, columns in rising order, values.
 Compressed = tuple[NDArray[Any], NDArray[Any], Floats]
 

@@ -28,7 +28,8 @@ Formal guarantees
 import math
 from typing import Literal, get_args
 
-from dplasso.privacy import checks, zcdp
+from dplasso.base import checks
+from dplasso.privacy import zcdp
 from dplasso.privacy.events import BoundedRange, Repeated
 from dplasso.privacy.zcdp import epsilon_of, rho_of
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from dplasso.privacy import checks
+from dplasso.base import checks
 
 TrialLaw = Literal["logarithmic", "geometric"]
 

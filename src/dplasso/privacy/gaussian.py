@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 from scipy.special import erfcx, log_ndtr
 
-from dplasso.privacy import checks
+from dplasso.base import checks
 from dplasso.privacy.events import Composed, Event, Gaussian, Repeated
 
 _SAFE = 1.0 + 1e-9

@@ -3,7 +3,8 @@
 import math
 from dataclasses import dataclass, replace
 
-from dplasso.privacy import checks, zcdp
+from dplasso.base import checks
+from dplasso.privacy import zcdp
 from dplasso.privacy.calibration import (
     Neighboring,
     range_of_unit_theta,

@@ -27,7 +27,8 @@ from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 from typing import NamedTuple
 
-from dplasso.privacy import checks, zcdp
+from dplasso.base import checks
+from dplasso.privacy import zcdp
 from dplasso.privacy.events import TrialLaw
 
 _DIGITS = 80

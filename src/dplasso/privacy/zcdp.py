@@ -32,7 +32,7 @@ from fractions import Fraction
 
 from scipy.optimize import brentq
 
-from dplasso.privacy import checks
+from dplasso.base import checks
 from dplasso.privacy.events import (
     BoundedRange,
     Composed,

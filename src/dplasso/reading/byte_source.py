@@ -17,7 +17,7 @@ import zstandard
 from isal import isal_zlib
 from numpy.typing import NDArray
 
-from dplasso.memory import size_text
+from dplasso.base.memory import size_text
 
 BLOCK = 1 << 22  # bytes: long enough to share out, short enough to stay in the cache
 LONGEST_LINE = 64 << 20  # bytes; rows are in memory one line at a time, at least

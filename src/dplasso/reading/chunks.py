@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dplasso import memory
+from dplasso.base import memory
 
 _MOST_INT32 = np.iinfo(np.int32).max
 # Memory of this size is taken from the system directly: it is not there until it is written to, and

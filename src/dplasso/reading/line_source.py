@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Self
 
-from dplasso.memory import size_text
+from dplasso.base.memory import size_text
 from dplasso.reading.byte_source import LONGEST_LINE
 
 _PIECE = 1 << 18

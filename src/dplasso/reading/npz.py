@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from dplasso import memory
+from dplasso.base import memory
 from dplasso.data.structure import sound_parts
 
 _Path = str | PathLike[str]

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dplasso import threads as pool
+from dplasso.base import threads as pool
 from dplasso.kernels import svmlight as kernels
 from dplasso.privacy import leaks
 from dplasso.reading import byte_source

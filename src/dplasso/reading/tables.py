@@ -23,7 +23,7 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from dplasso.memory import size_text
+from dplasso.base.memory import size_text
 from dplasso.privacy import leaks
 from dplasso.reading.byte_source import LONGEST_LINE
 from dplasso.reading.chunks import RowChunk

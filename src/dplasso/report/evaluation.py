@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
+from dplasso.base.arrays import Floats
 from dplasso.report.curve import Curve
 
-Floats = NDArray[np.float64]
 Points = tuple[tuple[float, float], ...]
 
 _MOST_NAMED = 10  # classes in an error

@@ -9,12 +9,13 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import _safe_indexing
 
+from dplasso.base import checks
 from dplasso.data import ColumnMatrix
 from dplasso.data.merging import merged
 from dplasso.estimators import undeclared
 from dplasso.estimators.base import PrivateLasso
 from dplasso.estimators.charging import charge
-from dplasso.privacy import checks, leaks
+from dplasso.privacy import leaks
 from dplasso.privacy.accountant import Accountant
 
 # What the search sets itself, or what all trials must share.

@@ -12,9 +12,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from dplasso.base import checks
 from dplasso.estimators.seeding import SeedsByName
 from dplasso.mechanisms.trial_count import trial_count
-from dplasso.privacy import checks, trials, zcdp
+from dplasso.privacy import trials, zcdp
 from dplasso.privacy.accountant import Accountant, Receipt
 from dplasso.privacy.events import Selected, TrialLaw, ZeroConcentrated
 from dplasso.privacy.statement import PrivacyStatement

@@ -6,15 +6,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.base import checks
+from dplasso.base.arrays import Ints
 from dplasso.mechanisms.grid_gaussian import GridGaussian
-from dplasso.privacy import checks
 
 # Whole numbers that a gain of 1 is made of.
 UNIT = 2**20
 # Less noise than this is not to be had on the grid, nor of use.
 LEAST_MULTIPLIER = 2.0**-8
 POWERS = {"squared_error": 2, "absolute_error": 1}
-Ints = NDArray[np.int64]
 
 
 class Scorer(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from dplasso import threads as pool
+from dplasso.base import threads as pool
 from dplasso.data import ColumnMatrix
 from dplasso.kernels import problem as kernel
 from dplasso.kernels.weights import weights_of

@@ -6,13 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from dplasso.base.arrays import Floats
 from dplasso.data import ColumnMatrix
 from dplasso.kernels.projections import onto_l1_ball
 from dplasso.losses import Loss
-
-Floats = NDArray[np.float64]
 
 # The certificate costs half a step: it is asked for once in so many.
 STEPS_PER_CHECK = 10

@@ -32,8 +32,8 @@ from dplasso.storage.column_format import (
     sealed,
 )
 from dplasso.storage.column_runs import BLOCK, Runs, UnfitError, blocks, write_all
-from dplasso.storage.column_workshop import check_replaceable, clear_leftovers, install, workshop
 from dplasso.storage.private_files import new_file
+from dplasso.storage.staging import check_replaceable, clear_leftovers, install, workshop
 
 # What a build allocates: per column a pointer and a cursor; per entry in memory its column, row,
 # value and place; blocks, sums of one range of columns and small things.

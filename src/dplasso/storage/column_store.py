@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplasso import threads
+from dplasso.base import threads
 from dplasso.data.bounds import ColumnBounds
 from dplasso.data.clip_limit import clip_limit, held_single
 from dplasso.data.columns import ColumnMatrix, norms_of, positive_bound

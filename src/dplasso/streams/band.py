@@ -9,12 +9,13 @@ import math
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from dplasso import threads as pool
+from dplasso.base import threads as pool
+from dplasso.base.arrays import Floats, Ints
 from dplasso.kernels.band import add_weighted
 from dplasso.mechanisms.gaussian_fraction import GaussianFraction
 from dplasso.mechanisms.grid_gaussian import GridGaussian
 from dplasso.mechanisms.noise_key import NoiseKey
-from dplasso.streams.process import Floats, Grid, Ints, Noise, StepByStep
+from dplasso.streams.process import Grid, Noise, StepByStep
 
 # Coefficients are multiples of 2^-30; X is first drawn as a multiple of 2^-20 grid units. What is
 # left out then is less than 1 grid unit in all: coefficients of the longest band add up to 1,156.

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
-from dplasso import threads as pool
+from dplasso.base import threads as pool
+from dplasso.base.arrays import Floats, Ints
 from dplasso.kernels.buffered import FINE_BITS, draw_blocks, echo, responses
 from dplasso.kernels.grid_gaussian import BLOCK, FIELDS
 from dplasso.mechanisms.gaussian_cells import GaussianCells
 from dplasso.mechanisms.noise_key import NoiseKey
 from dplasso.streams.band import real_coefficients
-from dplasso.streams.process import Arrays, Floats, Grid, Ints, Noise, Stretch
+from dplasso.streams.process import Arrays, Grid, Noise, Stretch
 
 LONGEST = 1 << 24
 # A standard deviation at most, in grid units: buffers then overflow at 64 of their own.

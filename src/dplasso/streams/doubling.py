@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dplasso.streams.process import Arrays, Floats, Ints, Noise, NoiseProcess, Stretch
+from dplasso.base.arrays import Floats, Ints
+from dplasso.streams.process import Arrays, Noise, NoiseProcess, Stretch
 
 _MOST_EPOCHS = 48  # more steps than any stream has
 

@@ -8,10 +8,9 @@ third way of its own.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-Floats = NDArray[np.float64]
+from dplasso.base.arrays import Floats
 
 # A release whose noise is known to so small a part from those before it is taken to be clean.
 _CLEAN = 1e-9

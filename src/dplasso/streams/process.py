@@ -4,10 +4,9 @@ from abc import ABC, abstractmethod
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from dplasso.base.arrays import Floats, Ints
+
 Arrays = dict[str, Ints]
 
 

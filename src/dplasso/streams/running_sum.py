@@ -7,13 +7,14 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.base import checks
+from dplasso.base.arrays import Floats, Ints
 from dplasso.mechanisms.noise_key import NoiseKey
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
-from dplasso.privacy import checks
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import Gaussian, PureDP
 from dplasso.streams import account, constructions, statement
-from dplasso.streams.process import Floats, Ints, NoiseProcess, Stretch
+from dplasso.streams.process import NoiseProcess, Stretch
 from dplasso.streams.settings import Calibration, Construction, NoiseLaw, Settings, TooLong
 from dplasso.streams.whole_rows import WholeRows
 

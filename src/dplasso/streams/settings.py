@@ -4,7 +4,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
-from dplasso.privacy import checks
+from dplasso.base import checks
 from dplasso.privacy.calibration import Neighboring
 
 NoiseLaw = Literal["gaussian", "gamma"]

@@ -5,9 +5,10 @@ from typing import Protocol
 
 import numpy as np
 
+from dplasso.base.arrays import Floats, Ints
 from dplasso.mechanisms.noise_key import NoiseKey
 from dplasso.streams.covers import Cover, Node
-from dplasso.streams.process import Floats, Ints, Noise, StepByStep
+from dplasso.streams.process import Noise, StepByStep
 
 
 class NodeNoise(Protocol):

@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dplasso.base.arrays import Floats, Ints
 from dplasso.data.merging import merged
 from dplasso.data.structure import sound_parts
-from dplasso.streams.process import Floats, Ints
 from dplasso.streams.settings import TooLong
 
 Where = NDArray[np.intp] | slice

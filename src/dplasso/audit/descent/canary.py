@@ -12,8 +12,8 @@ from dplasso.audit.descent.recording import Recorded
 from dplasso.audit.descent.reference import Rows, Walk
 from dplasso.audit.descent.subject import DescentSubject, Prepared
 from dplasso.audit.statistics import epsilon_between, mu_between
-from dplasso.audit.subject import Floats
 from dplasso.audit.verdict import Verdict
+from dplasso.base.arrays import Floats
 
 RUNS = 700  # with the canary, and as many without
 _BATCH = 50  # runs whose releases are held at a time

@@ -5,9 +5,9 @@ import numpy as np
 from dplasso.audit.descent.facts import Course, DescentFacts
 from dplasso.audit.descent.reference import Rows
 from dplasso.audit.facts import PRESENCE
-from dplasso.audit.held import Floats, column_bounds
-from dplasso.audit.made import labels_apart, random_labels, random_row
-from dplasso.audit.subject import Ints
+from dplasso.audit.reference_rows import column_bounds
+from dplasso.audit.synthetic import labels_apart, random_labels, random_row
+from dplasso.base.arrays import Floats, Ints
 
 _CERTAIN = 8.0  # times the mass that a centre of length 1 has: no noise leaves it in doubt
 _BEYOND = 8.0  # times the bound: entries that a fit must clip

@@ -10,8 +10,8 @@ from dplasso.audit.descent import data
 from dplasso.audit.descent.recording import Recorded
 from dplasso.audit.descent.subject import DescentSubject, Prepared
 from dplasso.audit.statistics import even_chance, pearson, unit_variance, zero_mean
-from dplasso.audit.subject import Floats
 from dplasso.audit.verdict import Verdict
+from dplasso.base.arrays import Floats
 
 RUNS = 100
 _CELLS = 32  # of equal probability, that draws are counted in

@@ -3,12 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dplasso.base.arrays import Ints
 from dplasso.mechanisms.grid_gaussian import AddsNoise, GridGaussian
-
-Ints = NDArray[np.int64]
 
 
 class Recorded(NamedTuple):

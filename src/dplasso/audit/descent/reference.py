@@ -13,7 +13,8 @@ from scipy.special import expit, softmax
 
 from dplasso.audit.descent.facts import CONSTANT, Course, DescentFacts
 from dplasso.audit.facts import LOGISTIC, SOFTMAX
-from dplasso.audit.held import Floats, held_labels, held_rows
+from dplasso.audit.reference_rows import held_labels, held_rows
+from dplasso.base.arrays import Floats
 
 _AVERAGED = 0.25  # of the iterates, the last
 

@@ -12,8 +12,8 @@ from dplasso.audit.descent.facts import Course, DescentFacts
 from dplasso.audit.descent.recording import Recorded
 from dplasso.audit.descent.reference import Rows, Walk
 from dplasso.audit.descent.subject import WIDE, DescentSubject
-from dplasso.audit.subject import Floats
 from dplasso.audit.verdict import Verdict
+from dplasso.base.arrays import Floats
 from dplasso.mechanisms.random_bits import random_bits
 
 FITS = 5

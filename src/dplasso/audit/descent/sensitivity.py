@@ -8,9 +8,9 @@ from dplasso.audit.descent import data
 from dplasso.audit.descent.account import multipliers_of
 from dplasso.audit.descent.recording import Recorded
 from dplasso.audit.descent.subject import WIDE, DescentSubject
-from dplasso.audit.made import random_form
-from dplasso.audit.subject import Ints
+from dplasso.audit.synthetic import random_form
 from dplasso.audit.verdict import Verdict
+from dplasso.base.arrays import Ints
 
 NEIGHBOURS = 60
 _ROUNDING = 1.0 + 1e-12

@@ -8,7 +8,8 @@ import numpy as np
 from dplasso.audit.descent.facts import Course, DescentFacts
 from dplasso.audit.descent.recording import Forgery, Recorded, Recording
 from dplasso.audit.facts import PRESENCE
-from dplasso.audit.subject import Floats, Ints, Subject
+from dplasso.audit.subject import Subject
+from dplasso.base.arrays import Floats, Ints
 from dplasso.estimators import gradient_fit
 from dplasso.estimators.gradient_fit import GradientTask
 from dplasso.mechanisms.random_bits import RandomBits

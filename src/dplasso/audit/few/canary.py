@@ -13,8 +13,8 @@ from dplasso.audit.descent.subject import WIDE
 from dplasso.audit.few import data, reference
 from dplasso.audit.few.subject import FewPrepared, FewSubject, Run, outcomes
 from dplasso.audit.statistics import epsilon_between, rho_between
-from dplasso.audit.subject import Floats, Ints
 from dplasso.audit.verdict import Verdict
+from dplasso.base.arrays import Floats, Ints
 
 RUNS = 400  # with the canary, and as many without
 

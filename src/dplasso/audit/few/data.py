@@ -8,9 +8,9 @@ import numpy as np
 from dplasso.audit.descent.data import filled
 from dplasso.audit.facts import PRESENCE
 from dplasso.audit.few.facts import FewFacts
-from dplasso.audit.held import Floats, column_bounds
-from dplasso.audit.made import labels_apart
-from dplasso.audit.subject import Ints
+from dplasso.audit.reference_rows import column_bounds
+from dplasso.audit.synthetic import labels_apart
+from dplasso.base.arrays import Floats, Ints
 from dplasso.solvers.few import Chosen
 from dplasso.solvers.few.plan import LABEL
 

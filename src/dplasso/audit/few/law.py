@@ -9,8 +9,8 @@ from dplasso.audit.descent.subject import WIDE
 from dplasso.audit.few import data, reference
 from dplasso.audit.few.subject import FewPrepared, FewSubject, Run, outcomes
 from dplasso.audit.statistics import Tally
-from dplasso.audit.subject import Floats, Ints
 from dplasso.audit.verdict import Verdict
+from dplasso.base.arrays import Floats, Ints
 
 RUNS = 600
 _NATS = (9.0, 4.0)  # in a log-weight, of the column that tells most

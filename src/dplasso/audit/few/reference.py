@@ -4,13 +4,11 @@
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from dplasso.audit.few.facts import FewFacts
-from dplasso.audit.held import Floats, held_labels, held_rows
-
-Ints = NDArray[np.int64]
+from dplasso.audit.reference_rows import held_labels, held_rows
+from dplasso.base.arrays import Floats, Ints
 
 
 class Scores:

@@ -14,9 +14,9 @@ from dplasso.audit.descent.account import multipliers_of
 from dplasso.audit.descent.sensitivity import share_of_charge
 from dplasso.audit.few.data import forged_choice
 from dplasso.audit.few.subject import FewPrepared, FewSubject
-from dplasso.audit.made import random_form
-from dplasso.audit.subject import Floats
+from dplasso.audit.synthetic import random_form
 from dplasso.audit.verdict import Verdict
+from dplasso.base.arrays import Floats
 from dplasso.solvers.few import Chosen
 from dplasso.solvers.few.plan import GRAINS
 

@@ -11,7 +11,7 @@ from dplasso.audit.descent.recording import Forgery, Recorded, Recording
 from dplasso.audit.descent.subject import MOST_ROWS, WIDE, DescentSubject, course_of
 from dplasso.audit.facts import PRESENCE
 from dplasso.audit.few.facts import FewFacts
-from dplasso.audit.subject import Floats, Ints
+from dplasso.base.arrays import Floats, Ints
 from dplasso.estimators import few_fit
 from dplasso.estimators.few_fit import FewTask
 from dplasso.mechanisms.random_bits import RandomBits

@@ -12,9 +12,7 @@ import scipy.sparse as sp
 from dplasso.audit.check import Check, Session
 from dplasso.audit.descent.subject import DescentSubject
 from dplasso.audit.facts import AS_IS, BLEND, SQRT, Facts
-from dplasso.audit.made import random_labels
 from dplasso.audit.representation.forms import (
-    Floats,
     forms_of,
     label_forms_of,
     narrowest,
@@ -35,7 +33,9 @@ from dplasso.audit.selection import reference
 from dplasso.audit.selection.subject import SelectionSubject, outcomes
 from dplasso.audit.stream.subject import StreamSubject
 from dplasso.audit.subject import Subject
+from dplasso.audit.synthetic import random_labels
 from dplasso.audit.verdict import Verdict
+from dplasso.base.arrays import Floats
 
 _ROWS = 40
 _NATS = 40.0  # that the rows of one label move the intercept's log-weight by: it is always chosen

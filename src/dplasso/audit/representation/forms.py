@@ -9,11 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dplasso.base.arrays import Floats
 from dplasso.data import ColumnMatrix
 from dplasso.reading.chunks import RowChunk
 from dplasso.storage import build_store, open_store
-
-Floats = NDArray[np.float64]
 
 # From the narrowest to the widest; a loader takes the first that holds what it read.
 _KINDS = (np.bool_, np.int8, np.int32, np.float16, np.float32, np.int64, np.float64)

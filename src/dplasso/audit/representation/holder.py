@@ -17,7 +17,8 @@ from dplasso.audit.few.subject import FewSubject
 from dplasso.audit.representation.rows import USED
 from dplasso.audit.selection.subject import SelectionSubject
 from dplasso.audit.stream.subject import StreamSubject, rows_of
-from dplasso.audit.subject import Floats, Subject
+from dplasso.audit.subject import Subject
+from dplasso.base.arrays import Floats
 from dplasso.data import ColumnMatrix
 from dplasso.data.unit_rows import UnitRows
 from dplasso.estimators import private_bound

@@ -11,8 +11,9 @@ from dplasso.audit.check import Check, Session
 from dplasso.audit.federation import NEIGHBOURS, shares_of_charges
 from dplasso.audit.representation.check import compared
 from dplasso.audit.representation.holder import Holder, quietly
-from dplasso.audit.subject import Floats, Subject
+from dplasso.audit.subject import Subject
 from dplasso.audit.verdict import Verdict
+from dplasso.base.arrays import Floats
 from dplasso.federated import Coordinator, Party, agree
 from dplasso.federated.columns import Columns, labels_of
 from dplasso.federated.simulation import run as run_job

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dplasso.audit.representation.forms import Floats, narrowest
+from dplasso.audit.representation.forms import narrowest
+from dplasso.base.arrays import Floats
 
 ONES, WHOLE, SINGLE = "ones", "whole numbers", "single precision"
 KINDS = (ONES, WHOLE, SINGLE)

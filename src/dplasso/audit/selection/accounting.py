@@ -7,10 +7,10 @@ import numpy as np
 
 from dplasso.audit.account import epsilon_at, range_of_event, rho_of_event
 from dplasso.audit.check import Check, Session
-from dplasso.audit.made import random_labels
 from dplasso.audit.recorder import Recorder
 from dplasso.audit.selection.facts import SelectionFacts
 from dplasso.audit.selection.subject import SelectionSubject
+from dplasso.audit.synthetic import random_labels
 from dplasso.audit.verdict import Verdict
 
 _ROUNDING = 1.0 + 1e-9

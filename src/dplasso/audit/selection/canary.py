@@ -8,10 +8,10 @@ import numpy as np
 from dplasso.audit.certify import Measure, certified
 from dplasso.audit.check import Check, Session
 from dplasso.audit.selection import data, reference
-from dplasso.audit.selection.reference import Floats
 from dplasso.audit.selection.subject import Prepared, SelectionSubject
 from dplasso.audit.statistics import epsilon_between, rho_between
 from dplasso.audit.verdict import Verdict
+from dplasso.base.arrays import Floats
 
 RUNS = 900  # with the canary, and as many without
 _QUICK_ROUNDS = 100  # that a quick audit looks at, of each run

@@ -12,12 +12,11 @@ from dplasso.audit.selection.subject import Prepared, SelectionSubject
 from dplasso.audit.statistics import pearson
 from dplasso.audit.subject import Subject
 from dplasso.audit.verdict import Verdict
+from dplasso.base.arrays import Floats
 from dplasso.estimators import Sparsifier
 
 RUNS = 400
 _MOST_EPSILON = 1e6
-
-Floats = NDArray[np.float64]
 
 
 class Count(Check[SelectionSubject]):

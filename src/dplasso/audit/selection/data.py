@@ -3,9 +3,10 @@
 import numpy as np
 
 from dplasso.audit.facts import PRESENCE, SOFTMAX
-from dplasso.audit.held import Floats, column_bounds
-from dplasso.audit.made import labels_apart, random_labels
+from dplasso.audit.reference_rows import column_bounds
 from dplasso.audit.selection.facts import SelectionFacts
+from dplasso.audit.synthetic import labels_apart, random_labels
+from dplasso.base.arrays import Floats
 
 MOST_ROWS = 4000
 _TILT = 0.3  # nats by which the canary's rivals outdo it: its margin stays low, its gradient high

@@ -9,14 +9,14 @@ import numpy as np
 
 from dplasso.audit.check import Check, Session
 from dplasso.audit.facts import LOGISTIC
-from dplasso.audit.held import column_bounds
-from dplasso.audit.made import random_labels
+from dplasso.audit.reference_rows import column_bounds
 from dplasso.audit.selection import reference
 from dplasso.audit.selection.facts import SelectionFacts
-from dplasso.audit.selection.reference import Floats, Ints
 from dplasso.audit.selection.subject import SelectionSubject
 from dplasso.audit.subject import Subject
+from dplasso.audit.synthetic import random_labels
 from dplasso.audit.verdict import Verdict
+from dplasso.base.arrays import Floats, Ints
 from dplasso.kernels import envelope as tiers
 from dplasso.kernels import head as head_kernels
 from dplasso.kernels.intervals import catch_up, intervals

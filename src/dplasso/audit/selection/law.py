@@ -7,11 +7,11 @@ import numpy as np
 from dplasso.audit.check import Check, Session
 from dplasso.audit.selection import data, reference
 from dplasso.audit.selection.facts import SelectionFacts
-from dplasso.audit.selection.reference import Floats, Ints
 from dplasso.audit.selection.signs import SignTally
 from dplasso.audit.selection.subject import Prepared, SelectionSubject
 from dplasso.audit.statistics import Tally
 from dplasso.audit.verdict import Verdict
+from dplasso.base.arrays import Floats, Ints
 
 RUNS = 1200
 _ROUNDS = 24  # that are looked at, the first ones

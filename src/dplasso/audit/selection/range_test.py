@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dplasso.audit.account import range_of_event
 from dplasso.audit.check import Check, Session
-from dplasso.audit.held import held_rows
-from dplasso.audit.made import random_form, random_row
+from dplasso.audit.reference_rows import held_rows
 from dplasso.audit.selection import data
 from dplasso.audit.selection.facts import SelectionFacts
 from dplasso.audit.selection.subject import Prepared, SelectionSubject
+from dplasso.audit.synthetic import random_form, random_row
 from dplasso.audit.verdict import Verdict
+from dplasso.base.arrays import Floats
 from dplasso.kernels.gradients import row_gradients
 from dplasso.kernels.problem import DECREASING, SCALE, Problem, Walk
 from dplasso.kernels.pushes import step_and_push
@@ -25,7 +25,6 @@ from dplasso.mechanisms.selection.pushed import hold
 
 _solver = importlib.import_module("dplasso.solvers.frank_wolfe")  # the package has a function so
 
-Floats = NDArray[np.float64]
 
 NEIGHBOURS = 60
 _ROUNDING = 1.0 + 1e-9

@@ -8,15 +8,12 @@ from collections.abc import Iterator
 from functools import reduce
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, log_softmax
 
 from dplasso.audit.facts import LOGISTIC, SOFTMAX
-from dplasso.audit.held import held_labels, held_rows, limit_of
+from dplasso.audit.reference_rows import held_labels, held_rows, limit_of
 from dplasso.audit.selection.facts import SelectionFacts
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from dplasso.base.arrays import Floats, Ints
 
 _CELLS = 2_000_000  # margins held at a time
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from dplasso.audit.check import Check, Session
 from dplasso.audit.facts import AS_IS
-from dplasso.audit.held import limit_of
+from dplasso.audit.reference_rows import limit_of
 from dplasso.audit.selection import data, reference
 from dplasso.audit.selection.subject import SelectionSubject, outcomes
 from dplasso.audit.verdict import Verdict

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy.special import ndtr
 
-from dplasso.audit.selection.reference import Floats, Ints
+from dplasso.base.arrays import Floats, Ints
 
 
 class SignTally:

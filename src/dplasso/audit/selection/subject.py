@@ -7,7 +7,8 @@ import numpy as np
 
 from dplasso.audit.facts import AS_IS
 from dplasso.audit.selection.facts import SelectionFacts
-from dplasso.audit.subject import Floats, Ints, Subject
+from dplasso.audit.subject import Subject
+from dplasso.base.arrays import Floats, Ints
 from dplasso.estimators import Sparsifier, frank_wolfe_fit
 from dplasso.estimators.frank_wolfe_fit import Task
 from dplasso.mechanisms.random_bits import RandomBits

@@ -6,13 +6,13 @@ from typing import Any
 
 from dplasso.audit.check import Check, Session
 from dplasso.audit.descent.account import gaussian_epsilon
-from dplasso.audit.made import random_labels
 from dplasso.audit.recorder import Recorder
 from dplasso.audit.stream import reference
 from dplasso.audit.stream.facts import StreamFacts
 from dplasso.audit.stream.subject import STEPS, StreamSubject, begun, noise_matrix
-from dplasso.audit.subject import Floats
+from dplasso.audit.synthetic import random_labels
 from dplasso.audit.verdict import Verdict
+from dplasso.base.arrays import Floats
 from dplasso.privacy import leaks
 
 _ROUNDING = 1.0 + 1e-9

@@ -20,8 +20,9 @@ from dplasso.audit.stream.subject import (
     released_sum,
     rows_of,
 )
-from dplasso.audit.subject import Floats, Subject
+from dplasso.audit.subject import Subject
 from dplasso.audit.verdict import Verdict
+from dplasso.base.arrays import Floats
 
 RUNS = 100  # of some columns each, all of which go through one stream
 _COLUMNS, _MOST = 80, 50_000

@@ -3,8 +3,8 @@
 import numpy as np
 
 from dplasso.audit.facts import Claim
-from dplasso.audit.made import random_labels
-from dplasso.audit.subject import Floats
+from dplasso.audit.synthetic import random_labels
+from dplasso.base.arrays import Floats
 
 _SIZES = (0.0, 1e-12, 0.1, 1.0, 30.0, 1e6)
 

@@ -12,8 +12,9 @@ from dplasso.audit.stream.facts import GAMMA
 from dplasso.audit.stream.noise import noise_of_stream, repeated
 from dplasso.audit.stream.reference import gamma_deviation, single_draws
 from dplasso.audit.stream.subject import StreamSubject, noise_matrix
-from dplasso.audit.subject import Floats, Subject
+from dplasso.audit.subject import Subject
 from dplasso.audit.verdict import Verdict
+from dplasso.base.arrays import Floats
 
 RUNS = 100
 COLUMNS = 5

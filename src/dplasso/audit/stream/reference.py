@@ -13,14 +13,12 @@ equations, and the second a linear program.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.optimize import linprog
 
 from dplasso.audit.descent.account import gaussian_epsilon, mu_of, multipliers_of
+from dplasso.base.arrays import Floats
 from dplasso.privacy.events import Composed, Event, PureDP
-
-Floats = NDArray[np.float64]
 
 _APART = 1e-7  # of equations that should be met
 _SINGULAR = 1e-13  # of a variance, beside the largest: noise that is none

@@ -8,8 +8,8 @@ import numpy as np
 from dplasso.audit.check import Check, Session
 from dplasso.audit.stream import data
 from dplasso.audit.stream.subject import StreamSubject, rows_of
-from dplasso.audit.subject import Ints
 from dplasso.audit.verdict import Verdict
+from dplasso.base.arrays import Ints
 from dplasso.streams.process import Stretch
 
 STREAMS = 4

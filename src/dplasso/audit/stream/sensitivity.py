@@ -8,9 +8,9 @@ import numpy as np
 
 from dplasso.audit.check import Check, Session
 from dplasso.audit.descent.sensitivity import square_length
-from dplasso.audit.made import random_form
 from dplasso.audit.stream import data
 from dplasso.audit.stream.subject import StreamSubject, exact_sum, rows_of, without
+from dplasso.audit.synthetic import random_form
 from dplasso.audit.verdict import Verdict
 
 NEIGHBOURS = 60

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from dplasso.audit.facts import SQUARED
 from dplasso.audit.stream.facts import GAMMA, StreamFacts
-from dplasso.audit.subject import Floats, Ints, Subject
+from dplasso.audit.subject import Subject
+from dplasso.base.arrays import Floats, Ints
 from dplasso.domains import Domain
 from dplasso.online.stream_learner import Compressed
 from dplasso.privacy import leaks

@@ -15,12 +15,12 @@ from nvflare.fuel.f3.cellnet.defs import ReturnCode
 from nvflare.fuel.f3.message import Message
 from nvflare.private.defs import AUTH_CLIENT_NAME_FOR_SJ, CellMessageHeaderKeys
 
+from dplasso.base.terminal import printable
 from dplasso.federated.deployment.kits import open_kit
 from dplasso.federated.deployment.settings import read_party_settings
 from dplasso.federated.deployment.wire import CHANNEL, TOPIC, Mark, Reply
 from dplasso.federated.errors import Refused
 from dplasso.federated.roles import Answers
-from dplasso.terminal import printable
 
 _JOB = re.compile("[A-Za-z0-9-]{1,64}")  # it becomes the name of a folder
 _TURN = 4.0  # seconds a request waits for the one before it

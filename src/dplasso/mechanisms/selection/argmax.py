@@ -1,6 +1,6 @@
 """The best vertex by brute force, without privacy."""
 
-from dplasso import threads as pool
+from dplasso.base import threads as pool
 from dplasso.kernels.greedy import best_of_all, take_step
 from dplasso.mechanisms.selection.base import Rule
 

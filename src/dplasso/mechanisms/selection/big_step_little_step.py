@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from dplasso import threads as pool
+from dplasso.base import threads as pool
 from dplasso.kernels import big_step_little_step as kernels
 from dplasso.kernels.problem import Problem, Walk
 from dplasso.mechanisms.selection.base import Rule

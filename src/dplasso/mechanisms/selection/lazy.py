@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from dplasso import threads as pool
+from dplasso.base import threads as pool
+from dplasso.base.arrays import Floats, Ints
 from dplasso.kernels import envelope as tiers
 from dplasso.kernels import head as head_kernels
 from dplasso.kernels import lazy as kernels
@@ -11,9 +12,9 @@ from dplasso.kernels.problem import PATH, SCALE, Problem, Walk
 from dplasso.kernels.scores import grain_size, partial_score, scores_from
 from dplasso.mechanisms.random_bits import keys_before
 from dplasso.mechanisms.selection import lazy_tiers
-from dplasso.mechanisms.selection.alike import AlikeRows
 from dplasso.mechanisms.selection.base import Rule
-from dplasso.mechanisms.selection.lazy_tiers import LONG_COLUMN, Floats, Ints, shares
+from dplasso.mechanisms.selection.cohorts import AlikeRows
+from dplasso.mechanisms.selection.lazy_tiers import LONG_COLUMN, shares
 from dplasso.mechanisms.selection.noisy_max import NoisyMax
 
 LONGEST_SPELL = 256  # rounds by the standard rule before bounds are tried again

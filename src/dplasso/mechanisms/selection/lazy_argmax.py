@@ -3,16 +3,14 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dplasso import threads as pool
+from dplasso.base import threads as pool
+from dplasso.base.arrays import Floats
 from dplasso.kernels import greedy as kernels
 from dplasso.kernels.columns import norms2
 from dplasso.kernels.problem import Problem, Walk
 from dplasso.mechanisms.selection import score_bounds
 from dplasso.mechanisms.selection.base import Rule
-
-Floats = NDArray[np.float64]
 
 
 class LazyArgmax(Rule):

@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dplasso import threads as pool
+from dplasso.base import threads as pool
+from dplasso.base.arrays import Floats, Ints
 from dplasso.kernels import columns as column_kernels
 from dplasso.kernels import envelope as tiers
 from dplasso.kernels import head as head_kernels
@@ -35,8 +36,6 @@ STOCK_COST = 0.3
 # A column of a smaller 1-norm, in units of the bound, has entries too small to count in a score.
 _NOTHING = 1e-29
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from dplasso import threads as pool
+from dplasso.base import threads as pool
 from dplasso.kernels import noisy_max as kernels
 from dplasso.kernels.gradients import row_gradients
 from dplasso.kernels.problem import Problem, Walk

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from dplasso import threads as pool
+from dplasso.base import threads as pool
 from dplasso.kernels import pushes as kernels
 from dplasso.kernels.gradients import row_gradients
 from dplasso.kernels.problem import Problem, Walk

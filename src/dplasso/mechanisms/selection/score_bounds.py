@@ -25,13 +25,10 @@ squares may underflow in a 2-norm.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dplasso.base.arrays import Floats, Ints
 from dplasso.kernels.problem import Problem
 from dplasso.kernels.scores import GRAIN
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _U = 2.0**-53
 

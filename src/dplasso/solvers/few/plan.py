@@ -4,8 +4,9 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dplasso.base import checks
 from dplasso.losses import Loss
-from dplasso.privacy import checks, zcdp
+from dplasso.privacy import zcdp
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import BoundedRange, Composed, Event, Gaussian, Repeated
 from dplasso.solvers.gradient.plan import GradientPlan, plan_descent

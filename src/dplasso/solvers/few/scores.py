@@ -3,15 +3,14 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dplasso import threads as pool
+from dplasso.base import threads as pool
+from dplasso.base.arrays import Ints
 from dplasso.data.unit_rows import UnitRows
 from dplasso.kernels import residual_sums as kernel
 from dplasso.losses import Loss, SquaredLoss
 from dplasso.solvers.few.plan import GRAINS, LABEL, FewPlan
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

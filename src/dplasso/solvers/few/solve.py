@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from dplasso import threads as pool
+from dplasso.base import threads as pool
+from dplasso.base.arrays import Ints
 from dplasso.data.columns import ColumnMatrix
 from dplasso.data.unit_rows import Scaling, UnitRows
 from dplasso.losses import Loss
@@ -18,8 +19,6 @@ from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.solvers.few.plan import GRAINS, LABEL, FewPlan
 from dplasso.solvers.few.scores import ColumnScores
 from dplasso.solvers.gradient import gradient_descent
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dplasso.base.arrays import Floats, Ints
 from dplasso.solvers.gradient.plan import GradientPlan, Thresholds
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 ALL = slice(None)
 # Whole numbers in a damping of 1: what a conditioned row is made of.

@@ -1,11 +1,9 @@
 """A public number of nonzero weights."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dplasso.base.arrays import Floats
 from dplasso.solvers.gradient.conditioning import Mass
-
-Floats = NDArray[np.float64]
 
 
 def largest_only(weights: Floats, mass: Mass, n_nonzero: int) -> Floats:

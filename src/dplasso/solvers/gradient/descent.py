@@ -5,15 +5,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dplasso import threads as pool
+from dplasso.base import threads as pool
+from dplasso.base.arrays import Floats, Ints
 from dplasso.kernels import descent as kernel
 from dplasso.solvers.gradient.conditioning import Conditioning, Mass
 from dplasso.solvers.gradient.cut import largest_only
 from dplasso.solvers.gradient.mixture import SignalShare, size_counts
 from dplasso.solvers.gradient.plan import GradientPlan
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # The last part of the iterates is averaged.
 AVERAGED = 0.25

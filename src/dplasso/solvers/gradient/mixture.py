@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from dplasso.base.arrays import Floats
 
 # Signals' standard deviations, in those of the noise; 0 is a column without any.
 SCALES = np.concatenate(([0.0], 2.0 ** np.arange(-2.0, 6.5, 0.5)))

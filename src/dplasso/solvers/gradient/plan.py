@@ -4,9 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from dplasso.base import checks
 from dplasso.kernels.problem import LOGISTIC, SOFTMAX, SQUARED
 from dplasso.losses import Loss, SoftmaxLoss
-from dplasso.privacy import checks, gaussian, zcdp
+from dplasso.privacy import gaussian, zcdp
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import BoundedRange, Composed, Event, Gaussian, PureDP, Repeated
 

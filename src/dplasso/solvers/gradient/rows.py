@@ -3,17 +3,14 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dplasso import threads as pool
+from dplasso.base import threads as pool
+from dplasso.base.arrays import Floats, Ints
 from dplasso.data.unit_rows import UnitRows
 from dplasso.kernels import conditioned, descent
 from dplasso.losses import Loss
 from dplasso.solvers.gradient.conditioning import WHOLE, Conditioning
 from dplasso.solvers.gradient.plan import CONSTANT, GradientPlan
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Grains in a margin of 1; a term of a margin is cut at 2^50 of them.
 MARGIN_GRAINS, MOST_GRAINS = 2.0**40, 2.0**50

@@ -6,21 +6,19 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dplasso import threads as pool
+from dplasso.base import checks
+from dplasso.base import threads as pool
+from dplasso.base.arrays import Floats, Ints
 from dplasso.data.unit_rows import Scaling, UnitRows
 from dplasso.losses import Loss
 from dplasso.mechanisms.grid_gaussian import GridGaussian, NoiseOf
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
-from dplasso.privacy import checks
 from dplasso.solvers.gradient.conditioning import Mass
 from dplasso.solvers.gradient.descent import Descent
 from dplasso.solvers.gradient.plan import GradientPlan
 from dplasso.solvers.gradient.rows import PrivateRows
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

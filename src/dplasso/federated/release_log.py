@@ -15,7 +15,7 @@ from dplasso.storage.private_files import lock, make_folder, open_own
 _COUNT = 8  # bytes, in the lock's file
 
 
-class Notebook:
+class ReleaseLog:
     """The releases of one party in one job, in order, and what it was told at the end.
 
     With a ``folder`` everything is durable, and one process at a time may write; without, it lives

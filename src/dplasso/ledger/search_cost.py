@@ -7,14 +7,14 @@ and its lines and its cap are as if there were none.
 Formal guarantees
 -----------------
 Amounts are rounded up to whole numbers of 1e-50, once, when an event is priced; sums are exact. The
-cap with them is what `amount.cap_of` grants to what they leave of the ledger's (epsilon, delta).
+cap with them is what `fixed_point.cap_of` grants to the rest of the ledger's (epsilon, delta).
 """
 
 import math
 from fractions import Fraction
 from typing import NamedTuple
 
-from dplasso.ledger import amount
+from dplasso.ledger import fixed_point
 from dplasso.privacy import trials
 from dplasso.privacy.events import Composed, Event, Repeated, Selected
 
@@ -33,25 +33,25 @@ class Beyond(NamedTuple):
     @property
     def shift(self) -> trials.Shift:
         return trials.Shift(
-            Fraction(self.epsilon, amount.UNIT), Fraction(self.log_delta, amount.UNIT)
+            Fraction(self.epsilon, fixed_point.UNIT), Fraction(self.log_delta, fixed_point.UNIT)
         )
 
     def to_form(self) -> dict[str, str]:
-        return {name: amount.to_text(units) for name, units in self._asdict().items()}
+        return {name: fixed_point.to_text(units) for name, units in self._asdict().items()}
 
     @classmethod
     def from_form(cls, form: object) -> "Beyond":
         """The amounts of a JSON value as `to_form` writes it; anything else raises ValueError."""
         if not isinstance(form, dict) or list(form) != list(cls._fields):
             raise ValueError("amounts beyond rho must be of epsilon and log_delta")
-        return cls(*map(amount.from_text, form.values()))
+        return cls(*map(fixed_point.from_text, form.values()))
 
 
 NOTHING = Beyond(0, 0)
 
 
 def price_beyond(event: Event) -> Beyond:
-    """What an event costs beside `amount.price`."""
+    """What an event costs beside `fixed_point.price`."""
     match event:
         case Composed(events):
             total = NOTHING
@@ -61,8 +61,10 @@ def price_beyond(event: Event) -> Beyond:
         case Repeated(part, count):
             return NOTHING.plus(price_beyond(part), count)
         case Selected(part, stop, law):
-            rho = Fraction(amount.price(part), amount.UNIT)
-            return Beyond(*(math.ceil(x * amount.UNIT) for x in trials.shift_of(rho, stop, law)))
+            rho = Fraction(fixed_point.price(part), fixed_point.UNIT)
+            return Beyond(
+                *(math.ceil(x * fixed_point.UNIT) for x in trials.shift_of(rho, stop, law))
+            )
     return NOTHING
 
 
@@ -71,9 +73,9 @@ def cap_with(cap: int, epsilon: float, delta: float, beyond: Beyond) -> int:
     if beyond == NOTHING:
         return cap
     left, rest = beyond.shift.left_of(epsilon, delta)
-    return amount.price_at_most(left, rest) if left else 0
+    return fixed_point.price_at_most(left, rest) if left else 0
 
 
 def epsilon_of(units: int, beyond: Beyond, delta: float) -> float:
     """The epsilon of what was spent, or of one charge, at `delta`."""
-    return trials.epsilon_with(amount.to_float(units), beyond.shift, delta)
+    return trials.epsilon_with(fixed_point.to_float(units), beyond.shift, delta)

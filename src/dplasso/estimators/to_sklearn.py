@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dplasso import memory
+from dplasso.base import memory
 
 
 def hand_over(model: Any, plain: Any) -> Any:

@@ -2,8 +2,8 @@
 
 import math
 
+from dplasso.base import checks
 from dplasso.domains import Domain
-from dplasso.privacy import checks
 
 
 def steadying_rows(domain: Domain, regularisation: float, noise: float) -> float:

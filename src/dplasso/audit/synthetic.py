@@ -7,7 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from dplasso.audit.facts import Claim, Facts
-from dplasso.audit.held import Floats, column_bounds
+from dplasso.audit.reference_rows import column_bounds
+from dplasso.base.arrays import Floats
 
 
 def random_labels(rows: int, facts: Claim, rng: np.random.Generator) -> Floats:

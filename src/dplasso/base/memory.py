@@ -23,8 +23,8 @@ def check(needed: int, what: str, remedy: str, most: int | None = None) -> None:
     >>> check(3 << 40, "this matrix", "declare fewer columns", most=1 << 30)
     Traceback (most recent call last):
         ...
-    dplasso.memory.TooLargeError: this matrix would need about 3 TiB of memory, and 1 GiB may be \
-used; declare fewer columns
+    dplasso.base.memory.TooLargeError: this matrix would need about 3 TiB of memory, and 1 GiB \
+may be used; declare fewer columns
     """
     allowed = available() if most is None else most
     if allowed is not None and needed > allowed:

@@ -27,7 +27,7 @@ _LARGEST: int = 10**30 * UNIT
 def price(event: Event) -> int:
     """What an event costs in rho, in units; unlike parts add.
 
-    A search costs the rho of one trial, and more beside it: `dplasso.ledger.beyond`.
+    A search costs the rho of one trial, and more beside it: `dplasso.ledger.search_cost`.
     """
     match event:
         case Composed(events):

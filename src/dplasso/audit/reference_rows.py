@@ -3,11 +3,9 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dplasso.audit.facts import BLEND, PRESENCE, SQRT, Facts
-
-Floats = NDArray[np.float64]
+from dplasso.base.arrays import Floats
 
 
 def column_bounds(columns: int, facts: Facts) -> Floats:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dplasso.kernels.scores import grain_size, partial_score
 from dplasso.kernels.steps import release
-from dplasso.mechanisms.selection import alike
+from dplasso.mechanisms.selection import cohorts
 from reference import LOSSES, make_problem, make_walk, seeded
 
 ROUNDS = 60
@@ -54,7 +54,7 @@ def assert_rows_of_a_cohort_are_alike(cohorts, problem, walk):
 )
 def test_scores_by_cohorts_are_scores_by_rows(seed, rows, density, asked):
     rng, problem, walk = made(seed, rows=rows, density=density)
-    rule = alike.AlikeRows(problem, walk)
+    rule = cohorts.AlikeRows(problem, walk)
     for done in range(ROUNDS + 1):
         if done in asked:
             for column in rng.integers(0, 12, 4).tolist():
@@ -67,7 +67,7 @@ def test_scores_by_cohorts_are_scores_by_rows(seed, rows, density, asked):
 def test_cohorts_are_no_more_than_rows_can_tell():
     """Splitting again by the same column makes no new cohorts."""
     rng, problem, walk = made(3)
-    rule = alike.AlikeRows(problem, walk)
+    rule = cohorts.AlikeRows(problem, walk)
     for done in range(ROUNDS):
         step(rng, problem, walk, done)
         rule.score(0, done + 1)
@@ -81,9 +81,9 @@ def test_cohorts_are_no_more_than_rows_can_tell():
 
 @pytest.mark.parametrize("most", [2, 20, 100])
 def test_too_many_cohorts_end_the_matter(most, monkeypatch):
-    monkeypatch.setattr(alike, "MOST_COHORTS", most)
+    monkeypatch.setattr(cohorts, "MOST_COHORTS", most)
     rng, problem, walk = made(1)
-    rule = alike.AlikeRows(problem, walk)
+    rule = cohorts.AlikeRows(problem, walk)
     answers = []
     for done in range(ROUNDS):
         answers.append(rule.score(3, done))
@@ -95,18 +95,18 @@ def test_too_many_cohorts_end_the_matter(most, monkeypatch):
 
 
 def test_more_columns_than_marks(monkeypatch):
-    monkeypatch.setattr(alike.kernels, "MARKS", 2)
+    monkeypatch.setattr(cohorts.kernels, "MARKS", 2)
     _, problem, walk = made(2)
-    rule = alike.AlikeRows(problem, walk)
+    rule = cohorts.AlikeRows(problem, walk)
     assert [rule.score(column, 0) is None for column in (0, 1, 2, 0)] == [False, False, True, False]
 
 
 @pytest.mark.parametrize("name", ["squared", "softmax"])
 def test_other_losses_are_left_alone(name):
     problem = make_problem(np.ones((9, 2)), np.arange(9) % 2, LOSSES[name])
-    assert alike.AlikeRows(problem, make_walk(problem, 1)).score(0, 0) is None
+    assert cohorts.AlikeRows(problem, make_walk(problem, 1)).score(0, 0) is None
 
 
 def test_other_entries_are_left_alone():
     problem = make_problem(np.full((9, 2), 0.5), np.arange(9) % 2, LOSSES["logistic"])
-    assert alike.AlikeRows(problem, make_walk(problem, 1)).score(0, 0) is None
+    assert cohorts.AlikeRows(problem, make_walk(problem, 1)).score(0, 0) is None

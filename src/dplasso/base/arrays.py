@@ -1,0 +1,7 @@
+"""The array types that signatures name most often."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
