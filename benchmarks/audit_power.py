@@ -3,7 +3,7 @@
     python benchmarks/audit_power.py [--seeds 10] [--checks NAME ...] [--jobs 2]
 
 For each check, faults of graded size are planted in the product: those of
-tests/planted_by_degree.py and tests/planted_in_selection.py. The check alone is made, of one
+planted_by_degree.py and planted_in_selection.py in tests/helpers. The check alone is made, of one
 estimator, as a quick audit makes it and with the limit that it has there. A bisection over the
 sizes finds the smallest with which at least 9 of 10 seeds alarm. The table is written to
 benchmarks/results/audit_power.txt.
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "helpers"))
 
 import planted_by_degree as degrees  # noqa: E402
 import planted_in_selection as drawing  # noqa: E402

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from run import RESULTS, machine
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "helpers"))
 
 from dplasso import audit  # noqa: E402
 from dplasso.audit.descent import canary  # noqa: E402

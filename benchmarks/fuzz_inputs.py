@@ -15,7 +15,7 @@ from pathlib import Path
 from fuzzing import Door, Tried
 from fuzzing import main as fuzz
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "helpers"))
 
 import broken_inputs  # noqa: E402  (the tests try fewer)
 

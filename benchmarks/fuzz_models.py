@@ -25,7 +25,7 @@ from fuzzing import main as fuzz
 from fuzzing.door import MIB
 from fuzzing.mutators import NUMBERS, as_json, bent, bent_value, flipped
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "helpers"))
 
 from archives import npy_saying, signed, zipped  # noqa: E402
 from dplasso import (  # noqa: E402

@@ -20,7 +20,7 @@ from fuzzing import Door, Tried
 from fuzzing import main as fuzz
 from fuzzing.door import MIB
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "helpers"))
 
 from archives import signed  # noqa: E402
 from dplasso import PrivateOnlineClassifier, PrivateOnlineRegressor  # noqa: E402

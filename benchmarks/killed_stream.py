@@ -17,7 +17,7 @@ from pathlib import Path
 
 from run import RESULTS
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "helpers"))
 
 import dplasso.cli  # noqa: E402, F401  (before the lives that share it)
 import stream_killing as killing  # noqa: E402  (the tests kill in the same way, less often)
