@@ -173,7 +173,7 @@ def test_a_regressor_learns_and_clips_labels():
     X, _ = problem(20_000)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     y = 3.0 * X[:, 1]
-    model = PrivateOnlineRegressor(1.0, window=50, y_bound=3.0).partial_fit(X, y)
+    model = PrivateOnlineRegressor(1.0, window=50, y_bound=3.0, random_state=1).partial_fit(X, y)
     assert model.score(X, y) > 0.8
     one, other = (
         PrivateOnlineRegressor(1.0, window=50, y_bound=2.0, random_state=1) for _ in range(2)
