@@ -81,8 +81,18 @@ def server(text: str, seed: int) -> Tried:
 
 
 def sound_terms(_: Path) -> dict[str, Any]:
-    parties = (PartyTerms("shop", 9), PartyTerms("bank", 4, 2.0, 3.0))
-    return json.loads(Terms("job", parties, "bank", 500, 1.0, 1e-6, 5.0, 8, 64).to_json())
+    shop = PartyTerms(name="shop", n_features=9)
+    bank = PartyTerms(name="bank", n_features=4, x_bound=2.0, row_budget=3.0)
+    sound = Terms(
+        parties=(shop, bank),
+        label_holder="bank",
+        n_rows=500,
+        epsilon=1.0,
+        delta=1e-6,
+        rounds=8,
+        sketch_size=64,
+    )
+    return json.loads(sound.to_json())
 
 
 def terms(sound: dict[str, Any], seed: int) -> Tried:

@@ -1,42 +1,116 @@
 """``dplasso federated``: what it makes, and what it refuses before it asks anything of a server."""
 
 import importlib.util
+from contextlib import contextmanager, nullcontext
+from dataclasses import fields
 
 import pytest
 from typer.testing import CliRunner
 
 from dplasso.cli.app import app
-from dplasso.cli.federated_terms import check_terms
-from dplasso.federated.roles import Proposal
+from dplasso.federated.declaration import OLD_NAMES, terms_of
+from dplasso.federated.deployment.kits import Kit
+from dplasso.federated.terms import Proposal
 
-TERMS = Proposal(1.0, 1e-6, 100, "a", 1.0, 5, 5, 50)
 KNOWN = ("a", "b", "c")
+GIVEN = {
+    "epsilon": 1.0, "delta": 1e-6, "n_rows": 100, "label_holder": "a", "radius": 2.0, "rounds": 5,
+    "tau": 4, "sketch_size": 50, "y_bound": 3.0, "row_budget": 0.5, "step": "universal",
+    "sampling": "arbitrary", "probabilities": (0.5, 0.25, 1.0), "seed": 7, "protocol": "sketches",
+}  # fmt: skip
+REQUIRED = {name: GIVEN[name] for name in ("epsilon", "delta", "n_rows", "label_holder")}
 
 
 def run(*words):
     return CliRunner().invoke(app, ["federated", *map(str, words)])
 
 
+@pytest.fixture
+def submitted(monkeypatch, tmp_path):
+    """Run submit with options, and return the proposal that the server would get."""
+    administration = pytest.importorskip("dplasso.federated.deployment.administration")
+    Kit(folder=tmp_path, role="admin", name="x", server="h", port=1, parties=KNOWN).write()
+    seen = []
+
+    class Admin:
+        def submit(self, proposal):
+            seen.append(proposal)
+            return "id-of-the-job"
+
+    @contextmanager
+    def administering(kit):
+        yield Admin()
+
+    monkeypatch.setattr(administration, "administering", administering)
+
+    def submit(options, *more, warns=None):
+        words = [word for name, value in options.items() for word in option(name, value)]
+        with pytest.warns(FutureWarning, match=warns) if warns else nullcontext():
+            done = run("submit", tmp_path, *words, *more)
+        if done.exit_code:
+            raise done.exception
+        assert done.output.strip() == "id-of-the-job"
+        return seen.pop()
+
+    return submit
+
+
+def option(name, value):
+    flag = {"probabilities": "--probability"}.get(name, f"--{name.replace('_', '-')}")
+    values = value if isinstance(value, tuple) else (value,)
+    return [word for one in values for word in (flag, one)]
+
+
+def test_every_term_is_an_option_of_its_name(submitted):
+    assert {*GIVEN, "job", "parties"} == {one.name for one in terms_of(Proposal)}
+    assert submitted(GIVEN) == Proposal(parties=KNOWN, **GIVEN)
+    assert submitted(REQUIRED) == Proposal(parties=KNOWN, **REQUIRED)
+    assert submitted(REQUIRED, "--party", "a", "--party", "c").parties == ("a", "c")
+    short = submitted(REQUIRED, "-e", 2, "-T", 9, "-m", 30)
+    assert (short.epsilon, short.rounds, short.sketch_size) == (2.0, 9, 30)
+
+
+def test_options_of_the_previous_version_still_work_and_warn(submitted):
+    old = {old: new for old, new in OLD_NAMES.items() if new in GIVEN}
+    assert set(old) == {"rows", "labels", "label_bound"}
+    for name, new in old.items():
+        given = {**REQUIRED, new: GIVEN[new]}
+        renamed = {name if key == new else key: value for key, value in given.items()}
+        flags = f"--{name.replace('_', '-')} is now called --{new.replace('_', '-')}"
+        assert submitted(renamed, warns=flags) == Proposal(parties=KNOWN, **given)
+
+
 @pytest.mark.parametrize(
     ("change", "parties", "message"),
     [
-        ({"epsilon": 0.0}, KNOWN, "--epsilon must be a finite number above 0"),
+        ({"epsilon": 0.0}, KNOWN, "--epsilon must be a number above 0"),
         ({"epsilon": float("inf")}, KNOWN, "--epsilon must be a finite number above 0"),
-        ({"delta": 1.0}, KNOWN, "--delta must be below 1"),
-        ({"radius": -1.0}, KNOWN, "--radius"),
-        ({"sketch_size": 0}, KNOWN, "--sketch-size must be 1 or more, got 0"),
+        ({"delta": 1.0}, KNOWN, "--delta must be a number strictly between 0 and 1"),
+        ({"radius": -1.0}, KNOWN, "--radius must be a finite number above 0"),
+        ({"n_rows": 2**27}, KNOWN, "--n-rows must be an integer of at most"),
+        ({"sketch_size": 0}, KNOWN, "--sketch-size must be an integer of at least 1, got 0"),
         ({"rounds": 0}, KNOWN, "--rounds"),
-        ({"labels": "d"}, KNOWN, "--labels must be a party that takes part"),
-        ({"labels": "c"}, ("a", "b"), "--labels must be a party that takes part"),
-        ({}, ("a", "d"), "--party d is not of this federation"),
+        ({"probabilities": (2.0,)}, KNOWN, "--probability must be above 0 and at most 1"),
+        ({"label_holder": "d"}, KNOWN, "--label-holder must be a party that takes part"),
+        ({"label_holder": "c"}, ("a", "b"), "--label-holder must be a party that takes part"),
+        ({}, ("a", "d"), "--party d is not in this federation"),
         ({}, ("a",), "two different parties"),
         ({}, ("a", "a"), "two different parties"),
     ],
 )
-def test_terms_that_no_party_could_agree_to(change, parties, message):
-    check_terms(TERMS, KNOWN, KNOWN)
+def test_terms_that_no_party_could_agree_to(submitted, change, parties, message):
     with pytest.raises(ValueError, match=message):
-        check_terms(Proposal(**{**vars(TERMS), **change}), parties, KNOWN)
+        submitted({**REQUIRED, **change, "party": parties})
+
+
+def test_what_is_missing_or_no_choice_is_misuse(submitted):
+    for words in ({"epsilon": 1.0}, {**REQUIRED, "step": "giant"}, {**REQUIRED, "rounds": "x"}):
+        with pytest.raises(SystemExit, match="2"):
+            submitted(words)
+
+
+def test_terms_are_given_by_name_only():
+    assert all(one.kw_only for one in fields(Proposal))
 
 
 def test_without_nvflare_it_says_what_to_install(monkeypatch, tmp_path):

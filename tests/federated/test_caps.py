@@ -30,7 +30,7 @@ def test_a_ledger_that_refuses_stops_the_party_before_anything_is_drawn(monkeypa
     for at, kind in ((0, Ask.LABELS), (1, Ask.SELECT)):
         with pytest.raises(Refused, match="nothing is left"):
             bank.answer(ask(TERMS, "bank", at, kind))
-    assert bank._last is None and not bank._notebook.begun
+    assert bank._last is None and not bank._log.begun
 
 
 def test_a_job_is_charged_once_by_each_party_before_its_first_draw(tmp_path, monkeypatch):
@@ -63,26 +63,30 @@ def test_a_party_that_is_never_asked_is_not_charged():
 @pytest.mark.parametrize(
     ("caps", "told"),
     [
-        ({"epsilon": 1.9}, "epsilon is 2, its cap is 1.9"),
-        ({"delta": 1e-7}, "delta is 1e-06, its cap is 1e-07"),
-        ({"asks": 5}, "asks is 6, its cap is 5"),
-        ({"row_budget": 0.5}, "row_budget is 3, its cap is 0.5"),
+        ({"max_epsilon": 1.9}, "epsilon is 2, its cap is 1.9"),
+        ({"max_delta": 1e-7}, "delta is 1e-06, its cap is 1e-07"),
+        ({"max_asks": 5}, "asks is 6, its cap is 5"),
+        ({"max_row_budget": 0.5}, "row_budget is 3, its cap is 0.5"),
     ],
 )
 def test_caps_refuse_and_say_which(caps, told, monkeypatch):
     monkeypatch.setattr(holdings, "Columns", lambda *_: pytest.fail("rows were read"))
-    limits = Caps(**{"epsilon": 2.0, "delta": 1e-6, **caps})
+    limits = Caps(**{"max_epsilon": 2.0, "max_delta": 1e-6, **caps})
     with pytest.raises(Refused, match=f"bank refuses job job: {told}"):
         parties_of(agreed(sampling="distributed", row_budget=3.0), made(), caps=limits)
 
 
 def test_caps_that_are_met_let_the_job_run():
-    limits = Caps(2.0, 1e-6, asks=6, row_budget=3.0)
+    limits = Caps(max_epsilon=2.0, max_delta=1e-6, max_asks=6, max_row_budget=3.0)
     terms = agreed(sampling="distributed", row_budget=3.0)
     recorded(Coordinator(terms), parties_of(terms, made(), caps=limits))
 
 
-@pytest.mark.parametrize("caps", [(0.0, 1e-6), (1.0, 0.0), (1.0, 1e-6, 0), (math.nan, 1e-6)])
+@pytest.mark.parametrize(
+    "caps",
+    [{"max_epsilon": 0.0}, {"max_epsilon": math.nan}, {"max_delta": 0.0}, {"max_asks": 0},
+     {"max_row_budget": 0.0}],
+)  # fmt: skip
 def test_caps_are_numbers(caps):
     with pytest.raises(ValueError, match="must be"):
-        Caps(*caps)
+        Caps(**{"max_epsilon": 1.0, "max_delta": 1e-6, **caps})

@@ -3,6 +3,7 @@
 import json
 import os
 from dataclasses import asdict, fields, replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -10,24 +11,25 @@ import pytest
 from dplasso.federated import Refused
 from dplasso.federated.deployment.settings import read_party_settings
 from dplasso.federated.messages import Ask, Request
-from dplasso.federated.opening import Offer
-from dplasso.federated.roles import Proposal
 from dplasso.federated.service import open_coordinator, open_party
-from dplasso.federated.terms import Terms
+from dplasso.federated.terms import Proposal, Protocol, Terms
 from dplasso.ledger import Budget
 from dplasso.storage.journal import Journal
 
 ROWS = 60
 PARTIES = ("clinic", "shop")
-PROPOSAL = Proposal(2.0, 1e-6, ROWS, "clinic", rounds=4, sketch_size=16)
+PROPOSAL = Proposal(
+    parties=PARTIES, label_holder="clinic", n_rows=ROWS, epsilon=2.0, delta=1e-6, rounds=4,
+    sketch_size=16,
+)  # fmt: skip
 PARTY = """\
 data = "rows.csv"
 id_column = "id"
 {labels}
-label_bound = 1.0
+y_bound = 1.0
 max_epsilon = 4.0
 max_delta = 1e-4
-row_budget = 10.0
+max_row_budget = 10.0
 secret = "secret"
 ledger = "ledger.db"
 state = "state"
@@ -82,7 +84,7 @@ def close(known):
 @pytest.fixture
 def running(folder):
     """A job whose parties have agreed and released something."""
-    known, coordinator = parties(folder), open_coordinator(PROPOSAL, PARTIES, "job", folder)
+    known, coordinator = parties(folder), open_coordinator(PROPOSAL, folder)
     steps(coordinator, known, 4)
     yield folder, coordinator, known
     close(known)
@@ -116,7 +118,8 @@ OTHER = {
 
 
 def test_every_key_of_the_terms_is_tried():
-    assert {field.name for field in fields(Terms)} == {*OTHER, "parties"}
+    assert {field.name for field in fields(Terms)} == {*OTHER, "parties", "protocol"}
+    assert set(get_args(Protocol)) == {"sketches"}  # there is no other yet
 
 
 @pytest.mark.parametrize("key", [*OTHER, "x_bound", "row_budget", "n_features"])
@@ -139,13 +142,13 @@ def test_no_key_of_the_terms_can_be_changed_once_they_are_agreed_on(running, key
     assert released(folder) == before
 
 
-@pytest.mark.parametrize("key", [field.name for field in fields(Proposal)])
+@pytest.mark.parametrize("key", sorted({field.name for field in fields(Proposal)} - {"protocol"}))
 def test_a_job_whose_proposal_was_changed_on_the_server_gets_no_further(running, key):
     """As if the server had been started again with an edited configuration of the job."""
     folder, _, known = running
-    other = {"labels": "shop", "epsilon": 1.0, "delta": 1e-7, "rows": ROWS + 1, "tau": 1}
-    changed = {**other, "radius": 1.0, "rounds": 3, "sketch_size": 8, "label_bound": 3.0}
-    again = open_coordinator(replace(PROPOSAL, **{key: changed[key]}), PARTIES, "job", folder)
+    more = {"sampling": "arbitrary"} if key == "probabilities" else {}
+    changed = {**OTHER, "parties": ("shop", "clinic"), "row_budget": 0.1}
+    again = open_coordinator(replace(PROPOSAL, **{key: changed[key]}, **more), folder)
     before = released(folder)
     with pytest.raises(Refused):
         steps(again, known, 4)
@@ -158,7 +161,7 @@ def test_a_key_that_is_not_known_makes_no_job_and_no_terms(running):
         Proposal(**asdict(PROPOSAL), more=1)
     for known, read in (
         (coordinator.coordinator.terms.to_json(), Terms.from_json),
-        (coordinator.offer.to_json(), Offer.from_json),
+        (coordinator.proposal.to_json(), Proposal.from_json),
     ):
         with pytest.raises(Refused):
             read(json.dumps({**json.loads(known), "more": 1}))
@@ -231,7 +234,7 @@ def test_rows_or_a_secret_that_a_party_changes_stop_its_jobs_until_they_are_back
     lines = text.replace(old, new, 1).splitlines(keepends=True)
     path.write_text("".join(line for line in lines if not line.startswith("#")))
     assert path.read_text() != text
-    with pytest.raises(Refused, match="not those that it was begun with"):
+    with pytest.raises(Refused, match="have changed since it was begun"):
         opened(folder, "clinic")
     path.write_text(text)
     os.utime(path, ns=(1, 1))
@@ -248,7 +251,7 @@ def test_what_does_not_touch_the_rows_may_be_changed(running):
 
 
 def test_jobs_begun_before_rows_were_noted_go_on(running):
-    """Their notebooks have no digest of the rows; they get one."""
+    """Their release logs have no digest of the rows; they get one."""
     folder, coordinator, known = running
     close(known)
     for name in PARTIES:
@@ -260,7 +263,7 @@ def test_jobs_begun_before_rows_were_noted_go_on(running):
     close(again)
     path = folder / "clinic" / "secret"
     path.write_text("cd" * 32)
-    with pytest.raises(Refused, match="not those that it was begun with"):
+    with pytest.raises(Refused, match="have changed since it was begun"):
         opened(folder, "clinic")
 
 

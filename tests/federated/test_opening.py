@@ -6,11 +6,16 @@ import pytest
 
 from dplasso.federated import Caps, Party, Refused
 from dplasso.federated.messages import Ask, Gave, Release, Request
-from dplasso.federated.opening import Offer, OpeningCoordinator, OpeningParty
+from dplasso.federated.opening import OpeningCoordinator, OpeningParty
+from dplasso.federated.terms import Proposal
 from federations import FEATURES, made
 
 SECRET = b"of all parties, not the server's"
-OFFER = Offer("job", tuple(FEATURES), "bank", 40, 4.0, 1e-6, rounds=6, sketch_size=16)
+PROPOSAL = Proposal(
+    parties=tuple(FEATURES), label_holder="bank", n_rows=40, epsilon=4.0, delta=1e-6, rounds=6,
+    sketch_size=16,
+)  # fmt: skip
+LIMITS = {"max_epsilon": 5.0, "max_delta": 1e-5}
 
 
 def opened(tmp_path, caps=None, **options):
@@ -25,7 +30,7 @@ def opened(tmp_path, caps=None, **options):
 
         bound = 1.0 if name == "bank" else None
         given = {"y_bound": bound, **options}
-        limits = caps or Caps(5.0, 1e-5)
+        limits = caps or Caps(**LIMITS)
         return OpeningParty(name, "job", FEATURES[name], limits, tmp_path / name, begin, **given)
 
     return {name: party(name) for name in FEATURES}
@@ -43,7 +48,7 @@ def step(coordinator, parties):
 
 def test_a_job_opens_runs_and_ends_with_coefficients(tmp_path):
     told = []
-    parties, coordinator = opened(tmp_path, ended=told.append), OpeningCoordinator(OFFER)
+    parties, coordinator = opened(tmp_path, ended=told.append), OpeningCoordinator(PROPOSAL)
     while coordinator.requests():
         step(coordinator, parties)
     assert coordinator.coordinator.card().ended == "complete"
@@ -53,7 +58,7 @@ def test_a_job_opens_runs_and_ends_with_coefficients(tmp_path):
 
 
 def test_a_party_that_fails_to_open_can_be_opened_again(tmp_path, monkeypatch):
-    parties, coordinator = opened(tmp_path), OpeningCoordinator(OFFER)
+    parties, coordinator = opened(tmp_path), OpeningCoordinator(PROPOSAL)
     for _ in range(4):
         step(coordinator, parties)
     close(parties)
@@ -62,14 +67,14 @@ def test_a_party_that_fails_to_open_can_be_opened_again(tmp_path, monkeypatch):
         raise RuntimeError("out of memory")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Party, "_relive", fail)
+        patch.setattr(Party, "_replay", fail)
         with pytest.raises(RuntimeError):
             opened(tmp_path)
     close(opened(tmp_path))
 
 
 def test_a_party_that_starts_again_keeps_to_its_terms(tmp_path):
-    parties, coordinator = opened(tmp_path), OpeningCoordinator(OFFER)
+    parties, coordinator = opened(tmp_path), OpeningCoordinator(PROPOSAL)
     for _ in range(4):
         step(coordinator, parties)
     request = coordinator.requests()
@@ -93,29 +98,29 @@ def test_a_party_that_starts_again_keeps_to_its_terms(tmp_path):
     [
         ({"epsilon": 6.0}, "epsilon is 6, its cap is 5"),
         ({"delta": 1e-3}, "delta is 0.001, its cap is 1e-05"),
-        ({"job": "another"}, "offer of another job"),
-        ({"parties": ("shop", "mill"), "label_holder": "shop"}, "or to others"),
-        ({"y_bound": 3.0}, "labels within 1, the job says 3"),
+        ({"job": "another"}, "terms of another job"),
+        ({"parties": ("shop", "mill"), "label_holder": "shop"}, "or for other parties"),
+        ({"y_bound": 3.0}, "labels within 1, the job has y_bound 3"),
     ],
 )
-def test_an_offer_that_is_not_for_it_is_refused(tmp_path, change, why):
-    offer = replace(OFFER, **change)
-    asked = Request(offer.digest, 0, 0, Ask.INTRODUCE, text=offer.to_json()).to_bytes()
+def test_a_proposal_that_is_not_for_it_is_refused(tmp_path, change, why):
+    proposal = replace(PROPOSAL, **change)
+    asked = Request(proposal.digest, 0, 0, Ask.INTRODUCE, text=proposal.to_json()).to_bytes()
     with pytest.raises(Refused, match=why):
         opened(tmp_path)["bank"].answer(asked)
     assert not list((tmp_path / "bank").iterdir())
 
 
 def test_who_has_no_labels_does_not_hold_them(tmp_path):
-    offer = replace(OFFER, label_holder="shop")
-    asked = Request(offer.digest, 1, 0, Ask.INTRODUCE, text=offer.to_json()).to_bytes()
+    proposal = replace(PROPOSAL, label_holder="shop")
+    asked = Request(proposal.digest, 1, 0, Ask.INTRODUCE, text=proposal.to_json()).to_bytes()
     with pytest.raises(Refused, match="has no labels"):
         opened(tmp_path)["shop"].answer(asked)
 
 
-def test_terms_beyond_a_cap_are_refused_though_the_offer_was_not(tmp_path):
-    parties = opened(tmp_path, caps=Caps(5.0, 1e-5, row_budget=1e-3))
-    coordinator = OpeningCoordinator(OFFER)
+def test_terms_beyond_a_cap_are_refused_though_the_proposal_was_not(tmp_path):
+    parties = opened(tmp_path, caps=Caps(**LIMITS, max_row_budget=1e-3))
+    coordinator = OpeningCoordinator(PROPOSAL)
     step(coordinator, parties)
     with pytest.raises(Refused, match="row_budget"):
         parties["bank"].answer(coordinator.requests()["bank"])
@@ -123,15 +128,15 @@ def test_terms_beyond_a_cap_are_refused_though_the_offer_was_not(tmp_path):
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"epsilon": "x"}', "null"])
 @pytest.mark.parametrize("kind", [Ask.INTRODUCE, Ask.AGREE])
-def test_what_is_no_offer_and_no_terms_is_refused(tmp_path, kind, text):
+def test_what_is_no_proposal_and_no_terms_is_refused(tmp_path, kind, text):
     with pytest.raises(Refused):
         opened(tmp_path)["bank"].answer(Request(bytes(32), 0, 0, kind, text=text).to_bytes())
 
 
 def test_a_coordinator_takes_only_what_opens_a_job():
-    coordinator = OpeningCoordinator(OFFER)
-    wrong = Release(OFFER.digest, 0, 0, Gave.AGREED).to_bytes()
-    with pytest.raises(Refused, match="something else"):
+    coordinator = OpeningCoordinator(PROPOSAL)
+    wrong = Release(PROPOSAL.digest, 0, 0, Gave.AGREED).to_bytes()
+    with pytest.raises(Refused, match="does not open this job"):
         coordinator.receive(dict.fromkeys(FEATURES, wrong))
     with pytest.raises(Refused, match="all parties"):
         coordinator.receive({})

@@ -61,9 +61,9 @@ class Party:
 
 
 class Coordinator:
-    def __init__(self, terms, parties, job):
-        self.parties, self._terms, self._job = parties, terms, job
-        self._told, self._lost, self._sent = {party: [] for party in parties}, {}, []
+    def __init__(self, proposal):
+        self.parties, self._terms, self._job = proposal.parties, proposal, proposal.job
+        self._told, self._lost, self._sent = {party: [] for party in proposal.parties}, {}, []
 
     def requests(self):
         k = len(self._sent)
@@ -92,5 +92,5 @@ def open_party(holdings, job):
     return Party(holdings, job)
 
 
-def open_coordinator(terms, parties, job, folder):
-    return Coordinator(terms, parties, job)
+def open_coordinator(proposal, folder):
+    return Coordinator(proposal)

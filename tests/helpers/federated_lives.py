@@ -1,4 +1,4 @@
-"""One party after another on the same notebook: closed, or killed in a process of its own."""
+"""One party after another on the same release log: closed, or killed in a process of its own."""
 
 import contextlib
 import multiprocessing
@@ -35,9 +35,9 @@ def living(folder, **options):
 
 
 def rounds_on_disk(folder):
-    """Of the releases in the notebook."""
-    with contextlib.closing(ReleaseLog(TERMS, "bank", folder)) as notebook:
-        return [release.round for release in notebook.releases()]
+    """Of the releases in the log."""
+    with contextlib.closing(ReleaseLog(TERMS, "bank", folder)) as log:
+        return [release.round for release in log.releases()]
 
 
 def serve(folder, connection):

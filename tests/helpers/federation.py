@@ -17,7 +17,7 @@ from drawing_parties import HONEST
 COMMAND = Path(sys.executable).with_name("dplasso")
 PARTIES = ("clinic", "insurer", "registry")
 USUAL = {"epsilon": 0.5, "delta": 1e-6, "radius": 1.0, "rounds": 9, "tau": HONEST}
-USUAL |= {"sketch_size": 10, "rows": 100, "labels": "clinic"}
+USUAL |= {"sketch_size": 10, "n_rows": 100, "label_holder": "clinic", "parties": PARTIES}
 LONG = 180.0  # seconds: on a machine with much else to do
 TESTS = str(Path(__file__).parent)
 ENVIRONMENT = {
@@ -25,14 +25,14 @@ ENVIRONMENT = {
     "PYTHONPATH": os.pathsep.join([TESTS, os.environ.get("PYTHONPATH", "")]),
 }
 
-SUBMIT = f"""
+SUBMIT = """
 import json, pathlib, sys
-from dplasso.federated.roles import Proposal
+from dplasso.federated.terms import Proposal
 from dplasso.federated.deployment.administration import administering
 from dplasso.federated.deployment.kits import open_kit
 with administering(open_kit(pathlib.Path(sys.argv[1]), "admin")) as admin:
     for terms in json.loads(sys.argv[2]):
-        print(admin.submit(Proposal(**terms), {PARTIES!r}))
+        print(admin.submit(Proposal(**terms)))
 """
 
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dplasso.cli.federated_terms import check_terms
-from dplasso.cli.options import MOST_ROWS, Json, Quiet, Raw, check_output
+from dplasso.cli.federated_terms import proposal_of, with_terms
+from dplasso.cli.options import Json, Quiet, Raw, check_output
 from dplasso.cli.output import emit, note, say, show, show_rows
 from dplasso.federated.deployment.names import DEFAULT_PORT
-from dplasso.federated.roles import Proposal
 
 if TYPE_CHECKING:  # NVFlare is an extra, and takes a second to import
     from dplasso.federated.deployment.administration import JobStatus, Status
@@ -24,8 +23,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 Kit = Annotated[Path, typer.Argument(help="A kit made by init.", show_default=False)]
-Job = Annotated[str, typer.Argument(help="What submit has printed.", show_default=False)]
-BETWEEN_LOOKS = 2.0  # seconds
+Job = Annotated[str, typer.Argument(help="The id that submit printed.", show_default=False)]
+_PAUSE = 2.0  # seconds between two looks at the server
 
 
 @app.callback()
@@ -39,12 +38,12 @@ def _needs_nvflare() -> None:
 @app.command()
 def init(
     project: Annotated[Path, typer.Argument(help="A new folder for the kits.", show_default=False)],
-    server: Annotated[str, typer.Option(help="Host name that parties reach the server by.")],
+    server: Annotated[str, typer.Option(help="Host name by which parties reach the server.")],
     party: Annotated[list[str], typer.Option(help="Name of a party; repeat for each.")],
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the server.")] = DEFAULT_PORT,
     quiet: Quiet = False,
 ) -> None:
-    """Make a federation: an authority, and a kit with key and certificate for each participant."""
+    """Make a federation: an authority, and a kit with key and certificate per participant."""
     from dplasso.federated.deployment.provisioning import make_federation
 
     kits = make_federation(project, server, party, port)
@@ -54,8 +53,8 @@ def init(
         say()
         say(
             "Hand each kit to its owner over a safe channel, and to nobody else: it has a private "
-            "key.\nEach party sets its data and its limits in party.toml. Put away "
-            f"{project / 'authority'}: it can\nmake certificates for anyone."
+            "key.\nEach party sets its data and its limits in party.toml. Store "
+            f"{project / 'authority'} safely:\nit can make certificates for anyone."
         )
 
 
@@ -72,13 +71,13 @@ def server(kit: Kit) -> None:
 def party(
     kit: Kit,
     data: Annotated[
-        Path | None, typer.Option(help="Features and row identifiers; else as in party.toml.")
+        Path | None, typer.Option(help="The table; by default the one in party.toml.")
     ] = None,
 ) -> None:
     """Take part, in the foreground, until SIGTERM or SIGINT.
 
-    Releases no more than party.toml allows, whatever the server asks. May be stopped or killed at
-    any time: started again, it goes on with its jobs, and draws nothing twice.
+    The party releases no more than party.toml allows, whatever the server asks. It may be stopped
+    or killed at any time: after a restart it continues its jobs, and draws nothing twice.
     """
     from dplasso.federated.deployment.foreground import run_party
     from dplasso.federated.deployment.kits import open_kit
@@ -87,47 +86,25 @@ def party(
 
 
 @app.command()
+@with_terms
 def submit(
     kit: Kit,
-    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="Of all parties together.")],
-    delta: Annotated[float, typer.Option(help="Chance that epsilon fails.")],
-    rows: Annotated[
-        int, typer.Option(min=1, max=MOST_ROWS, help="Number of people, declared: public.")
-    ],
-    labels: Annotated[str, typer.Option(help="The party that holds the labels.")],
-    radius: Annotated[float, typer.Option(help="Bound on the L1 norm of the weights.")] = 5.0,
-    rounds: Annotated[
-        int | None, typer.Option("--rounds", "-T", min=1, help="Rounds; else by a public rule.")
-    ] = None,
-    tau: Annotated[
-        int | None, typer.Option(min=1, help="Features a party looks at in a round; else all.")
-    ] = None,
-    sketch_size: Annotated[
-        int | None,
-        typer.Option(
-            "--sketch-size", "-m", min=1, help="Numbers in a sketch; else by a public rule."
-        ),
-    ] = None,
-    label_bound: Annotated[
-        float, typer.Option(help="Bound on labels, as their holder has it; 1 for classes.")
-    ] = 1.0,
     party: Annotated[
-        list[str] | None, typer.Option(help="Who takes part; all parties if left out.")
+        list[str] | None, typer.Option(help="A party that takes part; by default all do.")
     ] = None,
     json: Json = False,
+    **terms: Any,
 ) -> None:
-    """Hand in a job, with an admin's kit, and print its id."""
+    """Submit a job, with an admin's kit, and print its id."""
     from dplasso.federated.deployment.administration import administering
     from dplasso.federated.deployment.kits import open_kit
 
     opened = open_kit(kit, "admin")
-    parties = party or list(opened.parties)
-    terms = Proposal(epsilon, delta, rows, labels, radius, rounds, tau, sketch_size, label_bound)
-    check_terms(terms, parties, opened.parties)
+    proposal = proposal_of(terms, party or opened.parties, opened.parties)
     with administering(opened) as admin:
-        job = admin.submit(terms, parties)
+        job = admin.submit(proposal)
     if json:
-        emit({"job": job, "parties": parties, **asdict(terms)})
+        emit({**asdict(proposal), "job": job})
     else:
         say(job)
 
@@ -136,7 +113,7 @@ def submit(
 def status(
     kit: Kit,
     follow: Annotated[
-        bool, typer.Option("--follow", help="Look again until no job goes on.")
+        bool, typer.Option("--follow", help="Look again until all jobs have ended.")
     ] = False,
     json: Json = False,
 ) -> None:
@@ -151,14 +128,14 @@ def status(
             if seen != shown:
                 emit(asdict(seen)) if json else _show_status(seen)
             shown = seen
-            if not follow or not any(job.goes_on for job in seen.jobs):
+            if not follow or not any(job.is_active for job in seen.jobs):
                 return
-            time.sleep(BETWEEN_LOOKS)
+            time.sleep(_PAUSE)
 
 
 @app.command()
 def stop(kit: Kit, job: Job) -> None:
-    """End a job, with an admin's kit; its model card is of the rounds so far."""
+    """End a job, with an admin's kit. Its model card covers the rounds so far."""
     from dplasso.federated.deployment.administration import administering
     from dplasso.federated.deployment.kits import open_kit
 
@@ -170,7 +147,7 @@ def stop(kit: Kit, job: Job) -> None:
 def fetch(
     kit: Kit,
     job: Job,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The model card.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File for the model card.")],
     json: Json = False,
 ) -> None:
     """Get the model card of a job that has ended, with an admin's kit.
@@ -195,12 +172,12 @@ def fetch(
 def margins(
     kit: Kit,
     job: Job,
-    data: Annotated[Path, typer.Argument(help="New rows, a table as in training.")],
+    data: Annotated[Path, typer.Argument(help="New rows, in a table as for training.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="A CSV file: id, margin.")],
 ) -> None:
-    """A party's part of the predictions of new rows, with its own kit and coefficients.
+    """Compute a party's part of the predictions for new rows, with its own kit.
 
-    Margins are not private: they tell of the new rows. Hand them on only where that is allowed.
+    Margins are not private: they reveal something of the new rows. Share them only where allowed.
     """
     from dplasso.cli.federated_margins import margins_of, table
     from dplasso.federated.deployment.kits import open_kit
@@ -214,7 +191,7 @@ def margins(
     settings, _ = read_party_settings(opened.folder, opened.name, data)
     model = settings.state / job / MODEL
     if not model.exists():
-        raise ValueError(f"there are no coefficients of job {job} here; has it ended?")
+        raise ValueError(f"there are no coefficients of job {job} here; wait until it has ended")
     rows = margins_of(settings, PartyModel.load(model), data)
     replace_file(output, table(rows, "margin"))
     note(f"wrote {output}: {len(rows):,} rows")
@@ -222,11 +199,11 @@ def margins(
 
 @app.command()
 def combine(
-    files: Annotated[list[Path], typer.Argument(help="Margins of all parties.")],
+    files: Annotated[list[Path], typer.Argument(help="The margins of all parties.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="A CSV file: id, prediction.")],
     raw: Raw = False,
 ) -> None:
-    """Add up all parties' margins: the predictions. Of two classes, above 0 is the second."""
+    """Add up the margins of all parties to predictions. Above 0 means the second class."""
     from dplasso.cli.federated_margins import combined, table
     from dplasso.storage.atomic import replace_file
 

@@ -1,25 +1,80 @@
-"""What a job asks for, checked before it is handed in."""
+"""The options of ``dplasso federated submit``, derived from the terms of a proposal."""
 
+import inspect
 import math
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from dplasso.federated.roles import Proposal
+import typer
+
+from dplasso.federated.declaration import old_names_of, terms_of, warn_of_old_name
+from dplasso.federated.terms import Proposal
+
+_NO_OPTIONS = ("job", "parties")  # the server names the job; submit has its own option --party
 
 
-def check_terms(terms: Proposal, parties: Sequence[str], known: Sequence[str]) -> None:
-    """Refuse terms that no party could agree to, by the name of the option."""
-    for name, value in asdict(terms).items():
-        option = f"--{name.replace('_', '-')}"
-        if isinstance(value, float) and not 0.0 < value < math.inf:
-            raise ValueError(f"{option} must be a finite number above 0, got {value:g}")
-        if isinstance(value, int) and value < 1:
-            raise ValueError(f"{option} must be 1 or more, got {value}")
-    if terms.delta >= 1.0:
-        raise ValueError(f"--delta must be below 1, got {terms.delta:g}")
+def with_terms(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace ``**terms`` in the signature of a command by one option per term.
+
+    Options of the previous version still work, with a warning.
+    """
+    kinds, terms = get_type_hints(Proposal), _terms()
+    own = inspect.signature(command, eval_str=True)
+    parameters = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    parameters += [_option(one, kinds[name]) for name, one in terms.items()]
+    parameters += [_old_option(old, new, kinds[new]) for old, new in old_names_of(Proposal).items()]
+    command.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return command
+
+
+def proposal_of(terms: Mapping[str, Any], parties: Sequence[str], known: Sequence[str]) -> Proposal:
+    """Build the proposal of a job. Errors name the option."""
+    given: dict[str, Any] = {}
+    for name, one in _terms().items():
+        value = one.default if terms[name] is None else terms[name]
+        given[name] = value if value is None else one.metadata["check"](_flag(one), value)
+    if given["epsilon"] == math.inf:
+        raise ValueError("--epsilon must be a finite number above 0, got inf")
     if strange := sorted(set(parties) - set(known)):
-        raise ValueError(f"--party {strange[0]} is not of this federation ({', '.join(known)})")
+        raise ValueError(f"--party {strange[0]} is not in this federation ({', '.join(known)})")
     if len(set(parties)) < len(parties) or len(parties) < 2:
         raise ValueError("a job needs two different parties or more; name each once with --party")
-    if terms.labels not in parties:
-        raise ValueError(f"--labels must be a party that takes part ({', '.join(parties)})")
+    if given["label_holder"] not in parties:
+        raise ValueError(f"--label-holder must be a party that takes part ({', '.join(parties)})")
+    return Proposal(parties=tuple(parties), **given)
+
+
+def _terms() -> dict[str, Field[Any]]:
+    return {one.name: one for one in terms_of(Proposal) if one.name not in _NO_OPTIONS}
+
+
+def _flag(one: Field[Any]) -> str:
+    return str(one.metadata["flags"].partition(" ")[0] or f"--{one.name.replace('_', '-')}")
+
+
+def _option(one: Field[Any], kind: Any) -> inspect.Parameter:
+    flags = one.metadata["flags"].split() or [_flag(one)]
+    option = typer.Option(*flags, help=one.metadata["help"])
+    default = inspect.Parameter.empty if one.default is MISSING else one.default
+    if get_origin(kind) is tuple:  # an option that may be repeated
+        kind, default = list[get_args(kind)[0]] | None, None  # type: ignore[misc]
+    return _parameter(one.name, Annotated[kind, option], default)
+
+
+def _old_option(old: str, new: str, kind: Any) -> inspect.Parameter:
+    """A hidden option that gives its value to the one that replaces it."""
+
+    def hand_on(context: typer.Context, value: Any) -> None:
+        if value is not None:
+            warn_of_old_name(f"--{old.replace('_', '-')}", f"--{new.replace('_', '-')}")
+            context.default_map = {**(context.default_map or {}), new: value}
+
+    flag = f"--{old.replace('_', '-')}"
+    option = typer.Option(flag, hidden=True, is_eager=True, expose_value=False, callback=hand_on)
+    return _parameter(old, Annotated[kind | None, option], None)
+
+
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, keyword, annotation=annotation, default=default)

@@ -1,81 +1,94 @@
-"""Terms of a job where not everything is said: the rest follows by public rules."""
+"""Public rules that complete the terms of a job from what was proposed."""
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
-from dplasso.base import checks
 from dplasso.federated.plan import plan_of
-from dplasso.federated.terms import PartyTerms, Terms
+from dplasso.federated.terms import PartyTerms, Proposal, Terms
 from dplasso.privacy import leaks, zcdp
 
-# Shared features grow with n^(1/6) and sketches with n^(1/2): the uplink with n^(2/3).
+# Shared features grow with n^(1/6) and sketches with n^(1/2): the uplink grows with n^(2/3).
 _FEATURES, _SKETCH, _LEAST_SKETCH = 2.5, 20.0, 100
-# What a feature takes of a row's budget, its entries in units of their bound: on average, for
-# entries of 0 and 1 at their dearest, and at most. The first includes the sum, 1/64 of a square.
+# Share of a row's budget that a feature takes, with entries in units of their bound: on average for
+# entries of 0 and 1 that are equally likely, and at most. The first includes the sum, 1/64 of it.
 _OF_A_FEATURE, _MOST_OF_A_FEATURE = 0.27, 5.0
 _LEAST_ROW_BUDGET = 0.4
-# A sketch that is long beside its noise tells more; a column is worth about this much.
-_TELLING = 25.0
-_MOST_RHO = 50.0  # beyond that, rounds grow no further
+# Sketch numbers per unit of signal over noise: beyond that they hold mostly noise.
+_INFORMATIVE = 25.0
+_MOST_RHO = 50.0  # a larger rho adds no more rounds
 
 
 def agree(
     parties: Mapping[str, int],
     label_holder: str,
     *,
-    n_rows: int,
-    epsilon: float,
-    delta: float,
-    radius: float = 5.0,
-    rounds: int | None = None,
-    sketch_size: int | None = None,
-    row_budget: float | None = None,
     x_bounds: Mapping[str, float] | None = None,
     y_bound: float | None = None,
-    job: str = "job",
-    **more: Any,
+    **terms: Any,
 ) -> Terms:
-    """Terms with every number that is left out chosen by public rules.
+    """Return the terms of a job, with every open term chosen by a public rule.
 
-    ``parties`` says how many features each has, ``x_bounds`` how large entries of each may be and
-    ``y_bound`` labels: 1 where they are left out, which warns. ``row_budget`` is a row's budget at
-    each party. ``more`` are fields of `Terms`.
+    Parameters
+    ----------
+    parties : mapping of str to int
+        The number of features of each party.
+    label_holder : str
+        The party that holds the labels.
+    x_bounds : mapping of str to float, optional
+        Public bounds on the entries of each party. A missing one is 1, with a warning.
+    y_bound : float, optional
+        Public bound on the labels. A missing one is 1, with a warning.
+    **terms
+        Other terms of a `Proposal` by name: ``n_rows``, ``epsilon`` and ``delta`` are required.
 
+    Returns
+    -------
+    Terms
+
+    Examples
+    --------
     >>> public = dict(n_rows=10_000, epsilon=3.0, delta=1e-8)
     >>> bounds = dict(x_bounds={"bank": 1.0, "shop": 1.0}, y_bound=1.0)
     >>> terms = agree({"bank": 40, "shop": 90}, "bank", **public, **bounds)
-    >>> terms.rounds, terms.sketch_size, terms.parties[1].row_budget
+    >>> terms.rounds, terms.sketch_size, terms.of("shop").row_budget
     (12, 422, 1.62)
     """
-    checks.count("n_rows", n_rows, 1)
-    if not parties:
-        raise ValueError("parties must not be empty; give a name and a number of features each")
-    checks.target("epsilon", epsilon)
-    checks.probability("delta", delta)
-    if rounds is None:
-        rounds = _default_rounds(len(parties), n_rows, epsilon, delta)
-    if row_budget is None:
-        row_budget = _default_budget(len(parties), rounds, epsilon, delta)
     bounds = x_bounds or {}
     if not set(bounds) <= set(parties):
-        raise ValueError("x_bounds must be of parties; one of its names is none")
+        raise ValueError("x_bounds must name parties only; one of its names is no party")
     _warn_of_bounds(entries=set(bounds) < set(parties), labels=y_bound is None)
-    agreed = tuple(
-        PartyTerms(name, features, float(bounds.get(name, 1.0)), row_budget)
-        for name, features in parties.items()
+    given = {**terms, "label_holder": label_holder, "y_bound": 1.0 if y_bound is None else y_bound}
+    return settle(Proposal(parties=tuple(parties), **given), parties, bounds)
+
+
+def settle(
+    proposal: Proposal, n_features: Mapping[str, int], x_bounds: Mapping[str, float] | None = None
+) -> Terms:
+    """Return the terms that follow from a proposal and the parties' numbers of features.
+
+    Entries of a party without a bound in ``x_bounds`` are in units of their own bounds.
+    """
+    rounds = proposal.rounds or _default_rounds(proposal)
+    row_budget = proposal.row_budget or _default_budget(proposal, rounds)
+    parties = tuple(
+        PartyTerms(
+            name=name,
+            n_features=n_features[name],
+            x_bound=(x_bounds or {}).get(name, 1.0),
+            row_budget=row_budget,
+        )
+        for name in proposal.parties
     )
-    given: dict[str, Any] = {
-        "n_rows": n_rows, "epsilon": epsilon, "delta": delta, "radius": radius, "rounds": rounds,
-        "y_bound": 1.0 if y_bound is None else y_bound,
-    }  # fmt: skip
-    trial = Terms(job, agreed, label_holder, sketch_size=1, **given, **more)
-    size = _default_sketch(trial) if sketch_size is None else sketch_size
-    return Terms(job, agreed, label_holder, sketch_size=size, **given, **more)
+    given = asdict(proposal) | {"parties": parties, "rounds": rounds, "sketch_size": 1}
+    del given["row_budget"]
+    terms = Terms(**given)
+    return replace(terms, sketch_size=proposal.sketch_size or _default_sketch(terms))
 
 
 def _warn_of_bounds(*, entries: bool, labels: bool) -> None:
-    """Of bounds that were left out: a default of 1 tells nothing of the data, and may not fit."""
+    """Warn of bounds that were left out: a default of 1 reveals nothing, but may not fit."""
     for name, of, left_out in (("x_bounds", "entries", entries), ("y_bound", "labels", labels)):
         if left_out:
             leaks.warn_caller(
@@ -85,27 +98,28 @@ def _warn_of_bounds(*, entries: bool, labels: bool) -> None:
             )
 
 
-def _default_rounds(parties: int, n_rows: int, epsilon: float, delta: float) -> int:
-    """Every party is asked once at least; with little noise, more features pay."""
-    rho = min(zcdp.rho_of(epsilon, delta), _MOST_RHO)
-    features = max(_FEATURES * math.pow(n_rows, 1 / 6), float(parties))
+def _default_rounds(proposal: Proposal) -> int:
+    """Every party is asked at least once; with little noise, more features are worthwhile."""
+    rho = min(zcdp.rho_of(proposal.epsilon, proposal.delta), _MOST_RHO)
+    features = max(_FEATURES * math.pow(proposal.n_rows, 1 / 6), float(len(proposal.parties)))
     return round(features * math.pow(max(1.0, rho), 1 / 6))
 
 
-def _default_budget(parties: int, rounds: int, epsilon: float, delta: float) -> float:
-    """A row's, at each party. Noise grows with the root of all of them together; but a feature that
-    finds budgets used up is noise with a weight. Without noise, nothing is cut."""
-    if epsilon == math.inf:
+def _default_budget(proposal: Proposal, rounds: int) -> float:
+    """The budget of a row at each party. Noise grows with the root of all budgets together, but a
+    feature that finds the budgets spent has a sketch of noise only. Without noise nothing is cut.
+    """
+    if proposal.epsilon == math.inf:
         return _MOST_OF_A_FEATURE * rounds
-    least = _LEAST_ROW_BUDGET * math.sqrt(math.sqrt(zcdp.rho_of(epsilon, delta)))
-    return max(_OF_A_FEATURE * rounds / parties, least)
+    least = _LEAST_ROW_BUDGET * math.sqrt(math.sqrt(zcdp.rho_of(proposal.epsilon, proposal.delta)))
+    return max(_OF_A_FEATURE * rounds / len(proposal.parties), least)
 
 
 def _default_sketch(terms: Terms) -> int:
-    """As many numbers as tell something beside their noise, within what the uplink allows."""
+    """As many numbers as are informative despite their noise, within the limit on the uplink."""
     plan = plan_of(terms)
     factor = _SKETCH
     if plan.sketch_sigma > 0.0:
-        factor = min(_TELLING * plan.total_budget / plan.sketch_sigma**2, _SKETCH)
+        factor = min(_INFORMATIVE * plan.total_budget / plan.sketch_sigma**2, _SKETCH)
     size = max(factor * math.sqrt(terms.n_rows), _LEAST_SKETCH)
     return round(min(size, terms.universe))

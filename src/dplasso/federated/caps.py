@@ -1,50 +1,60 @@
-"""What a party is willing to release, whatever it is asked for."""
+"""The limits that a party sets itself, whatever it is asked for."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dplasso.base import checks
+from dplasso.federated.declaration import Declared, count, term
 from dplasso.federated.errors import Refused
 from dplasso.federated.plan import plan_of
-from dplasso.federated.terms import Terms
+from dplasso.federated.terms import JobTerms, Terms
 
 
-@dataclass(frozen=True)
-class Caps:
-    """Limits of one party, set by nobody but itself.
+@dataclass(frozen=True, kw_only=True)
+class Caps(Declared):
+    """Limits of one party on each job. Only the party itself sets them.
 
-    ``epsilon`` and ``delta`` bound what a job may cost a row over all parties together, ``asks``
-    how often the party may be asked in a job, ``row_budget`` a row's budget at this party. What all
-    jobs together may cost is for the party's ledger to say.
+    The party's ledger limits the cost of all its jobs together.
+
+    Parameters
+    ----------
+    max_epsilon, max_delta : float
+        Limits on the cost of a job for a person, over all parties together.
+    max_row_budget : float, default=inf
+        Limit on the budget of a row at this party.
+    max_asks : int, default=10_000
+        Limit on how often a job may ask this party.
+
+    Examples
+    --------
+    >>> Caps(max_epsilon=1.0, max_delta=1e-6).max_asks
+    10000
     """
 
-    epsilon: float
-    delta: float
-    asks: int = 10_000
-    row_budget: float = math.inf
-
-    def __post_init__(self) -> None:
-        checks.target("epsilon", self.epsilon)
-        checks.probability("delta", self.delta)
-        checks.count("asks", self.asks, 1)
-        checks.target("row_budget", self.row_budget)
+    max_epsilon: float = term(checks.target, "Limit on epsilon of all jobs together.", example=0.0)
+    max_delta: float = term(checks.probability, "Limit on delta of all jobs together.", example=0.0)
+    max_row_budget: float = term(
+        checks.target,
+        "Limit on the sum of a row's squared shared entries, in units of their bounds, per job.",
+        default=math.inf,
+        example=10.0,
+    )
+    max_asks: int = term(
+        count(1), "Limit on how often a job may ask this party.", default=10_000, example=10_000
+    )
 
     def check(self, terms: Terms, party: str) -> None:
-        """Refuse terms beyond any limit, and say which."""
-        self.check_cost(terms.job, party, terms.epsilon, terms.delta)
-        own = terms.parties[terms.number_of(party)]
-        asks = plan_of(terms).asks[party]
-        _within(terms.job, party, {"asks": (asks, self.asks)})
-        _within(terms.job, party, {"row_budget": (own.row_budget, self.row_budget)})
+        """Refuse terms beyond a limit, and name it."""
+        self.check_cost(terms, party)
+        self._within(terms.job, party, "asks", plan_of(terms).asks[party])
+        self._within(terms.job, party, "row_budget", terms.of(party).row_budget)
 
-    def check_cost(self, job: str, party: str, epsilon: float, delta: float) -> None:
-        """Refuse a job that costs too much, and say so."""
-        limits = {"epsilon": (epsilon, self.epsilon), "delta": (delta, self.delta)}
-        _within(job, party, limits)
+    def check_cost(self, terms: JobTerms, party: str) -> None:
+        """Refuse a job that costs too much, and name the limit."""
+        self._within(terms.job, party, "epsilon", terms.epsilon)
+        self._within(terms.job, party, "delta", terms.delta)
 
-
-def _within(job: str, party: str, limits: Mapping[str, tuple[float, float]]) -> None:
-    for name, (asked, limit) in limits.items():
-        if not asked <= limit:  # what is no number is beyond any limit
+    def _within(self, job: str, party: str, name: str, asked: float) -> None:
+        limit = getattr(self, f"max_{name}")
+        if not asked <= limit:
             raise Refused(f"{party} refuses job {job}: {name} is {asked:g}, its cap is {limit:g}")

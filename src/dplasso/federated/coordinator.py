@@ -12,10 +12,10 @@ from dplasso.federated.card import Card
 from dplasso.federated.errors import Refused
 from dplasso.federated.messages import Ask, Gave, Release, Request
 from dplasso.federated.plan import ENTRY, centre_of, plan_of
+from dplasso.federated.quantisation import Quantiser
 from dplasso.federated.sampling import Sampling
 from dplasso.federated.terms import Terms
 from dplasso.federated.weights import Feature, weights_for
-from dplasso.federated.wire import Wire
 from dplasso.privacy import zcdp
 
 # Of the standard deviation of an estimated residual: where it is clipped before it weighs rows.
@@ -38,7 +38,11 @@ class Coordinator:
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
         self.parties = tuple(party.name for party in terms.parties)
-        self._plan, self._sampling, self._wire = plan_of(terms), Sampling(terms), Wire(terms)
+        self._plan, self._sampling, self._quantiser = (
+            plan_of(terms),
+            Sampling(terms),
+            Quantiser(terms),
+        )
         self.weights = weights_for(terms, self._plan.sketch_sigma)
         self._round = 0
         self._followed = 0
@@ -138,7 +142,7 @@ class Coordinator:
                 self._follow_labels(release)
             if release.kind == Gave.SHARED:
                 noise = self._plan.sketch_noise
-                sketch = self._wire.unpacked(release.numbers, noise)
+                sketch = self._quantiser.unpacked(release.numbers, noise)
                 self.weights.share((party, release.feature), sketch)
                 self._means.append(centre_of(release.total, self.terms.n_rows) / ENTRY)
             if release.kind in (Gave.SHARED, Gave.AGAIN):
@@ -157,7 +161,7 @@ class Coordinator:
         noise = self._plan.label_sketch_noise(centre)
         self._label_mean = centre / ENTRY
         unit = ENTRY * math.sqrt(self.terms.sketch_size)
-        self.weights.set_labels(self._wire.unpacked(release.numbers, noise), noise / unit)
+        self.weights.set_labels(self._quantiser.unpacked(release.numbers, noise), noise / unit)
 
     def _checked(self, party: str, content: bytes) -> Release:
         """A release of this party, this round and this job, of a kind that was asked for."""
@@ -170,7 +174,7 @@ class Coordinator:
             raise Refused(f"{party} sent a release of another job, party or round: a replay?")
         size = terms.sketch_size if release.kind in (Gave.LABELS, Gave.SHARED) else 0
         sound = release.kind in kinds and len(release.numbers) == size
-        sound = sound and (size == 0 or release.width == self._wire.width)
+        sound = sound and (size == 0 or release.width == self._quantiser.width)
         known = (party, release.feature) in self.weights.features
         if release.kind in (Gave.SHARED, Gave.AGAIN):
             features = terms.parties[terms.number_of(party)].n_features

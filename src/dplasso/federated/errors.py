@@ -1,5 +1,5 @@
-"""What a party or a coordinator says instead of going on."""
+"""The one error that a party or a coordinator sends."""
 
 
 class Refused(ValueError):  # noqa: N818 (an answer, not a fault)
-    """A message, or a job, that is not accepted. The text holds nothing private: it may be sent."""
+    """A message or a job was refused. The text holds nothing private, so that it may be sent."""

@@ -13,9 +13,9 @@ from dplasso.base.arrays import Floats, Ints
 from dplasso.federated.alignment import places_of
 from dplasso.federated.columns import Columns, checked_rows, labels_of
 from dplasso.federated.plan import WEIGHT, centre_of, plan_of
+from dplasso.federated.quantisation import Quantiser
 from dplasso.federated.sketch import Sketcher
 from dplasso.federated.terms import Terms
-from dplasso.federated.wire import Wire
 from dplasso.mechanisms.exponential import draw_by_score
 from dplasso.mechanisms.grid_gaussian import AddsNoise, GridGaussian, NoiseOf
 from dplasso.mechanisms.random_bits import RandomBits
@@ -52,7 +52,7 @@ class Holdings:
         noise_of: NoiseOf | None = None,
     ) -> None:
         self._noise_of = noise_of or GridGaussian
-        self._terms, self._plan, self._wire = terms, plan_of(terms), Wire(terms)
+        self._terms, self._plan, self._quantiser = terms, plan_of(terms), Quantiser(terms)
         own = terms.parties[terms.number_of(name)]
         self._columns = Columns(X, own.x_bound, own.row_budget)
         if self._columns.n_features != own.n_features:
@@ -131,4 +131,4 @@ class Holdings:
     def _noisy_sketch(self, values: Ints, noise: AddsNoise, sigma: float) -> Ints:
         sketch = self._sketcher.of(values)
         noise.add_to(sketch, self._generator)
-        return self._wire.packed(sketch, sigma)
+        return self._quantiser.packed(sketch, sigma)

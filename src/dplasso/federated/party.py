@@ -1,4 +1,4 @@
-"""One party: its own features, and what it lets go of them."""
+"""One party: its own features, and the releases that it makes of them."""
 
 import threading
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ from dplasso.federated.holdings import Holdings, Noisy
 from dplasso.federated.messages import Ask, Gave, Release, Request
 from dplasso.federated.model import PartyModel
 from dplasso.federated.plan import plan_of
+from dplasso.federated.quantisation import Quantiser
 from dplasso.federated.release_log import ReleaseLog
 from dplasso.federated.sampling import Sampling
 from dplasso.federated.terms import Terms
-from dplasso.federated.wire import Wire
 from dplasso.ledger import BudgetError
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.privacy import leaks
@@ -25,30 +25,42 @@ from dplasso.privacy.accountant import Accountant
 
 
 class Party:
-    """Answers requests of a job with releases, and with nothing else.
+    """A party of a job: it answers requests with releases, and with nothing else.
 
     Parameters
     ----------
-    X : its features, rows x features, sparse or dense.
-    identifiers : who the rows are of, one a row, all different.
-    secret : what all parties share and the coordinator does not have.
-    y : labels, at the label holder.
-    caps : limits of its own; none by default.
-    accountant : a ledger, charged once a job, before anything is drawn.
-    folder : where the notebook is kept; without one a killed party cannot go on.
-    random_state : None for secure randomness. A seed protects nothing: it is for simulations.
+    terms : Terms
+        The terms of the job.
+    name : str
+        The party's name in the terms.
+    X : array-like or sparse matrix, rows x features
+        The party's features.
+    identifiers : sequence of str, int or bytes
+        Person identifiers, one per row, unique.
+    secret : bytes
+        The secret that all parties share and the coordinator does not have.
+    y : array-like, optional
+        The labels, at the label holder only.
+    caps : Caps, optional
+        The party's own limits; none by default.
+    accountant : Accountant, optional
+        A ledger, charged once per job before anything is drawn.
+    folder : Path, optional
+        Where the release log is kept. Without one a killed party cannot continue.
+    random_state : int, Generator or None, default=None
+        None for secure randomness. A seed gives no privacy: it is for simulations.
 
     Formal guarantees
     -----------------
     - Neighbouring: a person's row is at the parties, or at none of them.
-    - Released: one `Release` for a request. Cost: `FederatedPlan.event_of` for this party, and
+    - Released: one `Release` per request. Cost: `FederatedPlan.event_of` for this party, and
       ``event`` for all parties together.
-    - A round is answered once: the same round again gets the same bytes, from the notebook; an
-      earlier one, one out of the schedule, other terms, or a damaged request is refused. So a
-      party is never asked more often than the account says, whoever asks.
-    - Assumptions: identifiers are one a person; the secret is unknown to the coordinator (it
+    - A round is answered once. The same round again gets the same bytes, from the release log. An
+      earlier round, one that is not on the schedule, other terms, or a damaged request is refused.
+      So a party never releases more often than the account says, whoever asks.
+    - Assumptions: every person has one identifier; the secret is unknown to the coordinator (it
       protects identifiers, not the guarantee); noise is drawn from the operating system's bits.
-      The time an answer takes is not protected.
+      The time that an answer takes is not protected.
     """
 
     def __init__(
@@ -75,42 +87,42 @@ class Party:
             leaks.report("random_state makes noise that can be undone; leave it None", warn=False)
         self._holdings = Holdings(terms, name, X, identifiers, secret, y, bits)
         self._accountant = accountant
-        self._width = Wire(terms).width
+        self._width = Quantiser(terms).width
         self._shared: list[int] = []
         self._last: Release | None = None
         self._one_at_a_time = threading.Lock()
-        self._notebook = ReleaseLog(terms, name, folder)
+        self._log = ReleaseLog(terms, name, folder)
         try:
             self._check_rows()
-            for release in self._notebook.releases():
-                self._relive(release)
+            for release in self._log.releases():
+                self._replay(release)
         except BaseException:
-            self._notebook.close()  # or nobody could open it again
+            self._log.close()  # or the party could not be opened again
             raise
 
     @property
     def model(self) -> PartyModel:
-        """The party's own coefficients, once it was told."""
-        told = self._notebook.told
-        if told is None:
-            raise Refused(f"{self.name} was not told its weights yet; the job has not ended")
-        return PartyModel(**told)
+        """The party's own coefficients, once the job has ended."""
+        model = self._log.model
+        if model is None:
+            raise Refused(f"{self.name} has no weights yet; the job has not ended")
+        return PartyModel(**model)
 
     def answer(self, request: bytes) -> bytes:
-        """The release that a request asks for, on disk before it is returned."""
+        """Return the release that a request asks for; it is on disk before that."""
         asked = Request.from_bytes(request)
         with self._one_at_a_time:
             return self._answered(asked)
 
     def _answered(self, asked: Request) -> bytes:
-        self._notebook.check_open()
+        self._log.check_open()
         self._check(asked)
         if self._last is not None and asked.round == self._last.round:
             return self._last.to_bytes()
-        if not self._notebook.begun:
-            if asked.kind != Ask.FINISH:  # which draws nothing, and nothing follows it
+        if not self._log.begun:
+            if asked.kind != Ask.FINISH:  # it draws nothing, and no draw follows it
                 self._charge()
-            self._notebook.begin()
+            self._log.begin()
             self._check_rows()
         release = {
             Ask.LABELS: self._share_labels,
@@ -118,22 +130,22 @@ class Party:
             Ask.FINISH: self._store,
         }[asked.kind](asked)
         content = release.to_bytes()
-        self._notebook.add(content)
+        self._log.add(content)
         self._remember(release)
         return content
 
     def _check_rows(self) -> None:
-        if self._notebook.is_durable:
-            self._notebook.check_rows(self._holdings.digest)
+        if self._log.is_durable:
+            self._log.check_rows(self._holdings.digest)
 
     def close(self) -> None:
-        """Give the notebook free for another process."""
-        self._notebook.close()
+        """Release the log, so that another process may open it."""
+        self._log.close()
 
     def _check(self, asked: Request) -> None:
         terms = self._terms
         if asked.digest != terms.digest:
-            raise Refused(f"{self.name} refuses a request of another job, or on other terms")
+            raise Refused(f"{self.name} refuses a request of another job or with other terms")
         if asked.party != self._number:
             raise Refused(f"{self.name} refuses a request to another party")
         last = -1 if self._last is None else self._last.round
@@ -141,17 +153,17 @@ class Party:
             raise Refused(f"{self.name} refuses round {asked.round}: it has answered {last}")
         selects = 1 <= asked.round <= terms.rounds
         due = {
-            Ask.INTRODUCE: False,  # the terms are agreed on
+            Ask.INTRODUCE: False,  # the terms are settled
             Ask.AGREE: False,
             Ask.LABELS: asked.round == 0 and self.name == terms.label_holder,
             Ask.SELECT: selects and self.name in self._sampling.who(asked.round - 1),
-            # A job may end early: no round follows.
+            # A job may end early; no round follows.
             Ask.FINISH: asked.round == terms.rounds + 1,
         }[asked.kind]
         if not due:
             raise Refused(f"{self.name} refuses a request that is not on the schedule")
         if asked.kind == Ask.SELECT and len(asked.numbers) != terms.sketch_size:
-            raise Refused(f"{self.name} refuses a residual of another size than the terms say")
+            raise Refused(f"{self.name} refuses a residual whose size is not that of the terms")
 
     def _charge(self) -> None:
         if self._accountant is None:
@@ -172,7 +184,7 @@ class Party:
     def _select(self, asked: Request) -> Release:
         candidates = self._sampling.asked(asked.round - 1)[self.name]
         if self._terms.step == "corrective":
-            # Weights of shared features follow without a question: only others are of use.
+            # The weights of shared features are set without a request: only others are useful.
             candidates = np.setdiff1d(candidates, self._shared, assume_unique=True)
         if len(candidates) == 0:
             return Release(asked.digest, self._number, asked.round, Gave.NOTHING)
@@ -189,16 +201,16 @@ class Party:
 
     def _store(self, asked: Request) -> Release:
         holds_labels = self.name == self._terms.label_holder
-        # Of the last round that it answered, the coordinator may have lost the answer.
+        # The coordinator may have lost the answer of the last round.
         known = len(asked.numbers) - holds_labels
         if not 0 <= known <= len(self._shared):
-            raise Refused(f"{self.name} refuses weights of features it did not share")
+            raise Refused(f"{self.name} refuses weights of features that it did not share")
         weights = asked.numbers[:known]
         if np.abs(weights).sum() > self._terms.radius * (1.0 + 1e-9):
             raise Refused(f"{self.name} refuses weights beyond the radius of the terms")
-        own = self._terms.parties[self._number]
+        own = self._terms.of(self.name)
         scale = self._terms.y_bound / own.x_bound
-        told = {
+        model = {
             "party": self.name,
             "job": self._terms.job,
             "x_bound": own.x_bound,
@@ -207,11 +219,11 @@ class Party:
             "coefficients": (weights * scale).tolist(),
             "intercept": float(asked.numbers[-1]) * self._terms.y_bound if holds_labels else 0.0,
         }
-        self._notebook.keep(told)
+        self._log.keep_model(model)
         return Release(asked.digest, self._number, asked.round, Gave.STORED)
 
-    def _relive(self, release: Release) -> None:
-        """Follow a release of an earlier life: the rows' budgets are charged again as they were."""
+    def _replay(self, release: Release) -> None:
+        """Replay a release from before a restart: it charges the rows' budgets as it did then."""
         if release.kind == Gave.SHARED:
             self._holdings.charge_again(release.feature, release.total)
         self._remember(release)

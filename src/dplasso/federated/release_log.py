@@ -1,4 +1,4 @@
-"""What a party has drawn for a job, on its disk before anybody sees it."""
+"""The log of a party's releases in a job: each is on disk before anybody sees it."""
 
 import json
 import os
@@ -12,17 +12,18 @@ from dplasso.federated.terms import Terms
 from dplasso.storage.journal import Journal
 from dplasso.storage.private_files import lock, make_folder, open_own
 
-_COUNT = 8  # bytes, in the lock's file
+_COUNT = 8  # bytes, in the lock file
 
 
 class ReleaseLog:
-    """The releases of one party in one job, in order, and what it was told at the end.
+    """The releases of one party in one job, in order, and its model at the end.
 
-    With a ``folder`` everything is durable, and one process at a time may write; without, it lives
-    as long as the object, for simulations.
+    With a ``folder`` every record is durable, and one process at a time may write. Without one the
+    log lives as long as the object, for simulations.
 
-    A journal that lost its end to damage looks like one that a crash has cut, and what was drawn
-    would be drawn again. So the file of the lock has a number: how many records there are at least.
+    A journal that lost its end to damage looks like one that a crash cut short, and the lost
+    releases would be drawn again. Therefore the lock file holds the number of records that were
+    written.
     """
 
     def __init__(self, terms: Terms, party: str, folder: Path | None = None) -> None:
@@ -44,77 +45,76 @@ class ReleaseLog:
 
     def _check(self) -> None:
         if self._records and self._records[0] != self._first:
-            raise Refused(
-                f"job {self._job} was begun on other terms; give the new one a name of its own"
-            )
+            raise Refused(f"job {self._job} was begun on other terms; give the new job a new name")
         if len(self._records) < int.from_bytes(os.pread(self._lock, _COUNT, 0), "little"):
             raise Refused(
-                f"the notebook of job {self._job} has lost releases that were made, and none is "
-                "made twice; restore it from a copy, or begin a job of another name"
+                f"the release log of job {self._job} has lost releases, and no release is drawn "
+                "twice; restore the log from a copy, or begin a job with another name"
             )
 
     @property
     def is_durable(self) -> bool:
-        """Whether it outlives the object."""
+        """Whether the log outlives the object."""
         return self._journal is not None
 
     @property
     def begun(self) -> bool:
-        """Whether the job was accepted, and charged where it draws anything."""
+        """Whether the job was accepted, and charged if it draws anything."""
         return bool(self._records)
 
     def begin(self) -> None:
-        """Note that the job is accepted and charged: releases may follow."""
+        """Record that the job is accepted and charged, so that releases may follow."""
         self._append(self._first)
 
     def check_rows(self, digest: bytes) -> None:
-        """Refuse to go on with other rows than the job was begun with.
+        """Refuse to continue with other rows than the job was begun with.
 
-        What rows may still release follows from what they have released. Of other rows, or the same
-        ones read in another way, that is not known.
+        What a row may still release depends on what it has released. For other rows, or the same
+        rows read in another way, that is unknown.
         """
-        known = [record[1:] for record in self._records[1:] if record[:1] == b"h"]
+        known = self._bodies(b"h")
         if known and known[0] != digest:
             raise Refused(
-                f"rows, secret or settings of job {self._job} are not those that it was begun "
-                "with; bring them back, or begin a job of another name"
+                f"the rows, the secret or the settings of job {self._job} have changed since it "
+                "was begun; restore them, or begin a job with another name"
             )
-        if self.begun and not known:  # begun by earlier code, or cut off after its first record
+        if self.begun and not known:  # begun by earlier code, or killed after the first record
             self._append(b"h" + digest)
 
     def releases(self) -> Iterator[Release]:
-        """What was released, in order."""
-        for record in self._records[1:]:
-            if record[:1] == b"r":
-                yield Release.from_bytes(record[1:])
+        """Return the releases so far, in order."""
+        return map(Release.from_bytes, self._bodies(b"r"))
 
     def add(self, release: bytes) -> None:
         """Keep a release; it may be sent when this returns."""
         self._append(b"r" + release)
 
     @property
-    def told(self) -> dict[str, Any] | None:
-        """What the party was told at the end."""
-        found = [record[1:] for record in self._records[1:] if record[:1] == b"t"]
-        return None if not found else json.loads(found[-1])
+    def model(self) -> dict[str, Any] | None:
+        """The party's model; None before the job has ended."""
+        found = self._bodies(b"t")
+        return json.loads(found[-1]) if found else None
 
-    def keep(self, told: dict[str, Any]) -> None:
-        """Keep what the party is told at the end."""
-        self._append(b"t" + json.dumps(told).encode())
+    def keep_model(self, model: dict[str, Any]) -> None:
+        """Keep the party's model."""
+        self._append(b"t" + json.dumps(model).encode())
 
     def check_open(self) -> None:
-        """Refuse to go on once it is closed: what is drawn could not be kept."""
+        """Refuse to continue once the log is closed: a release could not be kept."""
         if self._closed:
-            raise Refused(f"the notebook of job {self._job} is closed; make the party anew")
+            raise Refused(f"the release log of job {self._job} is closed; open the party again")
 
     def close(self) -> None:
-        """Let another process go on."""
+        """Let another process continue."""
         if self._journal is not None:
             self._journal.close()
             self._journal = None
         if hasattr(self, "_lock") and not self._closed:
             os.close(self._lock)
         self._closed = True
+
+    def _bodies(self, kind: bytes) -> list[bytes]:
+        return [record[1:] for record in self._records[1:] if record[:1] == kind]
 
     def _append(self, record: bytes) -> None:
         self.check_open()
@@ -125,7 +125,7 @@ class ReleaseLog:
                 os.pwrite(self._lock, count.to_bytes(_COUNT, "little"), 0)
                 os.fsync(self._lock)
             except BaseException:
-                # Half a record may be there: what followed it would be lost when it is taken off.
+                # Half a record may be on disk: records after it would be lost with it.
                 self.close()
                 raise
         self._records.append(record)

@@ -1,6 +1,7 @@
 """The course of a job, with a transport that fails as it likes."""
 
 import threading
+from dataclasses import asdict, replace
 from types import SimpleNamespace
 
 import pytest
@@ -13,12 +14,15 @@ from dplasso.federated import Refused  # noqa: E402
 from dplasso.federated.deployment import conduct  # noqa: E402
 from dplasso.federated.deployment.conduct import Conductor, Stopped  # noqa: E402
 from dplasso.federated.deployment.coordination import Coordination  # noqa: E402
+from dplasso.federated.deployment.replies import Mark, Reply  # noqa: E402
 from dplasso.federated.deployment.transcript import Transcript  # noqa: E402
-from dplasso.federated.deployment.wire import Mark, Reply  # noqa: E402
-from dplasso.federated.roles import Proposal  # noqa: E402
+from dplasso.federated.terms import Proposal  # noqa: E402
 from drawing_parties import Coordinator, Party  # noqa: E402
 
-TERMS = Proposal(0.5, 1e-6, 100, "a", 1.0, 6, 1, 10)
+TERMS = Proposal(
+    parties=("a", "b"), label_holder="a", n_rows=100, epsilon=0.5, delta=1e-6, radius=1.0,
+    rounds=6, tau=1, sketch_size=10,
+)  # fmt: skip
 FATES = ("answered", "lost on the way", "lost on the way back", "busy", "killed")
 
 
@@ -57,7 +61,7 @@ class Line:
 
 
 def run(line, folder, patience=60.0, stop=None, terms=TERMS, coordinator=None):
-    coordinator = coordinator or Coordinator(terms, ["a", "b"], "job")
+    coordinator = coordinator or Coordinator(terms)
     with Transcript(folder / "transcript") as transcript:
         conductor = Conductor(coordinator, line, transcript, patience, stop or threading.Event())
         conductor.run()
@@ -95,7 +99,7 @@ def test_a_coordinator_that_is_killed_goes_on_where_it_was(tmp_path_factory, aft
                 raise Killed
 
     with pytest.raises(Killed):
-        run(line, folder, coordinator=Mortal(TERMS, ["a", "b"], "job"))
+        run(line, folder, coordinator=Mortal(TERMS))
 
     def listening(name, request):
         asked.append(request)
@@ -112,9 +116,9 @@ def test_a_transcript_of_other_requests_is_not_taken_for_ours(tmp_path):
         transcript.add({"a": b"one"}, {"a": Reply(Mark.ANSWERED, b"1")})
     with (
         Transcript(tmp_path / "transcript") as transcript,
-        pytest.raises(ValueError, match="asks something else"),
+        pytest.raises(ValueError, match="differ from those before"),
     ):
-        transcript.again({"a": b"two"})
+        transcript.replies_to({"a": b"two"})
 
 
 def test_a_party_that_stays_away_is_lost_with_the_patience_that_it_had(tmp_path):
@@ -133,7 +137,7 @@ def test_a_party_at_work_is_waited_for_without_end(tmp_path):
 
 
 def test_a_refusal_is_told_as_the_party_said_it(tmp_path):
-    beyond = Proposal(**{**vars(TERMS), "epsilon": 2.0})
+    beyond = replace(TERMS, epsilon=2.0)
     coordinator, progress = run(Line(tmp_path, ()), tmp_path, terms=beyond)
     assert set(coordinator._lost.values()) == {
         "epsilon is beyond what this party will ever release"
@@ -143,7 +147,7 @@ def test_a_refusal_is_told_as_the_party_said_it(tmp_path):
 
 def test_a_job_stops_when_told_and_keeps_what_it_has(tmp_path):
     stop, line = threading.Event(), Line(tmp_path, ())
-    coordinator = Coordinator(TERMS, ["a", "b"], "job")
+    coordinator = Coordinator(TERMS)
 
     def ask(name, request):
         if len(coordinator._sent) == 4:
@@ -161,8 +165,8 @@ def test_how_a_job_ended_is_told_in_words(tmp_path):
             raise ValueError("the answers contradict each other")
 
     def ended(job, coordinated, ask):
-        coordination = Coordination(vars(TERMS), ["a", "b"])
-        coordinator = coordinated(TERMS, ["a", "b"], job)
+        coordination = Coordination(asdict(TERMS))
+        coordinator = coordinated(replace(TERMS, job=job))
         return coordination._conduct(coordinator, ask, tmp_path / job, patience=0.05)
 
     assert ended("one", Coordinator, Line(tmp_path, (), "one")) == "complete"
@@ -170,8 +174,8 @@ def test_how_a_job_ended_is_told_in_words(tmp_path):
         "failed: the answers contradict each other"
     )
     assert ended("three", Coordinator, lambda party, request: None) == (
-        "not all took part to the end: party a did not answer for 0.05 seconds; party b did not "
-        "answer for 0.05 seconds"
+        "not all parties stayed to the end: party a did not answer for 0.05 seconds; "
+        "party b did not answer for 0.05 seconds"
     )
 
 

@@ -52,7 +52,7 @@ def learning(tmp_path_factory):
         if name == "clinic":
             text = 'label_column = "sick"\nclasses = ["no", "yes"]\n' + text
         settings.write_text(text + 'told = "0:1"\nage = "0:100"\n')
-        limits = {"max_epsilon": 8.0, "row_budget": 100.0}
+        limits = {"max_epsilon": 8.0, "max_row_budget": 100.0}
         set_in(settings, answers="dplasso.federated.service:open_party", **limits)
     coordinates = "dplasso.federated.service:open_coordinator"
     set_in(made.folder / "server" / "server.toml", coordinates=coordinates)
@@ -65,7 +65,7 @@ def learning(tmp_path_factory):
 
 def submitted(learning, *options):
     admin = learning.folder / "admin"
-    common = ("--delta", 1e-7, "--rows", ROWS, "--labels", "clinic")
+    common = ("--delta", 1e-7, "--n-rows", ROWS, "--label-holder", "clinic")
     return learning.command("submit", admin, *common, *options).strip()
 
 

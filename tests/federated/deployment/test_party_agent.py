@@ -16,7 +16,7 @@ from nvflare.private.fed.utils.identity_utils import IdentityAsserter, TokenVeri
 from commanding import SECRET  # noqa: E402
 from dplasso.federated.deployment import party_agent  # noqa: E402
 from dplasso.federated.deployment.party_agent import PartyAgent  # noqa: E402
-from dplasso.federated.deployment.wire import Mark, Reply  # noqa: E402
+from dplasso.federated.deployment.replies import Mark, Reply  # noqa: E402
 from drawing_parties import sealed  # noqa: E402
 from federation import made  # noqa: E402
 

@@ -123,13 +123,13 @@ def test_a_new_party_releases_nothing_until_it_says_how_much(tmp_path):
     folder = tmp_path / "new" / "a"
     (folder / "rows.csv").write_text("id\n")
     set_in(folder / "party.toml", data="rows.csv", answers="drawing_parties:open_party")
+    with pytest.raises(ValueError, match=r"party.toml: max_epsilon must be .* above 0"):
+        read_party_settings(folder, "a")
+    set_in(folder / "party.toml", max_epsilon=1.0, max_delta=1e-6)
     with pytest.raises(ValueError, match=r"party.toml: \[columns\] must name a column"):
         read_party_settings(folder, "a")
     with open(folder / "party.toml", "a") as file:
         file.write('age = "0:120"\ntown = "hash 10"\nnote = "text 20"\nname = "ignore"\n')
-    with pytest.raises(ValueError, match=r"party.toml: max_epsilon must be .* above 0"):
-        read_party_settings(folder, "a")
-    set_in(folder / "party.toml", max_epsilon=1.0, max_delta=1e-6)
     settings, _ = read_party_settings(folder, "a")
     assert (settings.max_epsilon, settings.max_delta) == (1.0, 1e-6)
     assert settings.plan.target == NO_LABELS and settings.plan.complete
@@ -139,8 +139,8 @@ def test_a_new_party_releases_nothing_until_it_says_how_much(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"max_delta": 2.0}, "max_delta must be below 1"),
-        ({"row_budget": "1"}, "row_budget must be a finite number"),
+        ({"max_delta": 2.0}, "max_delta must be a number strictly between 0 and 1"),
+        ({"max_row_budget": "1"}, "max_row_budget must be a number above 0"),
         ({"data": "nowhere.csv"}, "no such file"),
         ({"id_column": ""}, "id_column must be a text"),
         ({"answers": "drawing_parties:none"}, "answers names no function"),
@@ -164,7 +164,7 @@ def test_settings_that_cannot_be_are_named(project, change, message):
 
 
 def test_settings_of_a_server(project):
-    settings = read_server_settings(project / "server")
+    settings, _ = read_server_settings(project / "server")
     assert settings.results == project / "server" / "results"
     assert settings.patience == LONG
 

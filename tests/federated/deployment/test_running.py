@@ -20,8 +20,8 @@ def assert_drawn_once(federation, job, card, rounds):
 
 def test_500_rounds_of_three_parties_take_less_than_a_minute(federation, tmp_path):
     admin = federation.folder / "admin"
-    terms = ("--rounds", 500, "--epsilon", 0.5, "--tau", HONEST, "--delta", 1e-6, "--rows", 100)
-    job = federation.command("submit", admin, *terms, "--labels", "clinic").strip()
+    terms = ("--rounds", 500, "--epsilon", 0.5, "--tau", HONEST, "--delta", 1e-6, "--n-rows", 100)
+    job = federation.command("submit", admin, *terms, "--label-holder", "clinic").strip()
     until(lambda: federation.drawn("clinic", job), "the job starts")
     outcome, card = federation.outcome(job, seconds=60)
     assert (outcome["ended"], outcome["exchanges"]) == ("complete", 500)

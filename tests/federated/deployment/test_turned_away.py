@@ -103,10 +103,10 @@ def test_a_party_cannot_take_the_name_of_another(federation, tmp_path):
 # Two jobs that an administrator may not have run: one brings code, one names another class.
 FOREIGN = """
 import json, pathlib, sys
-from dplasso.federated.roles import Proposal
+from dplasso.federated.terms import Proposal
 from dplasso.federated.deployment import administration
 from dplasso.federated.deployment.kits import open_kit
-written, terms, parties = administration._write_job, *map(json.loads, sys.argv[2:])
+written, terms = administration._write_job, json.loads(sys.argv[2])
 def with_code(*told):
     job = written(*told)
     (job / "federation" / "custom").mkdir()
@@ -119,12 +119,12 @@ def of_another_class(*told):
     return job
 with administration.administering(open_kit(pathlib.Path(sys.argv[1]), "admin")) as admin:
     for administration._write_job in (with_code, of_another_class):
-        print(admin.submit(Proposal(**terms), parties))
+        print(admin.submit(Proposal(**terms)))
 """
 
 
 def test_a_job_brings_no_code_and_builds_no_class_but_ours(federation, tmp_path):
-    said = federation.administer(FOREIGN, json.dumps(USUAL), json.dumps(PARTIES)).split()
+    said = federation.administer(FOREIGN, json.dumps(USUAL)).split()
     for job, why in zip(said, ("BYOC not permitted", "is not in allow_list"), strict=True):
         until(lambda job=job, why=why: federation.says("server", job, why), "the job is refused")
         assert not any(federation.drawn(name, job) for name in PARTIES)

@@ -1,13 +1,13 @@
-"""What an administrator does with a running federation: submit, watch, stop and fetch."""
+"""The administrator's commands to a running federation: submit, watch, stop and fetch."""
 
 import json
 import logging
 import os
 import socket
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
@@ -30,28 +30,33 @@ from dplasso.federated.deployment.certificates import check_certificate
 from dplasso.federated.deployment.coordination import CARD, OUTCOME, PROGRESS
 from dplasso.federated.deployment.kits import Kit
 from dplasso.federated.deployment.policy import COORDINATION
-from dplasso.federated.roles import Proposal
+from dplasso.federated.terms import Proposal
 
 _JOB, _APP = "dplasso", "federation"
 _CONNECT = 20.0  # seconds
-_TRIES = 5  # of a question that a busy server leaves without reply
+_TRIES = 5  # for a request that a busy server does not answer
 
 
 @dataclass(frozen=True)
 class JobStatus:
+    """One job, as the server sees it."""
+
     job: str
     state: str
     submitted: str
-    exchanges: int | None  # rounds, and what begins and ends a job
+    exchanges: int | None  # rounds, and the exchanges that open and end a job
     remarks: str
 
     @property
-    def goes_on(self) -> bool:
+    def is_active(self) -> bool:
+        """Whether the job has not ended yet."""
         return self.state in ("waiting", "starting", "running")
 
 
 @dataclass(frozen=True)
 class Status:
+    """The server, its parties and its jobs."""
+
     server: str
     up_since: str
     parties: dict[str, bool]  # whether it is connected
@@ -59,33 +64,34 @@ class Status:
 
 
 class Administration:
-    """A session with the server, as the administrator of a kit."""
+    """A session of an administrator with the server."""
 
     def __init__(self, kit: Kit, session: Session) -> None:
         self._kit, self._session = kit, session
 
-    def submit(self, terms: Proposal, parties: Sequence[str]) -> str:
-        """Hand a job in; returns its id. It has no code, only the terms and who takes part."""
+    def submit(self, proposal: Proposal) -> str:
+        """Submit a job and return its id. A job has no code, only its proposal."""
         with tempfile.TemporaryDirectory() as folder:
-            job = _write_job(Path(folder), terms, parties)
+            job = _write_job(Path(folder), proposal)
             return str(self._session.submit_job(str(job)))
 
     def status(self) -> Status:
-        told = _answer(self._session.get_system_info)
-        connected = {client.name for client in told.client_info}
+        """Return the state of the server, the parties and all jobs."""
+        info = _answer(self._session.get_system_info)
+        connected = {client.name for client in info.client_info}
         jobs = [self._status_of(job) for job in _answer(self._session.list_jobs)]
         parties = {name: name in connected for name in self._kit.parties}
-        started = datetime.fromtimestamp(told.server_info.start_time, UTC)
+        started = datetime.fromtimestamp(info.server_info.start_time, UTC)
         address = f"{self._kit.server}:{self._kit.port}"
         return Status(address, f"{started:%Y-%m-%d %H:%M:%S}", parties, jobs)
 
     def stop(self, job: str) -> None:
-        """End a job; its model card is of the rounds so far."""
+        """End a job. Its model card covers the rounds so far."""
         self._known(job)
         _answer(self._session.abort_job, job)
 
     def fetch(self, job: str) -> tuple[bytes, dict[str, Any]]:
-        """The model card of a job that has ended, and how it ended."""
+        """Return the model card of a job that has ended, and how it ended."""
         self._known(job)
         with tempfile.TemporaryDirectory() as folder:
             try:
@@ -109,11 +115,11 @@ class Administration:
             try:
                 facts = self._session.do_app_command(job, PROGRESS, {})
             except (InternalError, JobNotRunning, NoReply, ValueError):
-                facts = {}  # it is about to begin, or has just ended
+                facts = {}  # the job is about to begin, or has just ended
         else:
             meta = self._known(job)
-            told = "; ".join(meta.get("job_deploy_detail") or []) if "FAIL" in status else ""
-            facts = meta.get(OUTCOME_KEY, {"ended": told})
+            failure = "; ".join(meta.get("job_deploy_detail") or []) if "FAIL" in status else ""
+            facts = meta.get(OUTCOME_KEY, {"ended": failure})
         away = ", ".join(facts.get("away", []))
         remarks = str(facts.get("ended", f"waits for {away}" if away else ""))
         submitted = datetime.fromisoformat(listed["submit_time"]).astimezone(UTC)
@@ -138,8 +144,8 @@ _STATES = {
 def administering(kit: Kit) -> Iterator[Administration]:
     """Log in over mutual TLS, and out again."""
     check_certificate(kit)
-    before = os.getcwd()  # NVFlare works in the kit's folder
-    logging.disable(logging.CRITICAL)  # what matters is raised
+    before = os.getcwd()  # NVFlare changes to the kit's folder
+    logging.disable(logging.CRITICAL)  # errors that matter are raised
     try:
         session = _log_in(kit)
         try:
@@ -157,7 +163,7 @@ def _log_in(kit: Kit) -> Session:
         "(dplasso federated server)?"
     )
     try:
-        # NVFlare would try for long before it says that nobody listens.
+        # NVFlare would try for long before it reports that nobody listens.
         socket.create_connection((kit.server, kit.port), _CONNECT).close()
         with redirect_stdout(StringIO()):
             return new_secure_session(
@@ -170,23 +176,23 @@ def _log_in(kit: Kit) -> Session:
 
 
 def _answer(ask: Callable[..., Any], *about: Any) -> Any:
-    """What the server says, asked again while it is too busy to say anything."""
+    """Return the server's answer; ask again while it is too busy to reply."""
     for _ in range(_TRIES):
         try:
             return ask(*about)
         except NoReply:
             continue
-    raise ValueError("the server is there and does not answer; try again later")
+    raise ValueError("the server is running but does not answer; try again later")
 
 
-def _write_job(folder: Path, terms: Proposal, parties: Sequence[str]) -> Path:
-    """A job as NVFlare wants it: who takes part, and one workflow with its arguments."""
+def _write_job(folder: Path, proposal: Proposal) -> Path:
+    """Write a job as NVFlare expects it: its participants, and one workflow with its arguments."""
     job = folder / _JOB
     config = job / _APP / "config"
     config.mkdir(parents=True)
-    meta = {"name": _JOB, "deploy_map": {_APP: ["server", *parties]}, "resource_spec": {}}
-    arguments = {"terms": asdict(terms), "parties": list(parties)}
-    workflow = {"id": "coordination", "path": COORDINATION, "args": arguments}
+    meta = {"name": _JOB, "deploy_map": {_APP: ["server", *proposal.parties]}, "resource_spec": {}}
+    terms = json.loads(proposal.to_json())
+    workflow = {"id": "coordination", "path": COORDINATION, "args": {"terms": terms}}
     server = {"format_version": 2, "workflows": [workflow], "components": []}
     client: dict[str, Any] = {"format_version": 2, "executors": [], "components": []}
     for path, document in (

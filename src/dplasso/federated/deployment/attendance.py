@@ -1,4 +1,4 @@
-"""How a party takes part in a job of NVFlare: it is told of it, and starts nothing."""
+"""How a party takes part in a job of NVFlare: it hears of the job, and starts nothing."""
 
 from typing import Any
 
@@ -15,8 +15,8 @@ from nvflare.apis.job_launcher_spec import (
 class Attendance(JobLauncherSpec):
     """The only launcher of a party: it launches nothing.
 
-    NVFlare would start a process for each job and run in it what the job names, or brings. Here the
-    party's one process (`PartyAgent`) answers for all jobs, so that a job has nothing to run, and a
+    NVFlare would start a process for each job and run the code that the job names or brings. Here
+    the party's one process (`PartyAgent`) answers for all jobs, so that a job has nothing to run. A
     party that was away is back in every job as soon as it is connected.
     """
 

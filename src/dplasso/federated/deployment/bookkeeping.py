@@ -1,4 +1,4 @@
-"""The server's list of jobs, kept true: how each ended, and which were cut off."""
+"""The server's list of jobs: how each ended, and which were interrupted."""
 
 import json
 import threading
@@ -14,26 +14,26 @@ from dplasso.federated.deployment.coordination import OUTCOME
 from dplasso.federated.deployment.settings import read_server_settings
 
 OUTCOME_KEY = "dplasso_outcome"
-# By then the server is wholly up, which it is not yet at its own SYSTEM_START.
-_PARTY_IS_THERE = (EventType.CLIENT_REGISTER_PROCESSED, EventType.CLIENT_HEARTBEAT_PROCESSED)
+# The server is fully up by then, which it is not yet at its own SYSTEM_START.
+_PARTY_CONNECTED = (EventType.CLIENT_REGISTER_PROCESSED, EventType.CLIENT_HEARTBEAT_PROCESSED)
 
 
 class Bookkeeping(FLComponent):
-    """Runs in the server's own process, which outlives those of jobs."""
+    """Runs in the server's own process, which outlives the processes of jobs."""
 
     def __init__(self, kit: str) -> None:
         super().__init__()
-        self._results = read_server_settings(Path(kit)).results
+        self._results = read_server_settings(Path(kit))[0].results
         self._first = threading.Lock()  # never released
 
     def handle_event(self, event_type: str, fl_ctx: FLContext) -> None:
-        if event_type in _PARTY_IS_THERE and self._first.acquire(blocking=False):
-            self._take_up(fl_ctx)
+        if event_type in _PARTY_CONNECTED and self._first.acquire(blocking=False):
+            self._resume(fl_ctx)
         elif event_type == EventType.JOB_COMPLETED:
             self._note_outcome(str(fl_ctx.get_prop(FLContextKey.CURRENT_JOB_ID)), fl_ctx)
 
-    def _take_up(self, fl_ctx: FLContext) -> None:
-        """Jobs that ran when the server was stopped or killed go on, from their transcripts."""
+    def _resume(self, fl_ctx: FLContext) -> None:
+        """Resume, from their transcripts, the jobs that ran when the server was stopped."""
         engine = fl_ctx.get_engine()
         manager = engine.get_component(SystemComponents.JOB_MANAGER)
         for job in manager.get_jobs_by_status([RunStatus.DISPATCHED, RunStatus.RUNNING], fl_ctx):

@@ -1,4 +1,4 @@
-"""Whether a kit's own certificate will do, found out before the server turns it away."""
+"""The check of a kit's own certificate, before the server rejects it."""
 
 from datetime import UTC, datetime
 
@@ -11,15 +11,15 @@ from dplasso.federated.deployment.kits import Kit
 
 
 def check_certificate(kit: Kit) -> None:
-    """Refuse a certificate that has run out, is another's or not of this federation.
+    """Refuse a certificate that has expired, or belongs to another participant or federation.
 
-    The server checks the same for itself, in the handshake and when a party registers.
+    The server checks the same in the handshake and when a party registers.
     """
     own, root = (_load(kit, path.name) for path in (kit.certificate, kit.startup / "rootCA.pem"))
     name = own.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value
     if name != kit.name:
         raise ValueError(
-            f"{kit.certificate} is the certificate of {name!s}, and this is the kit of {kit.name}; "
+            f"{kit.certificate} is the certificate of {name!s}, but this is the kit of {kit.name}; "
             "every participant needs its own"
         )
     now = datetime.now(UTC)
@@ -36,7 +36,7 @@ def check_certificate(kit: Kit) -> None:
         ) from None
     key = load_pem_private_key(kit.certificate.with_suffix(".key").read_bytes(), None)
     if key.public_key() != own.public_key():
-        raise ValueError(f"{kit.certificate} does not belong to the key beside it")
+        raise ValueError(f"{kit.certificate} does not belong to the key next to it")
 
 
 def _load(kit: Kit, name: str) -> x509.Certificate:
@@ -44,6 +44,4 @@ def _load(kit: Kit, name: str) -> x509.Certificate:
     try:
         return x509.load_pem_x509_certificate(path.read_bytes())
     except ValueError:
-        raise ValueError(
-            f"{path} is no certificate; take the kit again from whoever made it"
-        ) from None
+        raise ValueError(f"{path} is no certificate; ask for a new copy of the kit") from None

@@ -1,4 +1,4 @@
-"""The course of a job: ask, wait, receive, until there is nothing more to ask."""
+"""The course of a job: ask, wait and receive until the coordinator has no more requests."""
 
 import threading
 import time
@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from dplasso.federated.deployment.replies import Mark, Reply
 from dplasso.federated.deployment.transcript import Transcript
-from dplasso.federated.deployment.wire import Mark, Reply
 from dplasso.federated.roles import Coordinates
 
-_PAUSE = 0.25  # seconds until a party that could not be reached is asked again
+_PAUSE = 0.25  # seconds before a party that could not be reached is asked again
 
-Ask = Callable[[str, bytes], Reply | None]  # None: no reply in time, or no way there
+Send = Callable[[str, bytes], Reply | None]  # None: unreachable, or no reply in time
 
 
 class Stopped(Exception):  # noqa: N818 (nothing went wrong)
@@ -21,7 +21,7 @@ class Stopped(Exception):  # noqa: N818 (nothing went wrong)
 
 @dataclass
 class Progress:
-    """How far a job is: all of it public."""
+    """How far a job is. All of it is public."""
 
     exchanges: int = 0
     away: set[str] = field(default_factory=set)
@@ -31,34 +31,34 @@ class Progress:
 class Conductor:
     """Takes a coordinator through its job.
 
-    A request is asked again, to the byte, until it is answered, refused, or the party has been away
-    for `patience` seconds. That is a public number, and nothing of the data decides who is lost.
+    The same bytes are sent again until the request is answered or refused, or the party has been
+    away for ``patience`` seconds. That number is public, and the data never decide who is lost.
     """
 
     def __init__(
         self,
         coordinator: Coordinates,
-        ask: Ask,
+        send: Send,
         transcript: Transcript,
         patience: float,
         stop: threading.Event,
     ) -> None:
         self._coordinator = coordinator
-        self._ask = ask
+        self._send = send
         self._transcript = transcript
         self._patience = patience
         self._stop = stop
         self.progress = Progress()
 
     def run(self) -> None:
-        """Go on until the coordinator has no more requests; losses are told before answers."""
+        """Run the job to its end. The coordinator hears of losses before it gets the answers."""
         with ThreadPoolExecutor(len(self._coordinator.parties)) as threads:
             while requests := self._coordinator.requests():
-                replies = self._transcript.again(requests)
+                replies = self._transcript.replies_to(requests)
                 if replies is None:
                     replies = self._exchange(requests, threads)
                     self._transcript.add(requests, replies)
-                self._tell(replies)
+                self._hand_over(replies)
                 self.progress.exchanges += 1
 
     def _exchange(
@@ -70,7 +70,7 @@ class Conductor:
             raise Stopped
         return replies
 
-    def _tell(self, replies: Mapping[str, Reply]) -> None:
+    def _hand_over(self, replies: Mapping[str, Reply]) -> None:
         for party, reply in replies.items():
             if reply.mark is not Mark.ANSWERED:
                 why = reply.body.decode(errors="replace")
@@ -80,10 +80,10 @@ class Conductor:
         self._coordinator.receive(answers)
 
     def _settle(self, party: str, request: bytes) -> Reply:
-        """Ask until there is an answer, a refusal, or no more patience."""
+        """Ask until there is an answer or a refusal, or the patience ends."""
         seen = time.monotonic()
         while not self._stop.is_set():
-            reply = self._ask(party, request)
+            reply = self._send(party, request)
             if reply is not None and reply.mark in (Mark.ANSWERED, Mark.REFUSED):
                 self.progress.away.discard(party)
                 return reply

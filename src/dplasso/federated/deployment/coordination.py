@@ -1,11 +1,11 @@
-"""The server's end of the line: a process for each job, with its coordinator."""
+"""The server's side of a job: one process per job, with its coordinator."""
 
-import dataclasses
 import json
 import os
 import shutil
 import threading
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,32 +16,37 @@ from nvflare.apis.signal import Signal
 from nvflare.fuel.f3.cellnet.defs import MessageHeaderKey, ReturnCode
 from nvflare.private.defs import new_cell_message
 
-from dplasso.federated.deployment.conduct import Ask, Conductor, Progress, Stopped
+from dplasso.federated.deployment.conduct import Conductor, Progress, Send, Stopped
 from dplasso.federated.deployment.kits import open_kit
+from dplasso.federated.deployment.replies import CHANNEL, TOPIC, Reply
 from dplasso.federated.deployment.settings import read_server_settings
 from dplasso.federated.deployment.transcript import Transcript
-from dplasso.federated.deployment.wire import CHANNEL, TOPIC, Reply
-from dplasso.federated.roles import Coordinates, Proposal
+from dplasso.federated.roles import Coordinates
+from dplasso.federated.terms import Proposal
 from dplasso.storage.atomic import replace_file
 from dplasso.storage.private_files import make_folder
 
 CARD, OUTCOME, TRANSCRIPT = "model_card.json", "outcome.json", "transcript"
 PROGRESS = "progress"  # a command to a running job
-_TRY = 10.0  # seconds for one reply; a party that is at work says so before
+_TRY = 10.0  # seconds for one reply; a busy party replies earlier
 
 
 class Coordination(Controller):
-    """Runs one job: the terms come with it, everything else from the server's own files."""
+    """Runs one job. Its terms come with the job, everything else from the server's own files.
 
-    def __init__(self, terms: dict[str, Any], parties: Sequence[str]) -> None:
+    Jobs of the previous version name their ``parties`` apart from the other terms.
+    """
+
+    def __init__(self, terms: dict[str, Any], parties: Sequence[str] = ()) -> None:
         super().__init__()
-        self._terms, self._parties = Proposal(**terms), list(parties)
+        content = {**terms, "parties": parties} if parties else terms
+        self._proposal = Proposal.read_file("terms of the job", content)
         self._progress = Progress()
         self._stop = threading.Event()
         self._server = os.getppid()
 
     def start_controller(self, fl_ctx: FLContext) -> None:
-        fl_ctx.get_engine().register_app_command(PROGRESS, self._tell_progress)
+        fl_ctx.get_engine().register_app_command(PROGRESS, self._report_progress)
 
     def stop_controller(self, fl_ctx: FLContext) -> None:
         self._stop.set()
@@ -49,60 +54,60 @@ class Coordination(Controller):
     def control_flow(self, abort_signal: Signal, fl_ctx: FLContext) -> None:
         job, workspace = fl_ctx.get_job_id(), fl_ctx.get_workspace()
         kit = open_kit(Path(workspace.get_root_dir()), "server")
-        settings = read_server_settings(kit.folder)
+        settings, open_coordinator = read_server_settings(kit.folder)
         results = settings.results / job
         make_folder(results)
-        ended_before = (results / OUTCOME).exists()  # and then the server was stopped
+        ended_before = (results / OUTCOME).exists()  # the server was stopped just after
         if not ended_before:
-            threading.Thread(target=self._heed, args=(abort_signal,), daemon=True).start()
-            coordinator = settings.open_coordinator(self._terms, self._parties, job, results)
-            asked = partial(_ask, fl_ctx.get_engine().get_cell())
-            ended = self._conduct(coordinator, asked, results / TRANSCRIPT, settings.patience)
+            threading.Thread(target=self._watch, args=(abort_signal,), daemon=True).start()
+            coordinator = open_coordinator(replace(self._proposal, job=job), results)
+            send = partial(_send, fl_ctx.get_engine().get_cell())
+            ended = self._conduct(coordinator, send, results / TRANSCRIPT, settings.patience)
             self._stop.set()
             outcome = {"job": job, "ended": ended, **_facts(self._progress)}
             replace_file(results / CARD, coordinator.result())
             replace_file(results / OUTCOME, json.dumps(outcome, indent=2).encode())
         (results / TRANSCRIPT).unlink(missing_ok=True)
-        for name in (CARD, OUTCOME):  # what an administrator can fetch
+        for name in (CARD, OUTCOME):  # from here an administrator can fetch them
             shutil.copy(results / name, workspace.get_run_dir(job))
 
-    def _conduct(self, coordinator: Coordinates, ask: Ask, path: Path, patience: float) -> str:
-        """Run the job; returns how it ended."""
+    def _conduct(self, coordinator: Coordinates, send: Send, path: Path, patience: float) -> str:
+        """Run the job; return how it ended, in words."""
         with Transcript(path) as transcript:
-            conductor = Conductor(coordinator, ask, transcript, patience, self._stop)
+            conductor = Conductor(coordinator, send, transcript, patience, self._stop)
             self._progress = conductor.progress
             try:
                 conductor.run()
             except Stopped:
                 self._end_with_server()
                 return "stopped by an administrator"
-            except ValueError as error:  # answers that make no sense, or another transcript
+            except ValueError as error:  # invalid answers, or a transcript of other requests
                 return f"failed: {error}"
         lost = self._progress.lost
-        told = "; ".join(f"party {party} {why}" for party, why in lost.items())
-        return f"not all took part to the end: {told}" if lost else "complete"
+        reasons = "; ".join(f"party {party} {why}" for party, why in lost.items())
+        return f"not all parties stayed to the end: {reasons}" if lost else "complete"
 
-    def _heed(self, abort_signal: Signal) -> None:
+    def _watch(self, abort_signal: Signal) -> None:
         while not self._stop.wait(0.25):
             self._end_with_server()
             if abort_signal.triggered:
                 self._stop.set()
 
     def _end_with_server(self) -> None:
-        """Without the server's own process a job is not stopped, but cut off: it will go on."""
+        """Exit if the server's process is gone: the job is interrupted, and will be resumed."""
         if os.getppid() != self._server:
             os._exit(1)
 
-    def _tell_progress(self, topic: str, data: Any, fl_ctx: FLContext) -> dict[str, Any]:
+    def _report_progress(self, topic: str, data: Any, fl_ctx: FLContext) -> dict[str, Any]:
         return _facts(self._progress)
 
 
 def _facts(progress: Progress) -> dict[str, Any]:
-    facts = dataclasses.asdict(progress)
+    facts = asdict(progress)
     return {**facts, "away": sorted(progress.away)}
 
 
-def _ask(cell: Any, party: str, request: bytes) -> Reply | None:
+def _send(cell: Any, party: str, request: bytes) -> Reply | None:
     reply = cell.send_request(
         channel=CHANNEL,
         topic=TOPIC,
@@ -111,5 +116,5 @@ def _ask(cell: Any, party: str, request: bytes) -> Reply | None:
         timeout=_TRY,
         optional=True,
     )
-    fine = reply.get_header(MessageHeaderKey.RETURN_CODE) == ReturnCode.OK
-    return Reply.read(reply.payload) if fine else None
+    arrived = reply.get_header(MessageHeaderKey.RETURN_CODE) == ReturnCode.OK
+    return Reply.read(reply.payload) if arrived else None

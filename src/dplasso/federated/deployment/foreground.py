@@ -1,4 +1,4 @@
-"""A server or a party in the foreground: one process, and none left behind when it ends."""
+"""A server or a party in the foreground. It leaves no process behind when it ends."""
 
 import argparse
 import os
@@ -22,54 +22,54 @@ from dplasso.federated.deployment.provisioning import CONFIG, ORGANISATION
 from dplasso.federated.deployment.settings import read_party_settings, read_server_settings
 from dplasso.federated.rows import read_party
 
-_GRACE = 3.0  # seconds to say goodbye in
+_GRACE = 3.0  # seconds for an orderly end
 
 
-class _Asked(BaseException):
-    """SIGTERM or SIGINT. No Exception: NVFlare would take it for a failure and go on."""
+class _Signalled(BaseException):
+    """SIGTERM or SIGINT. NVFlare would take an `Exception` for a failure, and continue."""
 
 
 def run_server(kit: Kit) -> NoReturn:
-    """Coordinate until told to stop; jobs that run then are ended."""
+    """Coordinate jobs until a signal arrives. Jobs that run then continue at the next start."""
     check_certificate(kit)
-    read_server_settings(kit.folder)
+    read_server_settings(kit.folder)  # invalid settings are reported before anything starts
     write_policy(kit)
     _run(server_train.main, kit, fed_server="fed_server.json")
 
 
 def run_party(kit: Kit, data: Path | None) -> NoReturn:
-    """Answer until told to stop. May be stopped, or killed, and started again at any time."""
+    """Answer until a signal arrives. A party may be stopped, killed and restarted at any time."""
     check_certificate(kit)
-    holdings, _ = read_party_settings(kit.folder, kit.name, data)
-    # What is wrong with the table is told here, where it is, and not to the server by a failure.
-    read_party(holdings.data, holdings.plan, holdings.id_column)
-    write_policy(kit, data=str(holdings.data))
+    settings, _ = read_party_settings(kit.folder, kit.name, data)
+    # An invalid table is reported here, and not to the server by a failure.
+    read_party(settings.data, settings.plan, settings.id_column)
+    write_policy(kit, data=str(settings.data))
     _run(client_train.main, kit, fed_client="fed_client.json", local_rank=0)
 
 
 def _run(main: Callable[..., Any], kit: Kit, **arguments: Any) -> NoReturn:
-    told = [f"uid={kit.name}"] if kit.role == "party" else []
-    told += ["secure_train=true", f"org={ORGANISATION}", f"config_folder={CONFIG}"]
-    args = argparse.Namespace(workspace=str(kit.folder), set=told, **arguments)
+    given = [f"uid={kit.name}"] if kit.role == "party" else []
+    given += ["secure_train=true", f"org={ORGANISATION}", f"config_folder={CONFIG}"]
+    args = argparse.Namespace(workspace=str(kit.folder), set=given, **arguments)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)
     os.umask(0o077)
     code = 1
     try:
         MainProcessMonitor.run(main_func=main, run_dir=str(kit.folder), args=args)
-    except _Asked:
+    except _Signalled:
         code = 0
-        _within_grace(PartyAgent.say_goodbye)
+        _within_grace(PartyAgent.disconnect)
     finally:
         _end_children()
         sys.stderr.flush()
-        os._exit(code)  # threads of NVFlare would keep the process
+        os._exit(code)  # threads of NVFlare would keep the process alive
 
 
 def _leave(*_: object) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, signal.SIG_IGN)  # once is enough
-    raise _Asked
+        signal.signal(number, signal.SIG_IGN)  # one signal is enough
+    raise _Signalled
 
 
 def _within_grace(action: Callable[[], None]) -> None:
@@ -79,7 +79,7 @@ def _within_grace(action: Callable[[], None]) -> None:
 
 
 def _end_children() -> None:
-    """End the processes of running jobs, which have sessions of their own."""
+    """End the processes of running jobs, which are in sessions of their own."""
     children = psutil.Process().children(recursive=True)
     for child in children:
         child.terminate()

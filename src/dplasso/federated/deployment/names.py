@@ -1,4 +1,4 @@
-"""Names of parties and servers stand in certificates: they are checked before those are made."""
+"""Checks of the names of parties and servers, before certificates are made for them."""
 
 import re
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ _TAKEN = ("admin", "authority", "server")
 
 
 def check_parties(names: Sequence[str]) -> list[str]:
-    """Names of parties, all different and none that something else has.
+    """Check the names of parties: all differ, and none is reserved.
 
     >>> check_parties(["clinic", "registry-2"])
     ['clinic', 'registry-2']
@@ -22,8 +22,8 @@ def check_parties(names: Sequence[str]) -> list[str]:
     for name in names:
         if not _PARTY.fullmatch(name) or name in _TAKEN:
             raise ValueError(
-                f"party {name!r} cannot be named so; take up to 40 small letters, digits and "
-                f"hyphens that begin with a letter, and none of {', '.join(_TAKEN)}"
+                f"party {name!r} is no valid name; use up to 40 lower-case letters, digits and "
+                f"hyphens, begin with a letter, and avoid {', '.join(_TAKEN)}"
             )
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"party {twice[0]!r} is named twice; give every party a name of its own")
@@ -31,20 +31,21 @@ def check_parties(names: Sequence[str]) -> list[str]:
 
 
 def check_host(host: str) -> str:
-    """The name that parties reach the server by.
+    """Check the host name of the server.
 
     >>> check_host("learn.example.org")
     'learn.example.org'
     """
     if not _HOST.fullmatch(host):
         raise ValueError(
-            f"server {host!r} is no host name; give the name or address that parties reach it by, "
-            "without a port (--port has that)"
+            f"server {host!r} is no host name; give the name or address by which parties reach it, "
+            "without a port"
         )
     return host
 
 
 def check_port(port: int) -> int:
+    """Check the port of the server."""
     if not 1 <= port <= 65_535:
         raise ValueError(f"port must be 1 to 65535, got {port}")
     return port

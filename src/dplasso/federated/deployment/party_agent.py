@@ -1,4 +1,4 @@
-"""The party's end of the line: one process that answers for all jobs, for as long as it runs."""
+"""The party's side of all its jobs: one process that answers their requests."""
 
 import contextlib
 import re
@@ -17,8 +17,8 @@ from nvflare.private.defs import AUTH_CLIENT_NAME_FOR_SJ, CellMessageHeaderKeys
 
 from dplasso.base.terminal import printable
 from dplasso.federated.deployment.kits import open_kit
+from dplasso.federated.deployment.replies import CHANNEL, TOPIC, Mark, Reply
 from dplasso.federated.deployment.settings import read_party_settings
-from dplasso.federated.deployment.wire import CHANNEL, TOPIC, Mark, Reply
 from dplasso.federated.errors import Refused
 from dplasso.federated.roles import Answers
 
@@ -27,13 +27,13 @@ _TURN = 4.0  # seconds a request waits for the one before it
 
 
 class PartyAgent(FLComponent):
-    """Answers requests of jobs that the server has signed, one at a time.
+    """Answers the requests of jobs that the server has signed, one at a time.
 
-    Everything that matters is on the disk before it leaves, so that this process may be killed at
-    any moment: what was asked is asked again, and gets the same answer.
+    Every release is on disk before it leaves, so that this process may be killed at any moment: the
+    same request comes again, and gets the same answer.
     """
 
-    _here: ClassVar["PartyAgent | None"] = None  # NVFlare makes it, one in a process
+    running: ClassVar["PartyAgent | None"] = None  # NVFlare creates the one of this process
 
     def __init__(self, kit: str, data: str) -> None:
         super().__init__()
@@ -42,13 +42,18 @@ class PartyAgent(FLComponent):
         self._parties: dict[str, Answers] = {}
         self._turn = threading.Lock()
         self._client: Any = None
-        PartyAgent._here = self
+        PartyAgent.running = self
 
     @classmethod
-    def say_goodbye(cls) -> None:
-        """Tell the server that this process ends; without it, the server finds out by itself."""
-        if cls._here is not None and cls._here._client is not None:
-            cls._here._client.close()
+    def disconnect(cls) -> None:
+        """Tell the server that this process ends; otherwise it would notice only later."""
+        if cls.running is not None:
+            cls.running.close()
+
+    def close(self) -> None:
+        """End the connection to the server."""
+        if self._client is not None:
+            self._client.close()
 
     def handle_event(self, event_type: str, fl_ctx: FLContext) -> None:
         if event_type == EventType.SYSTEM_START:
@@ -70,7 +75,7 @@ class PartyAgent(FLComponent):
         return make_reply(ReturnCode.OK, "", reply.written)
 
     def _job_of(self, message: Message) -> str | None:
-        """The job a request belongs to, if the server's own key says that there is such a job."""
+        """Return the job of a request, if the server's own key has signed it."""
         name, job, signature = (
             message.get_header(key)
             for key in (
@@ -80,8 +85,8 @@ class PartyAgent(FLComponent):
             )
         )
         verifier = self._client.communicator.token_verifier
-        told = name == AUTH_CLIENT_NAME_FOR_SJ and isinstance(job, str) and bool(signature)
-        if not told or not _JOB.fullmatch(job):
+        complete = name == AUTH_CLIENT_NAME_FOR_SJ and isinstance(job, str) and bool(signature)
+        if not complete or not _JOB.fullmatch(job):
             return None
         return str(job) if verifier.verify(name, job, signature) else None
 
@@ -94,8 +99,8 @@ class PartyAgent(FLComponent):
             self.logger.warning(f"refused a request of job {job}: {printable(str(refusal))}")
             return Reply(Mark.REFUSED, str(refusal).encode())
         except Exception as error:
-            # What an unforeseen error says could show rows: only its kind and place are told.
-            # It is opened anew, from its disk, when it is asked again.
+            # An unforeseen error's message could show rows: only its type and place are logged.
+            # The party is opened again, from disk, at the next request.
             with contextlib.suppress(Exception):
                 if job in self._parties:
                     self._parties.pop(job).close()

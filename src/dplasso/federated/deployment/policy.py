@@ -1,8 +1,8 @@
-"""What each site permits: written at every start, so that nothing shipped or edited can widen it.
+"""The permissions of each site, written at every start, so that no edited file can widen them.
 
 No job may bring code. A server builds one class for a job, ours; a party builds none and starts no
-process, whatever it is sent (see `attendance`). An administrator may submit, watch, stop and fetch,
-and has no say in the machine of a party.
+process (see `attendance`). An administrator may submit, watch, stop and fetch jobs, and has no
+rights on the machine of a party.
 """
 
 import json
@@ -32,20 +32,20 @@ _RIGHTS = {
         "view": "any",
         "app_command": "any",
     },
-    "party": {"submit_job": "any"},  # to be told of a job; what it may ask is the party's to say
+    "party": {"submit_job": "any"},  # to hear of a job; the party itself limits what it may ask
 }
 _JOBS_AT_ONCE = 4
-_FORGOTTEN_AFTER = 60  # seconds without a word from a party until it is not listed as connected
+_FORGOTTEN_AFTER = 60  # seconds of silence after which a party is not listed as connected
 
 
 def write_policy(kit: Kit, **of_party: str) -> None:
-    """Lay down what a server or a party permits, and what it logs."""
+    """Write what a server or a party permits, and what it logs."""
     resources = _of_server(kit) if kit.role == "server" else _of_party(kit, of_party)
     rights = {"project_admin": {**_NOTHING, **_RIGHTS[kit.role]}}
     _write(kit.local / "resources.json", resources)
     _write(kit.local / "authorization.json", {"format_version": "1.0", "permissions": rights})
     _write(kit.local / "log_config.json", _logging())
-    # The machine's own processes of a site speak through loopback only, never ad hoc to others.
+    # Processes of a site connect to each other over loopback only, never ad hoc to others.
     internal = {"scheme": "tcp", "resources": {"host": "localhost", "connection_security": "clear"}}
     _write(kit.local / "comm_config.json", {"allow_adhoc_conns": False, "internal": internal})
 
@@ -92,7 +92,7 @@ def _of_server(kit: Kit) -> dict[str, Any]:
     }
 
 
-def _of_party(kit: Kit, told: dict[str, str]) -> dict[str, Any]:
+def _of_party(kit: Kit, given: dict[str, str]) -> dict[str, Any]:
     return {
         "format_version": 2,
         "class_list_enforcement_mode": "enforce",
@@ -111,7 +111,7 @@ def _of_party(kit: Kit, told: dict[str, str]) -> dict[str, Any]:
                 ".PassthroughResourceConsumer",
             ),
             _component("attendance", f"{_HERE}.attendance.Attendance"),
-            _component("party", f"{_HERE}.party_agent.PartyAgent", kit=str(kit.folder), **told),
+            _component("party", f"{_HERE}.party_agent.PartyAgent", kit=str(kit.folder), **given),
         ],
     }
 
@@ -121,7 +121,7 @@ def _component(name: str, path: str, **arguments: Any) -> dict[str, Any]:
 
 
 def _logging() -> dict[str, Any]:
-    """Events of connections and jobs. Nothing below INFO: there NVFlare would show messages."""
+    """Log connections and jobs. Nothing below INFO, where NVFlare would show messages."""
     form = "%(asctime)s %(levelname)s %(name)s %(message)s"
     handler = {"class": "logging.StreamHandler", "formatter": "plain", "stream": "ext://sys.stderr"}
     return {

@@ -1,4 +1,4 @@
-"""Making a federation: an authority of its own, and a kit with key and certificate for each."""
+"""How a federation is made: an authority, and a kit with key and certificate per participant."""
 
 import json
 import os
@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from contextlib import redirect_stdout
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -23,23 +24,23 @@ from dplasso.federated.deployment.names import DEFAULT_PORT, check_host, check_p
 from dplasso.federated.deployment.settings import write_party_settings, write_server_settings
 
 NAME, ORGANISATION = "federation", "federation"
-ADMIN = "admin@federation.org"  # has to look like an address; nobody writes to it
+ADMIN = "admin@federation.org"  # NVFlare wants an address; nobody writes to it
 CONFIG = "config"
 
 
 def make_federation(
     folder: Path, server: str, parties: Sequence[str], port: int = DEFAULT_PORT
 ) -> list[Kit]:
-    """Make a folder with the authority and all kits, whole or not at all.
+    """Make a folder with the authority and all kits, complete or not at all.
 
-    Only the owner may read it: it has every key. `authority` can issue certificates for anyone,
-    and is needed by nobody who runs the federation; put it away.
+    Only the owner may read it, since it has every key. ``authority`` can issue certificates for
+    anyone, and running the federation does not need it: store it safely.
     """
     names = check_parties(parties)
     check_host(server)
     check_port(port)
     if folder.exists():
-        raise ValueError(f"{folder} exists; a federation is made in a folder of its own")
+        raise ValueError(f"{folder} exists; a federation needs a new folder")
     above = folder.absolute().parent
     above.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=above, prefix=".dplasso-") as temporary:
@@ -47,17 +48,21 @@ def make_federation(
         made.mkdir()
         provisioned = _provision(Path(temporary), server, names, port)
         _keep_authority(provisioned.parent / "state" / "cert.json", made / "authority")
-        kits = [Kit(made / "server", "server", server, server, port, tuple(names))]
-        kits += [Kit(made / name, "party", name, server, port, tuple(names)) for name in names]
-        kits += [Kit(made / "admin", "admin", ADMIN, server, port, tuple(names))]
-        secret = secrets.token_hex(32)  # of the parties alone: the server has no use for it
+        participants = [("server", "server", server), *(("party", name, name) for name in names)]
+        participants.append(("admin", "admin", ADMIN))
+        kits = [
+            Kit(folder=made / place, role=role, name=name, server=server, port=port,
+                parties=tuple(names))
+            for role, place, name in participants
+        ]  # fmt: skip
+        secret = secrets.token_hex(32)  # for the parties only: the server must not have it
         for kit in kits:
             _lay_out(provisioned / kit.name, kit)
             if kit.role == "party":
                 (kit.folder / "secret").write_text(f"{secret}\n")
         _close_to_others(made)
         os.rename(made, folder)
-    return [Kit(**{**vars(kit), "folder": folder / kit.folder.name}) for kit in kits]
+    return [replace(kit, folder=folder / kit.folder.name) for kit in kits]
 
 
 def _provision(folder: Path, server: str, parties: Sequence[str], port: int) -> Path:
@@ -83,8 +88,8 @@ def _provision(folder: Path, server: str, parties: Sequence[str], port: int) -> 
 
 
 def _keep_authority(state: Path, folder: Path) -> None:
-    """Of NVFlare's state, keep what issues certificates; it also has the keys of all participants,
-    which are theirs alone."""
+    """Keep the authority's key and certificate. NVFlare's state also has the participants' keys,
+    which must not stay here."""
     known = json.loads(state.read_text())
     folder.mkdir()
     (folder / "rootCA.pem").write_text(known["root_cert"])
@@ -92,7 +97,7 @@ def _keep_authority(state: Path, folder: Path) -> None:
 
 
 def _lay_out(provisioned: Path, kit: Kit) -> None:
-    """Of what NVFlare makes, keep what our own commands need: no scripts, no sample policies."""
+    """Keep the provisioned files that our commands need: no scripts, no sample policies."""
     kit.folder.mkdir()
     shutil.move(provisioned / "startup", kit.startup)
     kit.local.mkdir()

@@ -1,4 +1,4 @@
-"""What a job has asked and was told, on the disk: a server started again goes on from it."""
+"""The requests and replies of a job on disk, from which a restarted server continues."""
 
 import base64
 import hashlib
@@ -6,24 +6,24 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from dplasso.federated.deployment.wire import Reply
+from dplasso.federated.deployment.replies import Reply
 from dplasso.storage.journal import Journal
 
 
 class Transcript:
-    """Replies, exchange by exchange, each with a digest of the requests it belongs to.
+    """The replies of every exchange, each with a digest of its requests.
 
-    A coordinator asks what follows from its terms and from what it was told. So a new one that is
-    told the same is where the old one was, and no party is asked anything again.
+    The requests of a coordinator follow from its terms and the answers it received. So a new one
+    that receives the same answers is where the old one was, and no party is asked again.
 
     >>> import tempfile
-    >>> from dplasso.federated.deployment.wire import Mark
+    >>> from dplasso.federated.deployment.replies import Mark
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "transcript"
     ...     with Transcript(path) as transcript:
     ...         transcript.add({"a": b"draw"}, {"a": Reply(Mark.ANSWERED, b"7")})
     ...     with Transcript(path) as transcript:
-    ...         [transcript.again({"a": b"draw"}), transcript.again({"a": b"once more"})]
+    ...         [transcript.replies_to({"a": b"draw"}), transcript.replies_to({"a": b"once more"})]
     [{'a': Reply(mark=<Mark.ANSWERED: b'+'>, body=b'7')}, None]
     """
 
@@ -31,27 +31,28 @@ class Transcript:
         self._journal = Journal(path)
         self._past = self._journal.records()
 
-    def again(self, requests: Mapping[str, bytes]) -> dict[str, Reply] | None:
-        """What these requests were replied to before; None once there is nothing more of before."""
+    def replies_to(self, requests: Mapping[str, bytes]) -> dict[str, Reply] | None:
+        """Return the recorded replies to these requests; None after the last recorded exchange."""
         record = next(self._past, None)
         if record is None:
             return None
-        told = json.loads(record)
-        if told["asked"] != _digest(requests):
+        exchange = json.loads(record)
+        if exchange["asked"] != _digest(requests):
             raise ValueError(
-                "the job asks something else than before the server was stopped, so that it cannot "
-                "go on; was dplasso changed in between?"
+                "the requests of this job differ from those before the server was stopped, so that "
+                "it cannot continue; start the server with the version of dplasso that began it"
             )
-        replies = told["replies"].items()
+        replies = exchange["replies"].items()
         return {party: Reply.read(base64.b64decode(reply)) for party, reply in replies}
 
     def add(self, requests: Mapping[str, bytes], replies: Mapping[str, Reply]) -> None:
-        """Keep an exchange; it is on the disk when this returns."""
-        told = {party: base64.b64encode(r.written).decode() for party, r in replies.items()}
-        record = {"asked": _digest(requests), "replies": told}
+        """Keep an exchange; it is on disk when this returns."""
+        written = {party: base64.b64encode(r.written).decode() for party, r in replies.items()}
+        record = {"asked": _digest(requests), "replies": written}
         self._journal.append(json.dumps(record).encode())
 
     def close(self) -> None:
+        """Close the file."""
         self._journal.close()
 
     def __enter__(self) -> "Transcript":

@@ -1,4 +1,4 @@
-"""Noisy sketches as few bytes as their noise deserves, and back."""
+"""How noisy sketches are sent: with only as many bits as their noise leaves meaningful."""
 
 import math
 
@@ -8,19 +8,22 @@ from dplasso.base.arrays import Floats, Ints
 from dplasso.federated.plan import ENTRY
 from dplasso.federated.terms import Terms
 
-_NOISE_BITS = 7  # of a standard deviation that are kept
+_NOISE_BITS = 7  # bits of a standard deviation that are kept
 
 
-class Wire:
-    """Whole numbers are cut to a public grid that is fine beside their noise, and saturate at 31
-    bits. That is done to released numbers: it costs nothing. Without noise all bits are kept."""
+class Quantiser:
+    """Cuts noisy integers to a public grid that is fine compared with their noise.
+
+    Values saturate at 31 bits. This is post-processing of released numbers. Without noise all bits
+    are kept.
+    """
 
     def __init__(self, terms: Terms) -> None:
         self.width = 4 if terms.epsilon < math.inf else 8
         self._unit = ENTRY * math.sqrt(terms.sketch_size)
 
     def packed(self, noisy: Ints, noise: float) -> Ints:
-        """What is sent of a noisy sketch."""
+        """Return the integers to send for a noisy sketch."""
         if self.width == 8:
             return noisy
         most = np.iinfo(np.int32).max
@@ -28,10 +31,10 @@ class Wire:
         return cut
 
     def unpacked(self, numbers: Ints, noise: float) -> Floats:
-        """The sketch in units of an entry at its bound, for a matrix of unit columns."""
+        """Return the sketch in units of an entry at its bound, for a matrix of unit columns."""
         if self.width == 8:
             return np.asarray(numbers / self._unit, np.float64)
-        # The middle of what was cut off, by the grid and by the noise's own.
+        # The middle of each grid cell.
         middles: Floats = numbers.astype(np.float64) + 0.5
         return middles * (2.0 ** self._shift(noise) / self._unit)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplasso.federated.plan import ENTRY
-from dplasso.federated.wire import Wire
+from dplasso.federated.quantisation import Quantiser
 from federations import agreed
 
 UNIT = ENTRY * math.sqrt(16)
@@ -18,7 +18,7 @@ MOST = 2**31 - 1
 @settings(max_examples=60, deadline=None)
 @given(st.floats(2.0**12, 2.0**48), st.lists(st.floats(-3e4, 3e4), min_size=1, max_size=20))
 def test_what_is_cut_is_little_beside_the_noise(noise, sizes):
-    wire, noisy = Wire(agreed()), (np.array(sizes) * noise).astype(np.int64)
+    wire, noisy = Quantiser(agreed()), (np.array(sizes) * noise).astype(np.int64)
     packed = wire.packed(noisy, noise)
     assert np.abs(packed).max() <= MOST
     error = wire.unpacked(packed, noise) * UNIT - noisy
@@ -26,12 +26,12 @@ def test_what_is_cut_is_little_beside_the_noise(noise, sizes):
 
 
 def test_far_beyond_the_noise_numbers_saturate():
-    wire = Wire(agreed())
+    wire = Quantiser(agreed())
     assert wire.packed(np.array([-(2**62), 2**62]), 2.0**12).tolist() == [-MOST, MOST]
 
 
 def test_without_noise_every_bit_is_kept():
-    wire = Wire(agreed(epsilon=math.inf))
+    wire = Quantiser(agreed(epsilon=math.inf))
     numbers = np.array([-(2**60) + 1, 0, 7])
     assert wire.width == 8 and np.array_equal(wire.packed(numbers, 0.0), numbers)
     assert wire.unpacked(numbers, 0.0)[2] == pytest.approx(7 / UNIT)

@@ -1,4 +1,4 @@
-"""What goes between a job's server and a party: bytes there, and a mark and bytes back."""
+"""Replies of a party to the server of a job: a mark, and bytes."""
 
 from enum import Enum
 from typing import NamedTuple
@@ -7,14 +7,17 @@ CHANNEL, TOPIC = "dplasso", "answer"
 
 
 class Mark(Enum):
+    """The kind of a reply."""
+
     ANSWERED = b"+"
-    REFUSED = b"-"  # for good; the text says why
-    BUSY = b"~"  # still at work on a request; ask again
-    FAILED = b"!"  # something broke at the party, and may be mended; ask again
+    REFUSED = b"-"  # finally; the body says why
+    BUSY = b"~"  # at work on another request; ask again
+    FAILED = b"!"  # an error at the party, which its owner may fix; ask again
 
 
 class Reply(NamedTuple):
-    """
+    """A reply to a request.
+
     >>> Reply.read(Reply(Mark.REFUSED, b"beyond the cap").written)
     Reply(mark=<Mark.REFUSED: b'-'>, body=b'beyond the cap')
     """
@@ -24,11 +27,12 @@ class Reply(NamedTuple):
 
     @property
     def written(self) -> bytes:
+        """The reply as bytes."""
         return self.mark.value + self.body
 
     @classmethod
     def read(cls, message: object) -> "Reply":
-        """A reply as it came; one that is no reply is a failure of whoever sent it."""
+        """Read a reply. Anything else counts as a failure of its sender."""
         if not isinstance(message, bytes | bytearray | memoryview):
             return cls(Mark.FAILED, b"")
         whole = bytes(message)
