@@ -123,7 +123,7 @@ def bound(rows: Rows, terms: Terms, excess: float, rounds: int) -> np.ndarray:
     asked = np.array([len(sampling.who(t)) for t in range(rounds)])
     longest = float((rows.X**2).sum(axis=0).max()) / ROWS
     curvature = float(np.mean(asked**2)) * (2.0 * RADIUS / PARTIES) ** 2 * longest
-    p = sampling.least_chance
+    p = sampling.least_probability
     return 2.0 * (excess + curvature / p) / (p * np.arange(rounds + 1) + 2.0)
 
 

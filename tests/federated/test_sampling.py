@@ -27,7 +27,7 @@ SAMPLINGS = [
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
-def test_the_least_chance_of_a_feature_is_as_stated(sampling):
+def test_the_least_probability_of_a_feature_is_as_stated(sampling):
     rounds = 4000
     chosen = Sampling(agreed(seed=3, **sampling))
     found = {name: np.zeros(count) for name, count in FEATURES.items()}
@@ -35,8 +35,8 @@ def test_the_least_chance_of_a_feature_is_as_stated(sampling):
         for name, features in chosen.asked(t).items():
             found[name][features] += 1
     rates = np.concatenate(list(found.values())) / rounds
-    error = 4.5 * np.sqrt(chosen.least_chance / rounds)
-    assert rates.min() == pytest.approx(chosen.least_chance, abs=error)
+    error = 4.5 * np.sqrt(chosen.least_probability / rounds)
+    assert rates.min() == pytest.approx(chosen.least_probability, abs=error)
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)

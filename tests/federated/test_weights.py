@@ -119,7 +119,7 @@ def test_universal_steps_converge_under_each_sampling(sampling):
         parts = [onto_l1_ball(part, radius / 4) for part in w.reshape(4, 5)]
         return np.concatenate(parts)
 
-    optimum, chance = best(X, y, product), Sampling(terms).least_chance
+    optimum, chance = best(X, y, product), Sampling(terms).least_probability
     curvature = 4 * (2 * radius / 4) ** 2 * 0.25 / 2  # of the loss over the product, at most
     start, gaps = loss_of(X, y, np.zeros(20)) - optimum, np.array(losses) - optimum
     assert gaps.min() > -1e-6

@@ -2,19 +2,26 @@
 
 import importlib.util
 import time
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dplasso.cli.federated_margins import combined, margins_of, table
 from dplasso.cli.federated_terms import proposal_of, with_terms
 from dplasso.cli.options import Json, Quiet, Raw, check_output
 from dplasso.cli.output import emit, note, say, show, show_rows
+from dplasso.federated.deployment.kits import open_kit
 from dplasso.federated.deployment.names import DEFAULT_PORT
+from dplasso.federated.deployment.settings import read_party_settings
+from dplasso.federated.model import PartyModel
+from dplasso.federated.service import MODEL
+from dplasso.storage.atomic import replace_file
 
 if TYPE_CHECKING:  # NVFlare is an extra, and takes a second to import
-    from dplasso.federated.deployment.administration import JobStatus, Status
+    from dplasso.federated.deployment.administration import Administration, JobStatus, Status
 
 app = typer.Typer(
     name="federated",
@@ -62,7 +69,6 @@ def init(
 def server(kit: Kit) -> None:
     """Coordinate jobs, in the foreground, until SIGTERM or SIGINT."""
     from dplasso.federated.deployment.foreground import run_server
-    from dplasso.federated.deployment.kits import open_kit
 
     run_server(open_kit(kit, "server"))
 
@@ -80,7 +86,6 @@ def party(
     or killed at any time: after a restart it continues its jobs, and draws nothing twice.
     """
     from dplasso.federated.deployment.foreground import run_party
-    from dplasso.federated.deployment.kits import open_kit
 
     run_party(open_kit(kit, "party"), data)
 
@@ -96,12 +101,9 @@ def submit(
     **terms: Any,
 ) -> None:
     """Submit a job, with an admin's kit, and print its id."""
-    from dplasso.federated.deployment.administration import administering
-    from dplasso.federated.deployment.kits import open_kit
-
-    opened = open_kit(kit, "admin")
-    proposal = proposal_of(terms, party or opened.parties, opened.parties)
-    with administering(opened) as admin:
+    known = open_kit(kit, "admin").parties
+    proposal = proposal_of(terms, party or known, known)
+    with _administering(kit) as admin:
         job = admin.submit(proposal)
     if json:
         emit({**asdict(proposal), "job": job})
@@ -118,10 +120,7 @@ def status(
     json: Json = False,
 ) -> None:
     """Show the server, the parties and the jobs, with an admin's kit."""
-    from dplasso.federated.deployment.administration import administering
-    from dplasso.federated.deployment.kits import open_kit
-
-    with administering(open_kit(kit, "admin")) as admin:
+    with _administering(kit) as admin:
         shown = None
         while True:
             seen = admin.status()
@@ -136,10 +135,7 @@ def status(
 @app.command()
 def stop(kit: Kit, job: Job) -> None:
     """End a job, with an admin's kit. Its model card covers the rounds so far."""
-    from dplasso.federated.deployment.administration import administering
-    from dplasso.federated.deployment.kits import open_kit
-
-    with administering(open_kit(kit, "admin")) as admin:
+    with _administering(kit) as admin:
         admin.stop(job)
 
 
@@ -154,12 +150,8 @@ def fetch(
 
     Each party has its own coefficients by name, in state/JOB/coefficients.csv of its kit.
     """
-    from dplasso.federated.deployment.administration import administering
-    from dplasso.federated.deployment.kits import open_kit
-    from dplasso.storage.atomic import replace_file
-
     check_output(output)
-    with administering(open_kit(kit, "admin")) as admin:
+    with _administering(kit) as admin:
         card, outcome = admin.fetch(job)
     replace_file(output, card, released=True)
     if json:
@@ -179,13 +171,6 @@ def margins(
 
     Margins are not private: they reveal something of the new rows. Share them only where allowed.
     """
-    from dplasso.cli.federated_margins import margins_of, table
-    from dplasso.federated.deployment.kits import open_kit
-    from dplasso.federated.deployment.settings import read_party_settings
-    from dplasso.federated.model import PartyModel
-    from dplasso.federated.service import MODEL
-    from dplasso.storage.atomic import replace_file
-
     check_output(output, data)
     opened = open_kit(kit, "party")
     settings, _ = read_party_settings(opened.folder, opened.name, data)
@@ -204,13 +189,16 @@ def combine(
     raw: Raw = False,
 ) -> None:
     """Add up the margins of all parties to predictions. Above 0 means the second class."""
-    from dplasso.cli.federated_margins import combined, table
-    from dplasso.storage.atomic import replace_file
-
     check_output(output, *files)
     rows = combined(files)
     replace_file(output, table(rows, "prediction", raw))
     note(f"wrote {output}: {len(rows):,} rows")
+
+
+def _administering(kit: Path) -> "AbstractContextManager[Administration]":
+    from dplasso.federated.deployment.administration import administering
+
+    return administering(open_kit(kit, "admin"))
 
 
 def _show_status(seen: "Status") -> None:

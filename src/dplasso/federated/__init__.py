@@ -1,4 +1,4 @@
-"""Learning from features that may not leave their owners. See docs/federated.md."""
+"""Learning one model from features that may not leave their owners. See docs/federated.md."""
 
 from dplasso.federated.agreement import agree
 from dplasso.federated.caps import Caps
@@ -8,7 +8,7 @@ from dplasso.federated.errors import Refused
 from dplasso.federated.model import PartyModel
 from dplasso.federated.party import Party
 from dplasso.federated.simulation import Outcome, simulate
-from dplasso.federated.terms import PartyTerms, Terms
+from dplasso.federated.terms import PartyTerms, Proposal, Terms
 
 __all__ = [
     "Caps",
@@ -18,6 +18,7 @@ __all__ = [
     "Party",
     "PartyModel",
     "PartyTerms",
+    "Proposal",
     "Refused",
     "Terms",
     "agree",

@@ -1,9 +1,9 @@
-"""Where a row stands in every party's sketches, from its identifier and a shared secret alone.
+"""The place of a row in every party's sketches, from its identifier and a shared secret alone.
 
-Parties never exchange identifiers. Each hashes its own: the same person gets the same place and
-sign everywhere, rows that a party lacks are simply not there, and nobody learns who else holds a
-row of whom. Two persons may fall on one place; their signs are independent, so sketches tell them
-apart on average, as they do any two rows.
+Parties never exchange identifiers. Each party hashes its own, so that a person has the same place
+and sign everywhere. Rows that a party lacks are absent, and no party learns whose rows the others
+hold. Two people may share a place; their signs are independent, so that sketches separate them on
+average, as they do any two rows.
 """
 
 import hashlib
@@ -18,21 +18,21 @@ SECRET_BYTES = 16
 
 
 class Places(NamedTuple):
-    """One a row: an index below the universe, and a sign."""
+    """Per row: an index in [0, universe) and a sign."""
 
     places: NDArray[np.int64]
     signs: NDArray[np.int64]
 
 
 def places_of(identifiers: Iterable[object], secret: bytes, universe: int) -> Places:
-    """Hash identifiers with HMAC-SHA256. Numbers and texts that look alike are the same person.
+    """Hash identifiers with HMAC-SHA256. A number and its text denote the same person.
 
     Formal guarantees
     -----------------
-    Nothing is released. A row's place depends on its identifier, the secret and the universe, which
-    is public; so a row more or less moves no other. Without the secret, places tell nothing of
-    identifiers as long as HMAC-SHA256 is a pseudorandom function; the coordinator has no use for it
-    and must not have it.
+    Nothing is released. The place of a row depends on its identifier, the secret and the public
+    universe only, so that adding or removing a row moves no other. Without the secret, places
+    reveal nothing about identifiers if HMAC-SHA256 is a pseudorandom function. The coordinator does
+    not need the secret and must not have it.
 
     >>> places_of(["ann", "bob"], b"a secret of all parties", 8).places.shape
     (2,)
@@ -51,7 +51,7 @@ def places_of(identifiers: Iterable[object], secret: bytes, universe: int) -> Pl
         digest = one.digest()[:16]
         if digest in seen:
             raise ValueError(
-                "identifiers must differ: the guarantee is for one row a person; "
+                "identifiers must differ: the guarantee is for one row per person; "
                 "merge the rows of a person first"
             )
         seen.add(digest)
@@ -68,5 +68,5 @@ def _canonical(identifier: object) -> bytes:
     if isinstance(identifier, (str, int, np.integer)) and not isinstance(identifier, bool):
         return str(identifier).strip().encode()
     raise ValueError(
-        f"identifiers must be texts, whole numbers or bytes, got {type(identifier).__name__}"
+        f"identifiers must be texts, integers or bytes, got {type(identifier).__name__}"
     )

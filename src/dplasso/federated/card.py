@@ -1,4 +1,4 @@
-"""What a job leaves behind at the coordinator."""
+"""The model card: the result of a job at the coordinator."""
 
 import json
 import math
@@ -8,11 +8,30 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Card:
-    """What the coordinator knows at the end: all of it may be published.
+    """The model card of a job. All of it may be published.
 
-    ``weights`` are in units of the rows' bounds, so that their sizes add up to ``radius`` at most;
-    ``coefficients`` of the same features in units of the data. ``ended`` is "complete", or says why
-    the job ended early. Uplink counts the bytes of releases, by party.
+    Attributes
+    ----------
+    job : str
+        Name of the job.
+    terms : dict
+        The terms of the job.
+    privacy : dict
+        The guarantee: epsilon, delta, rho in total and by party, and what it covers.
+    ended : str
+        "complete", or the reason why the job ended early.
+    rounds_done : int
+        Number of rounds that were answered.
+    parties, features : list
+        The owner and the number of each shared feature.
+    weights : list of float
+        Weights in units of the rows' bounds: their absolute values add up to at most ``radius``.
+    coefficients : list of float
+        The weights in units of the data.
+    intercept : float
+        The intercept in units of the labels.
+    uplink_bytes : dict of str to int
+        Bytes of the releases, by party.
     """
 
     job: str
@@ -28,7 +47,7 @@ class Card:
     uplink_bytes: dict[str, int]
 
     def to_json(self) -> str:
-        """The card as text."""
+        """Return the card as text."""
         return json.dumps(asdict(self), indent=1, allow_nan=False)
 
     @property

@@ -1,4 +1,4 @@
-"""A party's own rows: entries as whole numbers, places of rows, and what each may still give."""
+"""The rows of a party: entries as integers, and what each row may still release."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,15 +14,15 @@ from dplasso.federated.plan import ENTRY, SUM_FACTOR
 from dplasso.federated.terms import MOST_ROWS
 from dplasso.kernels import hadamard
 
-_REAL = "biuf"  # kinds of numbers that a table may hold
+_REAL = "biuf"  # numpy kinds that a table may hold
 
 
 class Columns:
-    """Entries in units of the bound over `ENTRY`, clipped and cut towards 0, by columns.
+    """Columns of entries in units of the bound over `ENTRY`, clipped and rounded towards 0.
 
-    ``left`` is what a row's budget still holds, in units of a squared entry over 64: whole numbers,
-    so that no rounding lets a row give more than its budget. What a budget does not cover is cut,
-    not left out: half an entry still tells its sign.
+    ``left`` is the rest of each row's budget, in units of a squared entry over 64. It is an
+    integer, so that rounding never lets a row release more than its budget. An entry that the
+    budget does not cover is cut, not left out: half an entry still shows its sign.
     """
 
     def __init__(self, X: Any, x_bound: float, row_budget: float) -> None:
@@ -33,40 +33,42 @@ class Columns:
         self.n_rows, self.n_features = matrix.shape
         self._indptr, self._indices = matrix.indptr, matrix.indices
         if self.n_rows > MOST_ROWS:
-            raise ValueError(f"X has more than {MOST_ROWS} rows; scores of so many could overflow")
+            raise ValueError(
+                f"X has more than {MOST_ROWS} rows, whose scores could overflow; use fewer"
+            )
         self._values = _in_units(values, x_bound).astype(np.int32)
         self.left = np.full(self.n_rows, int(row_budget * (ENTRY * SUM_FACTOR) ** 2), np.int64)
 
     @property
     def content(self) -> tuple[NDArray[Any], ...]:
-        """All that is computed from."""
+        """All arrays from which releases are computed."""
         return self._indptr, self._indices, self._values
 
     def scores(self, weights: Ints, candidates: Ints) -> Ints:
-        """Sums of entry times row weight, exact, down each candidate."""
+        """Return the exact sum of entry times row weight for each candidate."""
         out = np.empty(len(candidates), np.int64)
         hadamard.column_scores(self._indptr, self._indices, self._values, weights, candidates, out)
         return out
 
     def column(self, feature: int) -> Ints:
-        """One column, dense."""
+        """Return one column, dense."""
         part = slice(self._indptr[feature], self._indptr[feature + 1])
         dense = np.zeros(self.n_rows, np.int64)
         dense[self._indices[part]] = self._values[part]
         return dense
 
     def for_sum(self, column: Ints) -> Ints:
-        """What of a column the rows' budgets cover for its sum; they are charged."""
+        """Cut a column to what the rows' budgets cover for its sum, and charge them."""
         return self._charged(column, 1)
 
     def for_sketch(self, column: Ints, centre: int) -> Ints:
-        """The same for its sketch about a released centre."""
+        """Do the same for its sketch about a released centre."""
         return self._charged(column - centre, SUM_FACTOR)
 
     def _charged(self, values: Ints, weight: int) -> Ints:
-        """Values cut to what is left; one of them costs the square of ``weight`` times itself."""
+        """Cut values to the budgets that are left. A value v costs (``weight`` * v)^2."""
         root = np.sqrt(self.left).astype(np.int64)
-        root -= root * root > self.left  # a root in floating point may be one too many
+        root -= root * root > self.left  # the floating-point root may be one too large
         most = root // weight
         given = np.clip(values, -most, most)
         self.left -= (given * weight) ** 2
@@ -74,7 +76,7 @@ class Columns:
 
 
 def labels_of(y: ArrayLike, y_bound: float, n_rows: int) -> Ints:
-    """Labels in units of the bound over `ENTRY`, clipped."""
+    """Return labels in units of the bound over `ENTRY`, clipped."""
     numbers = np.asarray(y)
     if numbers.shape != (n_rows,) or numbers.dtype.kind not in _REAL:
         raise ValueError("y must be one number for each row of X")
@@ -84,23 +86,23 @@ def labels_of(y: ArrayLike, y_bound: float, n_rows: int) -> Ints:
 
 
 def checked_rows(identifiers: Sequence[object], n_rows: int) -> Sequence[object]:
-    """As many identifiers as rows."""
+    """Check that there is one identifier per row."""
     if len(identifiers) != n_rows:
         raise ValueError("identifiers must be one for each row of X")
     return identifiers
 
 
 def table_of(X: Any) -> sp.csc_array:
-    """Columns of doubles, one value a cell, whatever they came as."""
+    """Return any table of numbers as columns of doubles, with one value per cell."""
     given = array_of(sound(X))
     if given.ndim != 2 or given.dtype.kind not in _REAL:
         raise ValueError("X must be a table of numbers, rows x features")
-    # An entry given in parts would count beyond its bound.
+    # Repeated cells of a sparse matrix, taken one by one, would exceed the bound.
     return sp.csc_array(merged(given, "csc").astype(np.float64))
 
 
 def _in_units(values: NDArray[np.float64], bound: float) -> NDArray[np.float64]:
-    """Whole numbers: clipped, in units of the bound over `ENTRY`, cut towards 0."""
+    """Clip values, and return them in units of the bound over `ENTRY`, rounded towards 0."""
     clipped = np.clip(values, -bound, bound)
     units: NDArray[np.float64] = np.trunc(np.clip(clipped / bound, -1.0, 1.0) * ENTRY)
     return units

@@ -1,4 +1,4 @@
-"""The coordinator: asks, follows what is released, and never sees a row."""
+"""The coordinator: it asks, computes weights from the releases, and never sees a row."""
 
 import json
 import math
@@ -18,26 +18,27 @@ from dplasso.federated.terms import Terms
 from dplasso.federated.weights import Feature, weights_for
 from dplasso.privacy import zcdp
 
-# Of the standard deviation of an estimated residual: where it is clipped before it weighs rows.
+# A residual is clipped at this multiple of its standard deviation before it weights rows.
 _CLIP = 0.7
 
 
 class Coordinator:
-    """Runs a job: what to ask next, and what follows from the answers.
+    """Runs a job: it decides what to ask next, and what follows from the answers.
 
-    Round 0 asks the label holder for the labels' sketch, rounds 1 to T the parties on the schedule,
-    and the last one tells every party its weights. What it asks follows from the terms and from
-    what it was told, to the byte: one made anew and told the same again is where this one was.
+    Round 0 asks the label holder for the sketch of the labels, rounds 1 to T ask the parties on the
+    schedule, and the last round sends every party its weights. The requests follow, to the byte,
+    from the terms and the answers: a new coordinator that receives the same answers is where this
+    one was.
 
     Formal guarantees
     -----------------
-    It has no rows, no identifiers and no secret. Requests, weights and the card are functions of
-    the terms and of what the parties released: they cost nothing more.
+    The coordinator has no rows, no identifiers and no secret. Requests, weights and the card are
+    functions of the terms and of the releases: post-processing, at no further cost.
     """
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
-        self.parties = tuple(party.name for party in terms.parties)
+        self.parties = terms.names
         self._plan, self._sampling, self._quantiser = (
             plan_of(terms),
             Sampling(terms),
@@ -53,16 +54,16 @@ class Coordinator:
 
     @property
     def rounds_done(self) -> int:
-        """Rounds of questions that were answered and followed."""
+        """Number of rounds that were answered."""
         return self._followed
 
     @property
     def done(self) -> bool:
-        """Whether there is nothing left to ask."""
+        """Whether no request is left."""
         return self._round > self.terms.rounds + 1
 
     def requests(self) -> dict[str, bytes]:
-        """What to ask whom in this round; nothing once the job is over."""
+        """Return the requests of this round by party; none once the job has ended."""
         terms, at = self.terms, self._round
         if self.done:
             return {}
@@ -82,21 +83,21 @@ class Coordinator:
         }
 
     def receive(self, answers: Mapping[str, bytes]) -> None:
-        """Take the answers of this round: of all that were asked and not lost, and of nobody else.
+        """Take the answers of this round, from all parties that were asked and not lost.
 
-        After a loss they are followed, and the job ends.
+        After a loss the answers still count, and the job ends.
         """
         there = {party for party in self.requests() if party not in self._lost}
         if self.done or set(answers) != there:
-            raise Refused("a round needs the answers of all that were asked, and no others")
+            raise Refused("a round needs the answers of all parties that were asked, and no others")
         releases = {party: self._checked(party, content) for party, content in answers.items()}
         self._follow(answers, releases)
         self._end_if_lost()
 
     def lose(self, party: str, why: str) -> None:
-        """A party refuses or does not come back: the job ends with this round.
+        """Note that a party refuses or does not come back: the job ends with this round.
 
-        `receive` still takes what the others have answered to it.
+        `receive` still takes the answers of the others.
         """
         if party not in self.parties:
             raise ValueError(f"party must be one of {', '.join(self.parties)}")
@@ -104,11 +105,11 @@ class Coordinator:
             self._lost.setdefault(party, why)
 
     def result(self) -> bytes:
-        """The card, as JSON."""
+        """Return the card as JSON."""
         return self.card().to_json().encode()
 
     def card(self) -> Card:
-        """What is known so far."""
+        """Return the card of all rounds so far."""
         terms = self.terms
         scales = {party.name: terms.y_bound / party.x_bound for party in terms.parties}
         owners = [party for party, _ in self.weights.features]
@@ -128,7 +129,7 @@ class Coordinator:
         )
 
     def _end_if_lost(self) -> None:
-        """With a party lost no round is of use any more; the others are told their weights."""
+        """After a loss no round is useful any more; the other parties get their weights."""
         if self._lost and not self.done:
             everybody = set(self._lost) == set(self.parties)
             self._round = self.terms.rounds + (2 if everybody else 1)
@@ -151,7 +152,7 @@ class Coordinator:
             self.weights.move(self._round - 1, chosen)
             self._followed += 1
         self._round += 1
-        # By chance a round may ask nobody: it is over at once.
+        # By chance a round may ask nobody: it ends at once.
         while 1 <= self._round <= self.terms.rounds and not self._sampling.who(self._round - 1):
             self._followed += 1
             self._round += 1
@@ -164,7 +165,7 @@ class Coordinator:
         self.weights.set_labels(self._quantiser.unpacked(release.numbers, noise), noise / unit)
 
     def _checked(self, party: str, content: bytes) -> Release:
-        """A release of this party, this round and this job, of a kind that was asked for."""
+        """Check that a release is of this party, round and job, and of a kind that is due."""
         release = Release.from_bytes(content)
         terms, at = self.terms, self._round
         kinds = {Gave.STORED} if at > terms.rounds else {Gave.SHARED, Gave.AGAIN, Gave.NOTHING}
@@ -177,7 +178,7 @@ class Coordinator:
         sound = sound and (size == 0 or release.width == self._quantiser.width)
         known = (party, release.feature) in self.weights.features
         if release.kind in (Gave.SHARED, Gave.AGAIN):
-            features = terms.parties[terms.number_of(party)].n_features
+            features = terms.of(party).n_features
             sound = sound and 0 <= release.feature < features and release.sign in (-1, 1)
             sound = sound and known == (release.kind == Gave.AGAIN)
         if not sound:
@@ -185,8 +186,8 @@ class Coordinator:
         return release
 
     def _clip(self, residual: Floats) -> float:
-        """Near the spread that sketching gives an estimated residual: less would tell as much, and
-        more costs privacy. Without privacy nothing is clipped."""
+        """Clip near the standard deviation of an estimated residual: clipping less makes scores
+        noisier and hardly more accurate. Without privacy nothing is clipped."""
         size = self.terms.sketch_size
         if self.terms.epsilon == math.inf:
             return float(np.abs(residual).sum()) / math.sqrt(size) or 1.0
@@ -222,6 +223,6 @@ class Coordinator:
                 party: zcdp.rho(plan.event_of(party)) if private else "inf"
                 for party in self.parties
             },
-            "neighboring": "a person's rows at all parties, there or not",
-            "covers": "everything that any party sent in this job, and all that follows from it",
+            "neighboring": "a person's rows are present at all parties, or at none",
+            "covers": "all releases of all parties in this job, and everything computed from them",
         }

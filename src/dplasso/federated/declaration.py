@@ -67,7 +67,7 @@ class Declared:
 
     @classmethod
     def read(cls, content: Mapping[str, Any], **given: Any) -> Self:
-        """Build one from the names and values of a message; ``given`` are fields beside terms."""
+        """Build one from the names and values of a message; ``given`` are other fields."""
         declared = {one.name: one.default is MISSING for one in terms_of(cls)}
         if unknown := sorted(set(content) - set(declared)):
             raise ValueError(f"{unknown[0]} is not known; correct or remove it")

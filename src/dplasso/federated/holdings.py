@@ -1,4 +1,4 @@
-"""What a party holds, and the mechanisms that let go of some of it."""
+"""The rows that a party holds, and the mechanisms that release something of them."""
 
 import hashlib
 import math
@@ -22,22 +22,24 @@ from dplasso.mechanisms.random_bits import RandomBits
 
 
 class Noisy(NamedTuple):
-    """A column's sum, and its sketch about the centre that the sum suggests."""
+    """The noisy sum of a column, and its noisy sketch about the centre that follows from it."""
 
     total: int
     numbers: Ints
 
 
 class Holdings:
-    """The rows of one party in one job. Every method draws anew, and none may be asked twice: that
-    is for `Party` to see to.
+    """The rows of one party in one job.
+
+    Every call draws new noise. `Party` ensures that none is made twice.
 
     Formal guarantees
     -----------------
-    - Neighbouring: a row is there, or is not.
-    - Released: what `labels`, `drawn` and `shared` return. Costs: see
-      `dplasso.federated.plan.FederatedPlan`, the only place where they are added up.
-    - Everything before the noise is whole numbers, exact: a row moves them by what is charged.
+    - Neighbouring: a row is present or absent.
+    - Released: the results of `labels`, `drawn` and `shared`. Their costs are added up in
+      `dplasso.federated.plan.FederatedPlan` only.
+    - All numbers before the noise are exact integers: a row changes them by at most the amount
+      that is charged.
     """
 
     def __init__(
@@ -53,14 +55,16 @@ class Holdings:
     ) -> None:
         self._noise_of = noise_of or GridGaussian
         self._terms, self._plan, self._quantiser = terms, plan_of(terms), Quantiser(terms)
-        own = terms.parties[terms.number_of(name)]
+        own = terms.of(name)
         self._columns = Columns(X, own.x_bound, own.row_budget)
         if self._columns.n_features != own.n_features:
             raise ValueError(
-                f"X has {self._columns.n_features} features, the terms say {own.n_features}"
+                f"X has {self._columns.n_features} features, but the terms say {own.n_features}"
             )
         if (y is not None) != (name == terms.label_holder):
-            raise ValueError(f"y belongs to the label holder, {terms.label_holder}, alone")
+            raise ValueError(
+                f"y must be given at the label holder, {terms.label_holder}, and nowhere else"
+            )
         rows = self._columns.n_rows
         self._labels = None if y is None else labels_of(y, terms.y_bound, rows)
         places = places_of(checked_rows(identifiers, rows), secret, terms.universe)
@@ -72,7 +76,7 @@ class Holdings:
 
     @cached_property
     def digest(self) -> bytes:
-        """Of all that releases are computed from: entries, labels, and the places of rows."""
+        """Digest of all inputs of the releases: entries, labels, and the places of rows."""
         labels = np.empty(0, np.int64) if self._labels is None else self._labels
         digest = hashlib.sha256()
         for part in (*self._columns.content, labels, *self._places):
@@ -81,7 +85,7 @@ class Holdings:
         return digest.digest()
 
     def labels(self) -> Noisy:
-        """Of the labels; only the label holder has them."""
+        """Release the labels, at the label holder only."""
         assert self._labels is not None
         total = self._noisy_sum(self._labels, self._noise_of(self._plan.label_sum_noise))
         centre = centre_of(total, self._terms.n_rows)
@@ -90,7 +94,7 @@ class Holdings:
         return Noisy(total, self._noisy_sketch(self._labels - centre, noise, sigma))
 
     def shared(self, feature: int) -> Noisy:
-        """Of a feature; the rows' budgets are charged."""
+        """Release a feature, and charge the rows' budgets."""
         column = self._columns.column(feature)
         total = self._noisy_sum(self._columns.for_sum(column), self._sum_noise)
         centre = centre_of(total, self._terms.n_rows)
@@ -98,13 +102,13 @@ class Holdings:
         return Noisy(total, self._noisy_sketch(covered, self._sketch_noise, sigma))
 
     def charge_again(self, feature: int, total: int) -> None:
-        """Charge the rows' budgets for a release of an earlier life as they were then."""
+        """Charge the rows' budgets for a release from before a restart, as they were then."""
         column = self._columns.column(feature)
         self._columns.for_sum(column)
         self._columns.for_sketch(column, centre_of(total, self._terms.n_rows))
 
     def drawn(self, residual: Floats, clip: float, candidates: Ints) -> tuple[int, int]:
-        """A signed candidate, by how fast the sketched residual falls along it."""
+        """Draw a signed candidate by how fast the sketched residual falls along it."""
         scores = self.scores(residual, clip, candidates)
         signed = np.concatenate([scores, -scores])
         if self._plan.choice_epsilon == math.inf:
@@ -115,11 +119,11 @@ class Holdings:
         return sign, int(candidates[place % len(candidates)])
 
     def scores(self, residual: Floats, clip: float, candidates: Ints) -> Ints:
-        """How fast the residual falls along each candidate, in whole numbers; no release."""
+        """Return how fast the residual falls along each candidate, as integers. No release."""
         return self._columns.scores(self.row_weights(residual, clip), candidates)
 
     def row_weights(self, residual: Floats, clip: float) -> Ints:
-        """Of each row, at most `WEIGHT`: of its place and of public numbers alone."""
+        """Return a weight per row, at most `WEIGHT`, from its place and public numbers only."""
         slopes = self._sketcher.back(residual) / (clip or 1.0)
         return np.rint(np.clip(slopes, -1.0, 1.0) * -WEIGHT).astype(np.int64)
 

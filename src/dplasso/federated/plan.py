@@ -1,4 +1,4 @@
-"""What a job's releases cost, over all parties together and at each of them."""
+"""The privacy cost of a job, over all parties together and at each of them."""
 
 import math
 import sys
@@ -11,46 +11,46 @@ from dplasso.federated.terms import Terms
 from dplasso.privacy import zcdp
 from dplasso.privacy.events import BoundedRange, Composed, Event, Gaussian, PureDP, Repeated
 
-# Of rho: selections, see `selection_share`, and of the rest the sketch of the labels.
+# Shares of rho: for selections see `selection_share`; of the rest, the share of the labels.
 _SELECTION, _MOST_SELECTION, LABEL_SHARE = 25.0, 0.3, 0.35
-# An entry at its bound, and a row's public weight at its clip, as whole numbers.
+# An entry at its bound, and the public weight of a row at its clip, as integers.
 ENTRY, WEIGHT = 2**16, 2**20
-# A column's sum is released before its sketch, with this many times the noise: it costs a row its
-# entry's square over the square of this, beside that of the centred entry for the sketch.
+# A column's sum is released before its sketch, with this many times the noise. It costs a row its
+# squared entry over the square of this factor, in addition to the squared centred entry.
 SUM_FACTOR = 8
-# Standard deviations that are drawn exactly, in whole numbers.
+# Noise standard deviations that can be drawn exactly, in integers.
 LEAST_NOISE, MOST_NOISE = 2.0**12, 2.0**48
-# Above the rounding of the few operations that lead to a standard deviation.
+# More than the rounding errors of the few operations that give a standard deviation.
 _PADDING = 1.0 + 1e-12
 
 
 @dataclass(frozen=True)
 class FederatedPlan:
-    """Noise of a job, and its account.
+    """The noise of a job and its privacy account.
 
     Formal guarantees
     -----------------
-    - Neighbouring: a person's row is there at all parties that hold one, or at none. The declared
+    - Neighbouring: a person's row is present at all parties that hold one, or at none. The declared
       number of rows is the same for both.
-    - Released by all parties together, adaptively: sums and sketches of the features they share, of
-      the labels, and signed indices.
-    - Cost, in rho: B / (2 ``sketch_sigma``^2) for all sums and sketches of features, however many
-      there are, B the row budgets of all parties added up; (1 + 1/64) / (2 ``label_multiplier``^2)
-      for sum and sketch of the labels; ``choice_epsilon``^2 / 8 for each question of ``asks``.
-      Converted to (epsilon, delta) once.
-    - Why. A sketch adds up signs times centred entries, ``sketch_size`` times: a row changes it by
-      the root of that many times its centred entry, which is what its noise is scaled by. An entry
-      is cut to what its row's budget at the party still covers; that depends on this row and on
-      what was released, never on another row. So whatever features are chosen,
-      by whatever came before, a row's costs add up to at most its budgets (a filter, in the sense
-      of Feldman and Zrnic, 2021). Selections are exponential mechanisms whose scores a row changes
-      by at most ENTRY * WEIGHT, exactly, either way.
-    - Assumptions: one row a person at each party; noise and secrets as in `Party`.
+    - Released by all parties together, adaptively: signed indices, and sums and sketches of the
+      shared features and of the labels.
+    - Cost in rho: B / (2 ``sketch_sigma``^2) for all sums and sketches of features, however many
+      there are, where B is the sum of the row budgets of all parties; (1 + 1/64) /
+      (2 ``label_multiplier``^2) for the sum and the sketch of the labels; ``choice_epsilon``^2 / 8
+      for each request counted in ``asks``. The total is converted to (epsilon, delta) once.
+    - Proof. Each of the ``sketch_size`` numbers of a sketch is a sum of signs times centred
+      entries. So a row changes the sketch by its centred entry times sqrt(``sketch_size``), by
+      which the noise is scaled. An entry is cut to what its row's budget at the party still covers;
+      that depends on this row and on earlier releases, never on another row. So for any adaptive
+      choice of features, the costs of a row add up to at most its budgets (a filter in the sense of
+      Feldman and Zrnic, 2021). Selections are exponential mechanisms whose scores a row changes by
+      at most ENTRY * WEIGHT, exactly, in either direction.
+    - Assumptions: one row per person at each party; noise and secrets as in `Party`.
     """
 
     terms: Terms
     asks: dict[str, int]
-    sketch_sigma: float  # of a feature's sketch, normalised, in units of an entry at its bound
+    sketch_sigma: float  # noise of a normalised sketch, in units of an entry at its bound
     label_multiplier: float
     choice_epsilon: float
 
@@ -61,36 +61,37 @@ class FederatedPlan:
 
     def event_of(self, party: str) -> Event:
         """The releases of one party."""
-        own = self.terms.parties[self.terms.number_of(party)]
         holds_labels = party == self.terms.label_holder
-        return self._event(own.row_budget, self.asks[party], holds_labels)
+        return self._event(self.terms.of(party).row_budget, self.asks[party], holds_labels)
 
     @property
     def total_budget(self) -> float:
+        """The sum of the row budgets of all parties."""
         return math.fsum(party.row_budget for party in self.terms.parties)
 
     @property
     def sum_noise(self) -> float:
-        """Standard deviation on a feature's sum, in whole numbers."""
+        """Noise standard deviation on the sum of a feature, in integer units."""
         return self.sketch_sigma * ENTRY * SUM_FACTOR * _PADDING
 
     @property
     def sketch_noise(self) -> float:
-        """The same on every number of its sketch."""
+        """Noise standard deviation on every number of its sketch."""
         return self.sketch_sigma * ENTRY * math.sqrt(self.terms.sketch_size) * _PADDING
 
     @property
     def label_sum_noise(self) -> float:
+        """Noise standard deviation on the sum of the labels."""
         return self.label_multiplier * ENTRY * SUM_FACTOR * _PADDING
 
     def label_sketch_noise(self, centre: int) -> float:
-        """On the sketch of labels about a released centre: they are at most this far from it."""
+        """Return the noise standard deviation on the labels' sketch about a released centre."""
         most = ENTRY + abs(centre)
         return self.label_multiplier * most * math.sqrt(self.terms.sketch_size) * _PADDING
 
     @property
     def theta(self) -> Fraction:
-        """Selections weigh a whole-number score s with exp(theta s)."""
+        """Selections weight an integer score s by exp(theta s)."""
         return Fraction(self.choice_epsilon) / (2 * ENTRY * WEIGHT)
 
     def _event(self, budget: float, asks: int, labels: bool) -> Event:
@@ -104,7 +105,7 @@ class FederatedPlan:
 
 @lru_cache(maxsize=16)
 def plan_of(terms: Terms) -> FederatedPlan:
-    """The noise that spends a job's epsilon and delta.
+    """Return the noise that spends the epsilon and delta of a job.
 
     >>> from dplasso.federated import agree
     >>> bounds = dict(x_bounds={"a": 1.0, "b": 1.0}, y_bound=1.0)
@@ -115,7 +116,7 @@ def plan_of(terms: Terms) -> FederatedPlan:
     asks = Sampling(terms).asks()
     if terms.epsilon == math.inf:
         return FederatedPlan(terms, asks, 0.0, 0.0, math.inf)
-    # No privacy is so strict that it leaves nothing to divide by.
+    # The strictest privacy must still leave a number to divide by.
     rho = max(zcdp.rho_of(terms.epsilon, terms.delta) * (1.0 - 1e-12), sys.float_info.min)
     budget = math.fsum(party.row_budget for party in terms.parties)
     choices = selection_share(sum(party.n_features for party in terms.parties)) * rho
@@ -136,14 +137,14 @@ def _check_noise(plan: FederatedPlan) -> None:
     labels = plan.label_sum_noise, plan.label_sketch_noise(0), plan.label_sketch_noise(ENTRY)
     if not all(LEAST_NOISE <= noise <= MOST_NOISE for noise in (*features, *labels)):
         raise ValueError(
-            f"epsilon={plan.terms.epsilon:g} asks for noise too small or too large to be drawn; "
-            "choose another, or other row budgets"
+            f"epsilon={plan.terms.epsilon:g} needs noise that is too small or too large to draw; "
+            "choose another epsilon or row budget"
         )
 
 
 def selection_share(n_features: int) -> float:
-    """Of rho, for selections. The best of D features is told from the others where scores differ by
-    ln(2 D) / epsilon, and a selection's rho is the square of its epsilon.
+    """Return the share of rho for selections. The best of D features is found if scores differ by
+    ln(2 D) / epsilon, and the rho of a selection grows with the square of its epsilon.
 
     >>> round(selection_share(120), 3), round(selection_share(40_000), 3)
     (0.048, 0.204)
@@ -152,5 +153,5 @@ def selection_share(n_features: int) -> float:
 
 
 def centre_of(total: int, n_rows: int) -> int:
-    """The mean that a released sum suggests, within the bound on entries: public."""
+    """Return the mean that follows from a released sum, within the bound on entries: public."""
     return max(-ENTRY, min(round(total / n_rows), ENTRY))

@@ -1,4 +1,4 @@
-"""A party's rows from its own file: features within bounds, identifiers, and labels."""
+"""The rows of a party from its own file: features within bounds, identifiers, and labels."""
 
 from dataclasses import replace
 from os import PathLike
@@ -13,7 +13,7 @@ from dplasso.reading.plans import TablePlan
 from dplasso.reading.tables import column_texts, table_chunks
 
 _Path = str | PathLike[str]
-NO_LABELS = "\0no labels"  # a name no column of a file has
+NO_LABELS = "\0no labels"  # no column of a file can have this name
 
 
 class PartyRows(NamedTuple):
@@ -23,14 +23,14 @@ class PartyRows(NamedTuple):
     identifiers: list[str]
     y: NDArray[np.float64] | None
     features: list[str]
-    bounds: NDArray[np.float64]  # of the features
+    bounds: NDArray[np.float64]  # one per feature
 
 
 def read_party(path: _Path, plan: TablePlan, identifier: str) -> PartyRows:
-    """Read a table (CSV, Parquet). ``plan`` says what its columns are, as for ``dplasso train``.
+    """Read a table (CSV, Parquet). ``plan`` describes its columns, as for ``dplasso train``.
 
-    A plan whose target is `NO_LABELS` reads a file without labels. Two classes become -1 and 1, in
-    the order of the plan; other labels must be numbers. Nothing public is read from the rows: the
+    A plan with the target `NO_LABELS` reads a file without labels. Two classes become -1 and 1, in
+    the order of the plan; other labels must be numbers. No public fact comes from the rows: the
     features are those of the plan.
     """
     labelled = plan.target != NO_LABELS
@@ -42,7 +42,7 @@ def read_party(path: _Path, plan: TablePlan, identifier: str) -> PartyRows:
     X, y = assemble(chunks, space.size)
     if labelled and classes is not None:
         if plan.classes is None:
-            # Which labels occur, and which of them comes second, would be read from the rows.
+            # Otherwise the rows would decide which labels occur, and which one is the second.
             raise ValueError(
                 'labels that are texts need their two classes declared: classes = ["no", "yes"]'
             )
@@ -51,9 +51,11 @@ def read_party(path: _Path, plan: TablePlan, identifier: str) -> PartyRows:
     scaled = sp.csc_array(X) @ sp.diags_array(1.0 / bounds)
     names = [text.strip() for text in column_texts(path, identifier, plan.delimiter)]
     if "" in names:
-        raise ValueError(f"column {identifier!r} has empty cells; every row needs an identifier")
+        raise ValueError(f"column {identifier!r} has empty cells; give every row an identifier")
     if len(set(names)) < len(names):
-        raise ValueError(f"column {identifier!r} repeats itself; merge the rows of a person first")
+        raise ValueError(
+            f"column {identifier!r} has repeated identifiers; merge the rows of a person first"
+        )
     labels = _numbers(y) if labelled else None
     return PartyRows(sp.csc_array(scaled), names, labels, [*space.names], bounds)
 

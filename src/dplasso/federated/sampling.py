@@ -1,21 +1,21 @@
-"""Whom a round asks, and for which of its features: drawn from a public seed, never from data.
+"""Which parties and features a round asks: drawn from a public seed, never from data.
 
-Every feature has the same positive chance in every round, or one that is stated, and rounds are
-independent (but for "party", which takes turns). With p the least chance of a feature, the step
-2 / (p t + 2) makes block-coordinate Frank-Wolfe converge like 1 / t on a product of sets under any
-of these samplings. Sampling does not make anything more private: candidates are public.
+Every feature has the same positive probability in every round, or one that the terms state. Rounds
+are independent, except for "party", where parties take turns. With p the least probability of a
+feature, the step 2 / (p t + 2) makes block-coordinate Frank-Wolfe converge like 1 / t on a product
+of sets under any of these samplings. Sampling adds no privacy: the candidates are public.
 
 ==============  ==========================================================  ===================
-name            who is asked                                                least chance p
+name            who is asked                                                least probability
 ==============  ==========================================================  ===================
-"party"         one party a round, in turn, all or ``tau`` of its features  tau_k / (K d_k)
+"party"         one party per round, in turn, all or ``tau`` features       tau_k / (K d_k)
 "serial"        one feature of all                                          1 / d
 "nice"          ``tau`` features of all                                     tau / d
 "distributed"   every party, ``tau`` of its features                        tau_k / d_k
-"arbitrary"     each party with a probability of its own, ``tau`` features  p_k tau_k / d_k
+"arbitrary"     each party with its own probability, ``tau`` features       p_k tau_k / d_k
 ==============  ==========================================================  ===================
 
-tau_k is ``tau``, or d_k where that is less or ``tau`` is left out.
+tau_k is ``tau``, or d_k if that is less or ``tau`` is None.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ from dplasso.federated.terms import Terms
 
 
 class Sampling:
-    """The schedule of a job. Coordinator and parties compute it alike.
+    """The schedule of a job. The coordinator and the parties compute the same one.
 
     >>> from dplasso.federated import agree
     >>> bounds = dict(x_bounds={"a": 1.0, "b": 1.0}, y_bound=1.0)
@@ -42,26 +42,26 @@ class Sampling:
         self._names = [party.name for party in terms.parties]
 
     @property
-    def least_chance(self) -> float:
-        """The least chance of any feature to be among a round's candidates."""
+    def least_probability(self) -> float:
+        """The least probability of a feature to be among the candidates of a round."""
         terms, counts = self._terms, self._counts
         whole = float(counts.sum())
         shares = np.minimum(terms.tau or counts, counts) / counts
-        chances = {
+        probabilities = {
             "party": shares / len(counts),
             "serial": 1.0 / whole,
             "nice": (terms.tau or whole) / whole,
             "distributed": shares,
             "arbitrary": shares * np.array(terms.probabilities or (1.0,)),
         }
-        return float(np.min(chances[terms.sampling]))
+        return float(np.min(probabilities[terms.sampling]))
 
     def universal_step(self, t: int) -> float:
-        """The step of round t = 0, 1, ... that suits every sampling: 2 / (p t + 2)."""
-        return 2.0 / (self.least_chance * t + 2.0)
+        """Return the step of round t = 0, 1, ... for any sampling: 2 / (p t + 2)."""
+        return 2.0 / (self.least_probability * t + 2.0)
 
     def asks(self) -> dict[str, int]:
-        """How often each party is asked in the whole job."""
+        """Return how often the job asks each party."""
         counts = dict.fromkeys(self._names, 0)
         for t in range(self._terms.rounds):
             for name in self.who(t):
@@ -69,7 +69,7 @@ class Sampling:
         return counts
 
     def who(self, t: int) -> list[str]:
-        """The parties that round t asks."""
+        """Return the parties that round t asks."""
         if self._terms.sampling == "party":
             return [self._names[t % len(self._names)]]
         if self._terms.sampling == "distributed":
@@ -77,7 +77,7 @@ class Sampling:
         return list(self.asked(t))
 
     def asked(self, t: int) -> dict[str, Ints]:
-        """Candidates of round t, by party, rising; parties without any are not asked."""
+        """Return the sorted candidates of round t by party; parties without any are not asked."""
         return dict(self._drawn(t, public_bits(self._terms.seed, 0, t)))
 
     def _drawn(self, t: int, bits: np.random.Philox) -> Iterator[tuple[str, Ints]]:
@@ -100,16 +100,16 @@ class Sampling:
 
 
 def public_bits(seed: int, purpose: int, number: int) -> np.random.Philox:
-    """A stream of its own for every purpose and number.
+    """Return an independent stream for every purpose and number.
 
-    Words are taken from it as they are: what numpy makes of them may change with its version, and
-    parties need not have the same.
+    Only raw words are taken from it: numpy's distributions may change with its version, and parties
+    need not have the same version.
     """
     return np.random.Philox(key=seed, counter=[0, 0, purpose, number])
 
 
 def distinct(bits: np.random.Philox, below: int, size: int) -> Ints:
-    """``size`` different whole numbers below a bound, rising, all sets as likely.
+    """Return ``size`` different integers below a bound, sorted, all sets equally likely.
 
     >>> distinct(public_bits(0, 0, 0), 5, 5)
     array([0, 1, 2, 3, 4])
@@ -119,7 +119,7 @@ def distinct(bits: np.random.Philox, below: int, size: int) -> Ints:
         return np.setdiff1d(np.arange(below), left_out, assume_unique=True)
     found = np.empty(0, np.int64)
     while len(found) < size:
-        # A remainder of 64 bits is uneven by less than the bound over 2^64.
+        # The remainder of 64 bits is biased by less than the bound over 2^64.
         more = (bits.random_raw(2 * size) % np.uint64(below)).astype(np.int64)
         together = np.concatenate([found, more])
         found = together[np.sort(np.unique(together, return_index=True)[1])]

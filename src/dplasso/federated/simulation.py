@@ -1,4 +1,4 @@
-"""A whole federation in one process: the same messages, without a network."""
+"""A complete federation in one process: the same messages, without a network."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,18 +16,18 @@ from dplasso.mechanisms.random_bits import random_bits
 
 Watch = Callable[[Coordinator], None]
 
-_SECRET = bytes(16)  # hides identifiers from others, of which there are none here
+_SECRET = bytes(16)  # it would hide identifiers from others, and here are none
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a simulated job leaves behind."""
+    """The result of a simulated job: the coordinator's card, and the model of each party."""
 
     card: Card
     models: dict[str, PartyModel]
 
     def margins(self, blocks: Mapping[str, Any]) -> Any:
-        """Predictions: the parties' margins added up."""
+        """Return the predictions: the sum of the parties' margins."""
         return sum(model.margins(blocks[name]) for name, model in self.models.items())
 
 
@@ -40,11 +40,31 @@ def simulate(
     random_state: Any = None,
     watch: Watch | None = None,
 ) -> Outcome:
-    """Run a job on blocks of features of the same rows, one a party.
+    """Run a job on blocks of features of the same rows, one block per party.
 
-    ``watch`` is called after every round. Everything a real federation would send is made, packed,
-    unpacked and followed just the same.
+    All messages of a real federation are made, packed, unpacked and followed.
 
+    Parameters
+    ----------
+    terms : Terms
+        The terms of the job, as from `agree`.
+    blocks : mapping of str to array-like or sparse matrix
+        The features of each party.
+    y : array-like
+        The labels.
+    identifiers : sequence, optional
+        Person identifiers, one per row; by default the row numbers.
+    random_state : int, Generator or None, default=None
+        None for secure randomness. A seed gives no privacy.
+    watch : callable, optional
+        Called with the coordinator after every round.
+
+    Returns
+    -------
+    Outcome
+
+    Examples
+    --------
     >>> from dplasso.federated import agree
     >>> rng = np.random.default_rng(0)
     >>> X = rng.choice([0.0, 1.0], (20_000, 6))
@@ -56,8 +76,8 @@ def simulate(
     >>> bool(np.corrcoef(outcome.margins({"a": X[:, :3], "b": X[:, 3:]}), y)[0, 1] > 0.9)
     True
     """
-    if set(blocks) != {party.name for party in terms.parties}:
-        raise ValueError("blocks must hold the features of every party of the terms, by its name")
+    if set(blocks) != set(terms.names):
+        raise ValueError("blocks must hold the features of every party of the terms, by name")
     bits = random_bits(random_state, name="random_state")
     parties = {
         name: Party(
@@ -77,7 +97,7 @@ def simulate(
 
 
 def run(coordinator: Coordinator, parties: Mapping[str, Party], watch: Watch | None = None) -> None:
-    """Carry messages between a coordinator and parties until the job is over."""
+    """Carry messages between a coordinator and parties until the job has ended."""
     while requests := coordinator.requests():
         coordinator.receive({name: parties[name].answer(asked) for name, asked in requests.items()})
         if watch is not None:

@@ -1,8 +1,8 @@
-"""Sketches: rows hashed to places, multiplied by rows of a Hadamard matrix.
+"""Sketches: rows are hashed to places and multiplied by rows of a Hadamard matrix.
 
-The matrix J has ``size`` rows; the column of a person is 1 / sqrt(size) times signs, so it has
-length 1 exactly. Sketches keep inner products, with an error of ||a|| ||b|| / sqrt(size), and with
-as many rows as places exactly, but for persons who share a place. J is never stored.
+The matrix J has ``size`` rows. The column of a person consists of signs over sqrt(size), so that
+its length is exactly 1. Sketches keep inner products up to an error of ||a|| ||b|| / sqrt(size).
+With as many rows as places they are exact, except for people who share a place. J is never stored.
 """
 
 import math
@@ -15,11 +15,11 @@ from dplasso.federated.sampling import distinct, public_bits
 from dplasso.federated.terms import Terms
 from dplasso.kernels import hadamard
 
-_ROWS_OF_J = 1  # a purpose of public bits; rounds are purpose 0
+_ROWS_OF_J = 1  # the purpose of these public bits; rounds have purpose 0
 
 
 class Sketcher:
-    """Sketches of columns over the rows of one party, and the way back."""
+    """Sketches of columns over the rows of one party, and the transposed map."""
 
     def __init__(self, terms: Terms, rows: Places) -> None:
         self._rows = rows
@@ -28,14 +28,14 @@ class Sketcher:
         self._chosen = distinct(bits, terms.universe, terms.sketch_size)
 
     def of(self, values: Ints) -> Ints:
-        """sqrt(size) J times the values, one a row: whole numbers, exact."""
+        """Return sqrt(size) J times the values, one per row: exact integers."""
         spread = np.zeros(self._universe, np.int64)
         hadamard.scatter(self._rows.places, self._rows.signs, values, spread)
         hadamard.transform(spread)
         return spread[self._chosen]
 
     def back(self, vector: Floats) -> Floats:
-        """J' times a vector: one number a row."""
+        """Return J' times a vector: one number per row."""
         spread = np.zeros(self._universe)
         spread[self._chosen] = vector
         hadamard.transform(spread)

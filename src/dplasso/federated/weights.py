@@ -1,4 +1,4 @@
-"""Weights from sketches: functions of what was released, on the coordinator's side."""
+"""Weights from sketches: functions of the releases, computed by the coordinator."""
 
 import math
 from abc import ABC, abstractmethod
@@ -10,17 +10,17 @@ from dplasso.federated.sampling import Sampling
 from dplasso.federated.terms import Terms
 from dplasso.kernels.projections import onto_l1_ball
 
-Feature = tuple[str, int]  # a party and its own number of the feature
+Feature = tuple[str, int]  # a party, and the number of the feature there
 
 _SWEEPS = 400
-# Of the spread that noise gives products of two features, and of a feature with the labels.
+# Multiples of the noise in products of two features, and of a feature with the labels.
 _OF_PRODUCTS, _OF_SLOPES = 0.75, 2.0
 
 
 class Weights(ABC):
-    """Weights of the features shared so far, and the sketched residual they leave.
+    """Weights of the features shared so far, and their sketched residual.
 
-    Their sizes add up to ``radius`` at most, always.
+    Their absolute values always add up to at most ``radius``.
     """
 
     def __init__(self, terms: Terms, sigma: float) -> None:
@@ -32,35 +32,35 @@ class Weights(ABC):
         self._label_sigma = 0.0
 
     def set_labels(self, sketch: Floats, sigma: float) -> None:
-        """The sketch of the labels about their mean, and the noise in it."""
+        """Set the sketch of the labels about their mean, and its noise."""
         self._labels, self._label_sigma = sketch, sigma
 
     def share(self, feature: Feature, sketch: Floats) -> None:
-        """A feature that was not known before, with weight 0."""
+        """Add a new feature, with weight 0."""
         self.features.append(feature)
         self.values = np.append(self.values, 0.0)
         self._sketches = np.vstack([self._sketches, sketch])
 
     @property
     def residual(self) -> Floats:
-        """The sketch of predictions less labels."""
+        """The sketch of predictions minus labels."""
         left: Floats = self.values @ self._sketches - self._labels
         return left
 
     @abstractmethod
     def move(self, t: int, chosen: dict[Feature, int]) -> None:
-        """Follow the signed features that round t = 0, 1, ... released."""
+        """Update the weights after round t = 0, 1, ... released these signed features."""
 
 
 class Corrective(Weights):
-    """The best weights of all shared features at once, within the ball.
+    """Sets the weights of all shared features together, by least squares within the L1 ball.
 
-    A product of two noisy sketches has the product of columns as its mean, but for a feature with
-    itself, where the noise adds its own square: that is taken off. What is left of the noise
-    spreads the products' eigenvalues by about sigma^2 sqrt(m p), m numbers in each of p sketches;
-    directions below 0 are noise. Slopes, the products with the labels, spread by their own noise.
-    A ridge of the size of both holds all weights: those that slopes do not bear out stay small. No
-    feature is chosen twice.
+    The mean of a product of two noisy sketches is the product of their columns. For a feature with
+    itself the noise adds its own square, which is subtracted. The remaining noise spreads the
+    eigenvalues of the products by about sigma^2 sqrt(m p), with m numbers in each of p sketches;
+    negative eigenvalues are noise. Slopes, the products with the labels, have their own noise. A
+    ridge of the size of both keeps weights small that the slopes do not support. No feature is
+    chosen twice.
     """
 
     def move(self, t: int, chosen: dict[Feature, int]) -> None:
@@ -78,24 +78,24 @@ class Corrective(Weights):
         )
 
     def _noise_of(self, products: Floats) -> float:
-        """The ridge: 0 without noise."""
+        """Return the ridge; it is 0 without noise."""
         count, size = self._sketches.shape
         of_products = self.sigma**2 * math.sqrt(size * count)
-        column = max(float(np.trace(products)) / count, 0.0)  # squared length of a common one
+        column = max(float(np.trace(products)) / count, 0.0)  # mean squared length of a column
         labels = float(self._labels @ self._labels)
         of_slopes = math.sqrt(self.sigma**2 * labels + self._label_sigma**2 * column)
         return _OF_PRODUCTS * of_products + _OF_SLOPES * of_slopes
 
 
 class Universal(Weights):
-    """Frank-Wolfe steps of 2 / (p t + 2) on a product of balls, one a party.
+    """Frank-Wolfe steps of 2 / (p t + 2) on a product of balls, one per party.
 
-    Every party's weights stay within radius / K in the 1-norm: a product of sets, which is what the
-    convergence of block-coordinate Frank-Wolfe under any sampling needs, and within the ball of
-    ``radius``; but signal in one party alone reaches only its share of it. `Corrective` has no such
-    limit. A party that was asked for some of its features may name a vertex that lies uphill from
-    where its weights are: it stays then. So a round gains what a step to the best vertex gains,
-    with the chance at least that this vertex was among the candidates, and never aims higher.
+    The weights of every party stay within radius / K in the 1-norm. This product of sets, which
+    block-coordinate Frank-Wolfe needs to converge under any sampling, lies within the ball of
+    ``radius``. But the signal of a single party reaches only its share of the radius; `Corrective`
+    has no such limit. A party that considers only some features may name a vertex with a higher
+    objective than its present weights; then its weights do not move. So a round gains at least what
+    a step to the best vertex gains, times the probability that this vertex was a candidate.
     """
 
     def __init__(self, terms: Terms, sigma: float) -> None:
@@ -117,14 +117,14 @@ class Universal(Weights):
 
 
 def weights_for(terms: Terms, sigma: float) -> Weights:
-    """The rule that the terms name."""
+    """Return the rule that the terms name."""
     return {"corrective": Corrective, "universal": Universal}[terms.step](terms, sigma)
 
 
 def _constrained(
     curvature: Floats, slope: Floats, most: float, radius: float, start: Floats
 ) -> Floats:
-    """The least of w'Cw / 2 - slope'w in the L1 ball: accelerated projected gradient."""
+    """Minimise w'Cw / 2 - slope'w in the L1 ball by accelerated projected gradient."""
     point = ahead = onto_l1_ball(start, radius)
     pace = 1.0
     for _ in range(_SWEEPS):

@@ -15,7 +15,6 @@ from dplasso.federated.party_settings import PartySettings
 from dplasso.federated.roles import OpensCoordinator, OpensParty
 
 PARTY_FILE, SERVER_FILE = "party.toml", "server.toml"
-_WIDTH = 24  # of the keys and values before a comment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,16 +68,16 @@ def read_server_settings(folder: Path) -> tuple[ServerSettings, OpensCoordinator
 
 
 def _new_file(declared: type, title: str) -> str:
-    """Write one line per term: its example and its help. Optional terms are commented out."""
+    """Write every term: its help and its example. Optional terms are commented out."""
     lines, tables = [f"# {title}", ""], []
     for one in terms_of(declared):
         example, help = one.metadata["example"], one.metadata["help"]
         if isinstance(example, dict):
             rows = [f"# {key} = {json.dumps(value)}" for key, value in example.items()]
-            tables += ["", f"[{one.name}]  # {help}", *rows]
+            tables += [f"# {help}", f"[{one.name}]", *rows]
         else:
             mark = "# " if one.default is None else ""
-            lines.append(f"{mark}{one.name} = {json.dumps(example)}".ljust(_WIDTH) + f" # {help}")
+            lines += [f"# {help}", f"{mark}{one.name} = {json.dumps(example)}", ""]
     return "\n".join([*lines, *tables, ""])
 
 
