@@ -119,7 +119,7 @@ STRICT = {"epsilon": 1e-300, "delta": 1e-300}
 
 @pytest.mark.parametrize("case", [{"epsilon": 1e7}, STRICT, {"row_budget": 1e-9}])
 def test_noise_that_cannot_be_drawn_is_refused_before_anything_is_charged(case):
-    with pytest.raises(ValueError, match="epsilon=.* noise too small or too large"):
+    with pytest.raises(ValueError, match="epsilon=.* noise that is too small or too large"):
         plan_of(agreed(**case))
 
 

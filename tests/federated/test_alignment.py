@@ -33,7 +33,7 @@ def test_one_row_a_person(twice):
 
 @pytest.mark.parametrize("identifier", [1.5, None, True, ("a",)])
 def test_identifiers_of_other_kinds_are_refused(identifier):
-    with pytest.raises(ValueError, match="identifiers must be texts, whole numbers or bytes, got"):
+    with pytest.raises(ValueError, match="identifiers must be texts, integers or bytes, got"):
         places_of([identifier], SECRET, 8)
 
 

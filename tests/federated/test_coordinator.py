@@ -99,7 +99,7 @@ def test_all_may_be_lost():
 
 def test_nothing_is_taken_after_the_end():
     _, coordinator = run_job(agreed(), made())
-    with pytest.raises(Refused, match="all that were asked"):
+    with pytest.raises(Refused, match="all parties that were asked"):
         coordinator.receive({})
     coordinator.lose("bank", "too late")
     assert coordinator.card().ended == "complete"

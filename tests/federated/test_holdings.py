@@ -78,7 +78,7 @@ def test_labels_that_are_none_are_refused_without_a_word_of_them(y):
 
 
 def test_labels_belong_to_their_holder():
-    with pytest.raises(ValueError, match="y belongs to the label holder, bank"):
+    with pytest.raises(ValueError, match="y must be given at the label holder, bank"):
         Party(TERMS, "shop", np.ones((3, 5)), ["a", "b", "c"], SECRET, y=np.zeros(3))
     with pytest.raises(ValueError, match="party must be one of bank, shop"):
         Party(TERMS, "mill", np.ones((3, 5)), ["a", "b", "c"], SECRET)

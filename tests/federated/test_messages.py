@@ -146,7 +146,7 @@ def test_replays_and_answers_of_others_are_refused(rounds, coordinator):
                 refused(coordinator.receive, {"shop": message.answer})
     answer = rounds[2][0].answer
     for answers in ({}, {"bank": answer}, {"bank": answer, "shop": answer}, {"nobody": answer}):
-        assert "all that were asked" in refused(coordinator.receive, answers)
+        assert "all parties that were asked" in refused(coordinator.receive, answers)
 
 
 def test_a_feature_is_shared_once(rounds, coordinator):
