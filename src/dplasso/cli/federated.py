@@ -1,6 +1,5 @@
 """``dplasso federated``: learn from parties that hold different features of the same people."""
 
-import importlib.util
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dplasso.base.extras import require
 from dplasso.cli.federated_terms import check_terms
 from dplasso.cli.options import MOST_ROWS, Json, Quiet, Raw, check_output
 from dplasso.cli.output import emit, note, say, show, show_rows
@@ -30,10 +30,7 @@ BETWEEN_LOOKS = 2.0  # seconds
 
 @app.callback()
 def _needs_nvflare() -> None:
-    if importlib.util.find_spec("nvflare") is None:
-        raise ValueError(
-            "a federation needs NVFlare; install it with pip install dplasso[federated]"
-        )
+    require("nvflare", extra="federated", purpose="a federation")
 
 
 @app.command()
