@@ -18,7 +18,7 @@ SOURCES := $(shell find src -name '*.py')
 .PHONY: help setup demo lint check test test-oldest stress bench build clean
 
 help:
-	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
+	@sed -n '/^$$/q;s/^# \{0,1\}//p' Makefile
 
 setup: .venv/.dev .venv/.warm
 

@@ -7,10 +7,10 @@ import sys
 import time
 
 import pytest
-from fuzzing import Door, Tried
-from fuzzing.command import RESULT, main
-from fuzzing.door import MIB
-from fuzzing.worker import attempts
+from harness.fuzzing import Door, Tried
+from harness.fuzzing.command import RESULT, main
+from harness.fuzzing.door import MIB
+from harness.fuzzing.worker import attempts
 
 
 def tally_of(attempt, **options):
