@@ -55,9 +55,10 @@ stress: setup .venv/.postgres
 	$(BIN)/python benchmarks/stress.py --minutes $(MINUTES)
 	$(MAKE) $(addprefix bench-,$(KILLS))
 
-# Every script but those of `make stress`.
-BENCHES := $(filter-out $(STRESSES),$(basename $(notdir $(wildcard benchmarks/*.py))))
+# Every script but those of `make stress`; the last one puts the results into the README.
+BENCHES := $(filter-out $(STRESSES) tables,$(basename $(notdir $(wildcard benchmarks/*.py))))
 bench: $(addprefix bench-,$(BENCHES))
+	$(MAKE) bench-tables
 
 bench-regret: ARGS ?= --streams
 bench-%: setup .venv/.postgres

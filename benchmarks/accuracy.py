@@ -28,16 +28,13 @@ from comparison.memory import Memory
 from comparison.picture import draw
 from comparison.table import LEGEND, summary, table, text
 from harness.machine import machine
-from harness.options import allow_seeds, listed, names, numbers, parser
+from harness.options import allow_seeds, names, study
 from harness.results import RESULTS, save
 
 
 def options() -> argparse.Namespace:
-    command = parser(__doc__)
-    command.add_argument("--sets", type=names, default=listed(cases.SETS))
-    command.add_argument("--columns", type=names, default=listed(COLUMNS))
-    command.add_argument("--epsilons", type=numbers, default=listed(cases.EPSILONS))
-    command.add_argument("--seeds", type=int, default=10)
+    command = study(__doc__, cases.SETS, cases.EPSILONS, seeds=10)
+    command.add_argument("--columns", type=names, default=list(COLUMNS))
     command.add_argument("--fresh", action="store_true", help="forget the chosen columns and sets")
     command.add_argument("--file", type=_file, action="append", default=[], metavar="NAME=PATH")
     command.add_argument("--results", type=Path, default=RESULTS)

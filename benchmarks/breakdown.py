@@ -14,7 +14,7 @@ import statistics
 import numpy as np
 from harness import datasets
 from harness.machine import machine, timed
-from harness.options import names, numbers, parser
+from harness.options import study
 from harness.results import save
 from harness.walks import DELTA, RADIUS, ROUNDS, solver, time_replay
 from numba import njit
@@ -26,6 +26,7 @@ from dplasso.kernels.scores import LANE, score
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.mechanisms.selection import PRIVATE
 
+SETS = ("url_subset", "reuters21578_usa", "zipf")
 PARTS = ("labels", "set-up", "moves", "long", "scores", "rest", "weights", "total")
 
 
@@ -97,11 +98,7 @@ def entry_cost(rule, typical: float) -> float:
 
 
 def main() -> None:
-    command = parser(__doc__)
-    command.add_argument("--sets", type=names, default="url_subset,reuters21578_usa,zipf")
-    command.add_argument("--epsilons", type=numbers, default="1,0.1")
-    command.add_argument("--seeds", type=int, default=5)
-    options = command.parse_args()
+    options = study(__doc__, SETS, (1.0, 0.1), seeds=5).parse_args()
     lines = [machine(), f"{'set':<18}{'eps':>5}" + "".join(f"{part:>10}" for part in PARTS)]
     lines[-1] += f"{'proposals':>11}{'scores':>8}{'entries a round':>17}"
     print("\n".join(lines), flush=True)

@@ -14,11 +14,11 @@ import numpy as np
 from harness.federations import RADIUS, SETS, Task, centralised, federate, real, split
 from harness.intervals import interval
 from harness.machine import machine
-from harness.options import allow_seeds, listed, names, numbers, parser, whole_numbers
+from harness.options import allow_seeds, study, whole_numbers
 from harness.results import mark_epsilons, pyplot, save, save_plot
 
 CLOSE = 0.02
-EPSILONS = "1,3,8,16,32,64,128"
+EPSILONS = (1.0, 3.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 
 
 def federated(task: Task, parties: int, epsilon: float, seed: int) -> dict:
@@ -100,11 +100,8 @@ def plot(rows: list[dict]) -> None:
 
 
 def main() -> None:
-    command = parser(__doc__)
-    command.add_argument("--seeds", type=int, default=5)
+    command = study(__doc__, SETS, EPSILONS, seeds=5)
     command.add_argument("--parties", type=whole_numbers, default="3,8,20")
-    command.add_argument("--epsilons", type=numbers, default=EPSILONS)
-    command.add_argument("--sets", type=names, default=listed(SETS))
     options = command.parse_args()
     allow_seeds()
     rows: list[dict] = []

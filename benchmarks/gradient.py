@@ -17,29 +17,17 @@ import statistics
 
 import numpy as np
 import scipy.sparse as sp
+from comparison.cases import EPSILONS, GOALS, goal
 from harness.cases import CASES, Case, Rows, load
 from harness.machine import machine, timed
-from harness.options import listed, names, numbers, parser
+from harness.options import study
 from harness.results import save
 
 from dplasso import LogisticLoss
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.solvers.gradient import GradientSolution, gradient_descent, plan_descent
 
-SETS = {
-    "reuters21578_usa": (0.78, 0.895, 0.92),
-    "farm_ads": (0.64, 0.82, 0.885),
-    "imdb_uni": (0.715, 0.842, 0.877),
-    "news20_rebuilt": (0.64, 0.845, 0.93),
-    "zipf": (0.52, 0.685, 0.775),
-    "zipf_frequent": (None, None, None),
-    "a9a": (0.84, 0.847, 0.85),
-    "w8a": (0.79, 0.93, 0.96),
-    "phishing": (0.92, 0.935, 0.94),
-    "mushrooms": (0.94, 0.985, 0.997),
-    "sms_spam": (None, None, None),
-}
-EPSILONS = (0.1, 1.0, 8.0)
+SETS = (*GOALS, "zipf_frequent", "sms_spam")
 NONZEROS = (10, 30, 100, 1000)
 
 
@@ -86,7 +74,7 @@ def run_set(name: str, epsilons: list[float], seeds: int) -> list[dict]:
             "epsilon": epsilon,
             "rule": statistics.fmean(dense),
             "rule_sd": statistics.stdev(dense) if seeds > 1 else 0.0,
-            "goal": SETS[name][EPSILONS.index(epsilon)] if epsilon in EPSILONS else None,
+            "goal": goal(name, epsilon),
             "seconds": min(seconds),
         }
         for k in NONZEROS:
@@ -117,10 +105,7 @@ def line(row: dict) -> str:
 
 
 def main() -> None:
-    command = parser(__doc__)
-    command.add_argument("--sets", type=names, default=listed(SETS))
-    command.add_argument("--epsilons", type=numbers, default="0.1,1,8")
-    command.add_argument("--seeds", type=int, default=5)
+    command = study(__doc__, SETS, EPSILONS, seeds=5)
     command.add_argument("--name", default="gradient")
     options = command.parse_args()
     print(HEADER)

@@ -18,7 +18,7 @@ from functools import partial
 import numpy as np
 from harness import datasets
 from harness.machine import machine, memory_mib, peak_reset, timed
-from harness.options import listed, names, numbers, parser
+from harness.options import names, study
 from harness.results import pyplot, save, save_plot
 from harness.walks import DELTA, RADIUS, ROUNDS, run_once, time_replay
 
@@ -168,11 +168,8 @@ def plot(rows: list[dict], name: str) -> None:
 
 
 def main() -> None:
-    command = parser(__doc__)
-    command.add_argument("--sets", type=names, default=listed((*datasets.REAL, "zipf")))
-    command.add_argument("--epsilons", type=numbers, default="1,0.1")
+    command = study(__doc__, (*datasets.REAL, "zipf"), (1.0, 0.1), seeds=5)
     command.add_argument("--rules", type=names, default="lazy,big_step_little_step,noisy_max")
-    command.add_argument("--seeds", type=int, default=5)
     command.add_argument("--name", default="selection")
     options = command.parse_args()
     print(machine())

@@ -27,7 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 from harness import datasets
 from harness.machine import machine
-from harness.options import allow_seeds, listed, names, parser
+from harness.options import allow_seeds, names, parser
 from harness.results import save
 from sklearn.metrics import roc_auc_score
 
@@ -324,7 +324,7 @@ def save_tables(name: str, trials: int, rows: list[dict], missing: list[str]) ->
 
 def main() -> None:
     command = parser(__doc__)
-    command.add_argument("--sets", type=names, default=listed(PAPER))
+    command.add_argument("--sets", type=names, default=list(PAPER))
     command.add_argument("--trials", type=int, default=50)
     command.add_argument("--name", default="sparsifier")
     options = command.parse_args()

@@ -18,7 +18,7 @@ import time
 import numpy as np
 from harness.cases import CASES, Case, Rows, load
 from harness.machine import machine
-from harness.options import allow_seeds, listed, names, numbers, parser
+from harness.options import allow_seeds, study
 from harness.results import legend_below, mark_epsilons, pyplot, save, save_plot
 
 from dplasso import PrivateLassoClassifier
@@ -183,10 +183,7 @@ def plot(table: list[dict], file: str) -> None:
 
 
 def main() -> None:
-    command = parser(__doc__)
-    command.add_argument("--sets", type=names, default=listed(CASES))
-    command.add_argument("--epsilons", type=numbers, default="0.1,1,8")
-    command.add_argument("--seeds", type=int, default=5)
+    command = study(__doc__, CASES, (0.1, 1.0, 8.0), seeds=5)
     command.add_argument("--name", default="utility")
     options = command.parse_args()
     allow_seeds()

@@ -12,6 +12,17 @@ def parser(about: str) -> argparse.ArgumentParser:
     return argparse.ArgumentParser(description=about.splitlines()[0])
 
 
+def study(
+    about: str, sets: Iterable[str], epsilons: Iterable[float], seeds: int
+) -> argparse.ArgumentParser:
+    """The parser of a script that runs every set at every epsilon with some seeds."""
+    command = parser(about)
+    command.add_argument("--sets", type=names, default=list(sets), help="names, with commas")
+    command.add_argument("--epsilons", type=numbers, default=list(epsilons), help="with commas")
+    command.add_argument("--seeds", type=int, default=seeds)
+    return command
+
+
 def names(text: str) -> list[str]:
     """``a,b`` as a list, for ``type=``."""
     return text.split(",")
@@ -25,11 +36,6 @@ def numbers(text: str) -> list[float]:
 def whole_numbers(text: str) -> list[int]:
     """``3,8`` as a list, for ``type=``."""
     return [int(part) for part in text.split(",")]
-
-
-def listed(values: Iterable[object]) -> str:
-    """The default of an option that holds a list, as it is written."""
-    return ",".join(map(str, values))
 
 
 def allow_seeds() -> None:
