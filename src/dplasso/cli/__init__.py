@@ -1,13 +1,27 @@
 """The command line: ``dplasso train``, ``predict``, ``evaluate``, ``inspect``, ..."""
 
 import gc
+import sys
 
-# Libraries come with millions of objects that stay until the end: looking for garbage among them,
-# again and again, takes a third of the time of importing them.
-gc.disable()
-from dplasso.cli.app import main  # noqa: E402
+from dplasso.base.extras import MissingExtraError, require
 
-gc.freeze()
-gc.enable()
+
+def main() -> None:
+    """Run the command; without the extra ``cli``, say so and exit with code 2."""
+    try:
+        for library in ("typer", "rich"):
+            require(library, extra="cli", purpose="the command dplasso")
+    except MissingExtraError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    # Libraries come with millions of objects that stay until the end: looking for garbage among
+    # them, again and again, takes a third of the time of importing them.
+    gc.disable()
+    from dplasso.cli.app import main as run
+
+    gc.freeze()
+    gc.enable()
+    run()
+
 
 __all__ = ["main"]
