@@ -167,7 +167,7 @@ def in_bounds(mib: int, folder: Path) -> dict:
     }
     ours, theirs = load(folder / "a"), load(folder / "b")
     same = np.array_equal(ours.vertices_, theirs.vertices_)
-    same &= ours._weights.data.tobytes() == theirs._weights.data.tobytes()
+    same &= ours.fitted_.weights.data.tobytes() == theirs.fitted_.weights.data.tobytes()
     same &= ours.intercept_.tobytes() == theirs.intercept_.tobytes()
     return {**found, "same_model": bool(same)}
 

@@ -79,5 +79,5 @@ def _split(text: str, columns: list[str]) -> tuple[str, str]:
 
 def _bucket(model: Any, space: FeatureSpace, column: str, entry: str, hashed: str) -> Bucket:
     feature = space.bucket(column, hashed)
-    weights = weights_at(model._weights, np.array([feature])).toarray()[:, 0]
+    weights = weights_at(model.fitted_.weights, np.array([feature])).toarray()[:, 0]
     return Bucket(column, entry, str(model.feature_names_in_[feature]), weights.tolist())

@@ -4,9 +4,12 @@ import math
 import sys
 from typing import Any, Self
 
-from dplasso.mechanisms.random_bits import is_secure
+import numpy as np
+
+from dplasso.mechanisms.random_bits import RandomBits, is_secure
 from dplasso.privacy import leaks
 
+Seed = int | np.random.Generator | np.random.RandomState | RandomBits | None
 SEEDED = (
     "random_state makes the fit repeatable, and its noise with it: whoever knows the seed can undo "
     "the protection; leave it None for anything you release"
@@ -27,7 +30,7 @@ class SeedsByName:
     """
 
     epsilon: float
-    random_state: Any
+    random_state: Seed
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, as in scikit-learn.
