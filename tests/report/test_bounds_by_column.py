@@ -118,8 +118,7 @@ def test_coefficients_go_by_what_they_can_move_and_show_both_numbers():
 
 def test_bounds_of_columns_are_listed_with_those_that_share_one():
     names = {"a": 100.0, "b": 1.0, "c": 1.0, "d": 20.0}
-    model = fitted(x_bound=BOUNDS)
-    model.set_params(x_bound=[100.0, 1.0, 1.0, 20.0])
+    model = fitted(x_bound=[100.0, 1.0, 1.0, 20.0])
     text = words(render(model), "public")
     assert "column 0 100 column 3 20 column 1 , column 2 1" in text
     model.feature_names_in_ = np.array(list(names), dtype=object)

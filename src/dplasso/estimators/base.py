@@ -161,7 +161,7 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
         >>> model = PrivateLassoClassifier(epsilon=1.0, classes=[0, 1], n_rows=10_000, x_bound=1.0)
         >>> plan = model.plan(n_rows=10_000, n_features=50_000)
         >>> plan.solver, plan.steps.value, round(plan.releases[0].theta, 4), round(plan.rho, 4)
-        ('frank_wolfe', 48, 0.0257, 0.0159)
+        ('frank_wolfe', 48, 0.0319, 0.0244)
         """
         self.check_parameters()
         rows = checks.count("n_rows", n_rows, least=1, most=MOST_DECLARED_ROWS)
@@ -214,15 +214,22 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
         self._check_bound()
         _threads(self.n_jobs)
         self._check_names_of_options()
-        for fitter in fitters.candidates(self.solver, self.epsilon):
-            fitter.check_options(
-                radius=self.radius,
-                max_iter=self.max_iter,
-                fit_intercept=self.fit_intercept,
-                keep=self._keep(),
-            )
+        self._check_options()
         rule_for(self.selection, math.inf if math.isinf(self.epsilon) else 1.0)
         check_accountant(self)
+
+    def _check_options(self) -> None:
+        """Reject options that the solver would not heed."""
+        keep = self._keep()
+        if all(fitter.in_ball for fitter in fitters.candidates(self.solver, self.epsilon)):
+            return
+        if self.radius != "auto" or self.max_iter != "auto" or not self.fit_intercept:
+            raise ValueError(
+                "radius, max_iter and fit_intercept=False are for solver='frank_wolfe'; a descent "
+                "has a length of its own and an intercept, leave them out"
+            )
+        if isinstance(keep, Sparsifier):
+            raise ValueError("a Sparsifier is for solver='frank_wolfe'; pass n_nonzero instead")
 
     def _check_bound(self) -> None:
         if private_bound.is_asked(self.x_bound):

@@ -51,6 +51,7 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from dplasso import PrivateLassoRegressor
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, (5000, 10))

@@ -26,6 +26,7 @@ from dplasso.fitting import fitters, private_bound
 from dplasso.fitting.fitted import Fitted
 from dplasso.fitting.fitter import Fitter
 from dplasso.fitting.request import XBound
+from dplasso.fitting.row_reader import RowReader
 from dplasso.fitting.sparsifier import Sparsifier
 from dplasso.privacy.stated import check_statement
 from dplasso.privacy.statement import PrivacyStatement
@@ -199,6 +200,8 @@ def _model(header: _Header, arrays: _Arrays) -> PrivateLasso:
         model.classes_ = _labels(from_json(header["classes"], arrays), outputs)
     elif outputs != 1:
         raise ValueError("a regressor has more than one output")
+    shape = outputs, columns
+    weights, released = _weights(arrays, shape), _vertices(arrays["vertices"], shape)
     model.privacy_ = PrivacyStatement(from_json(header["privacy"], arrays))
     check_statement(model.privacy_, header["class"], columns)
     if header["table_plan"] is not None:
@@ -208,22 +211,21 @@ def _model(header: _Header, arrays: _Arrays) -> PrivateLasso:
             model.feature_names_in_ = space.names
         if space is not None and model.x_bound is None:
             model.x_bound = space.bounds
-    model.restore(_fitted(model, header, arrays), sparsified=header["sparse_coef"])
-    return model
+    fitter, reader = _solver_and_reader(model, released)
+    fitted = Fitted(fitter.name, weights, arrays["intercept"], released, header["n_iter"], reader)
+    return model.restore(fitted, sparsified=header["sparse_coef"])
 
 
-def _fitted(model: PrivateLasso, header: _Header, arrays: _Arrays) -> Fitted:
-    """What was fitted; how new rows are mapped follows from the statement and the parameters."""
-    shape = len(arrays["intercept"]), header["n_features"]
-    weights, released = _weights(arrays, shape), _vertices(arrays["vertices"], shape)
+def _solver_and_reader(model: PrivateLasso, released: Ints) -> tuple[Fitter, RowReader]:
+    """How new rows are mapped, which follows from the statement and the parameters."""
     fitter = fitters.fitter_of(str(model.privacy_.get("solver", fitters.DEFAULT)))
-    fitter.check_released(released, header["n_features"])
-    reader = fitter.reader(
-        _row_map(model.privacy_), header["n_features"], _x_bound(model), released
-    )
-    reader.bounds(np.empty(0, np.int64))  # are sound; no column's is written out
+    if not fitter.releases_intercept and np.any(released[:, 0] == model.n_features_in_):
+        raise ValueError("vertices of chosen columns name the intercept, which is none")
+    row_map, x_bound = _row_map(model.privacy_), _x_bound(model)
+    reader = fitter.reader(row_map, model.n_features_in_, x_bound, released)
+    reader.bounds(np.empty(0, np.int64))  # they are sound; no column's is written out
     _check_bounds(model.privacy_, fitter)
-    return Fitted(fitter.name, weights, arrays["intercept"], released, header["n_iter"], reader)
+    return fitter, reader
 
 
 def _x_bound(model: PrivateLasso) -> XBound:

@@ -5,9 +5,8 @@ from typing import ClassVar
 
 from dplasso.base.arrays import Ints
 from dplasso.fitting.plan import Plan
-from dplasso.fitting.request import Auto, Request, XBound
+from dplasso.fitting.request import Request, XBound
 from dplasso.fitting.row_reader import RowReader
-from dplasso.fitting.sparsifier import Sparsifier
 
 
 class Fitter(ABC):
@@ -19,6 +18,12 @@ class Fitter(ABC):
         As ``solver`` and ``solver_`` of an estimator have it.
     named_by_users : bool
         Whether ``solver`` may name it; else only "auto" comes to it.
+    in_ball : bool
+        Whether radius, rounds, an intercept left out and a `Sparsifier` are options of it.
+    releases_intercept : bool
+        Whether an intercept can be among the coordinates that it releases.
+    scales_rows : bool
+        Whether rows are scaled to length 1 before they are weighed.
     replays_rounds : bool
         Whether what it releases is one vertex per round, from which all rounds can be rebuilt.
     stated_bounds : tuple of str
@@ -27,6 +32,9 @@ class Fitter(ABC):
 
     name: ClassVar[str]
     named_by_users: ClassVar[bool] = True
+    in_ball: ClassVar[bool] = False
+    releases_intercept: ClassVar[bool] = False
+    scales_rows: ClassVar[bool] = False
     replays_rounds: ClassVar[bool] = False
     stated_bounds: ClassVar[tuple[str, ...]] = ()
 
@@ -37,20 +45,14 @@ class Fitter(ABC):
         ``reason`` says why this solver was taken, and ``row_map`` is no longer "auto".
         """
 
-    @abstractmethod
     def reader(self, row_map: str, n_features: int, x_bound: XBound, released: Ints) -> RowReader:
         """How a model of this solver reads new rows."""
+        chosen = self.chosen_columns(released)
+        return RowReader(row_map, n_features, x_bound, self.scales_rows, chosen)
 
-    @abstractmethod
-    def check_options(
-        self,
-        *,
-        radius: float | Auto,
-        max_iter: int | Auto,
-        fit_intercept: bool,
-        keep: int | Sparsifier | None,
-    ) -> None:
-        """Reject options that this solver would not heed."""
+    def chosen_columns(self, released: Ints) -> Ints | None:
+        """The only columns that a model reads; None for all of them."""
+        return None
 
     @abstractmethod
     def auto_row_map(self, n_features: int) -> str:
@@ -63,7 +65,3 @@ class Fitter(ABC):
     @abstractmethod
     def course(self, n_released: int, steps: int) -> str:
         """A sentence on how a model was fitted, for reports that have no rounds to show."""
-
-    @abstractmethod
-    def check_released(self, released: Ints, n_features: int) -> None:
-        """Reject released coordinates, read from a file, that this solver cannot have released."""

@@ -16,8 +16,7 @@ from dplasso.fitting.fitter import Fitter
 from dplasso.fitting.plan import UNRELEASED, Plan
 from dplasso.fitting.private_bound import CANDIDATES
 from dplasso.fitting.release import Release
-from dplasso.fitting.request import Auto, Fact, Request, Sourced, XBound
-from dplasso.fitting.row_reader import RowReader
+from dplasso.fitting.request import Fact, Request, Sourced
 from dplasso.fitting.sparsifier import Sparsifier, keep_largest
 from dplasso.fitting.task import BoundedTask, Drawing
 from dplasso.privacy.events import Event
@@ -33,7 +32,7 @@ class FrankWolfe(Fitter):
     """Private Frank-Wolfe over the L1 ball; the LASSO itself without privacy."""
 
     name = "frank_wolfe"
-    replays_rounds = True
+    in_ball = releases_intercept = replays_rounds = True
     stated_bounds = ("radius",)
 
     def plan(self, request: Request, reason: str, row_map: str) -> "FrankWolfePlan":
@@ -44,7 +43,7 @@ class FrankWolfe(Fitter):
         radius = _radius(request, reach, x_bound)
         plan = FrankWolfePlan(
             request=request,
-            solver=self.name,
+            fitter=self,
             reason=reason,
             row_map=row_map,
             bounds=request.bounds,
@@ -68,22 +67,6 @@ class FrankWolfe(Fitter):
             for candidate in (CANDIDATES[0], CANDIDATES[-1]):  # any of them may be released
                 plan.at(candidate)
         return plan
-
-    def reader(self, row_map: str, n_features: int, x_bound: XBound, released: Ints) -> RowReader:
-        return RowReader(row_map, n_features, x_bound)
-
-    def check_options(
-        self,
-        *,
-        radius: float | Auto,
-        max_iter: int | Auto,
-        fit_intercept: bool,
-        keep: int | Sparsifier | None,
-    ) -> None:
-        """All options are for this solver."""
-
-    def check_released(self, released: Ints, n_features: int) -> None:
-        """Every coordinate can be selected, the intercept included."""
 
     def auto_row_map(self, n_features: int) -> str:
         return "as_is"
@@ -126,10 +109,6 @@ class FrankWolfePlan(Plan):
     @property
     def bound_epsilon(self) -> float:
         return self.selections.bound_epsilon
-
-    @property
-    def maps_rows(self) -> bool:
-        return self.row_map != "as_is"
 
     @property
     def n_rows(self) -> Sourced[int | None]:
@@ -201,18 +180,14 @@ class FrankWolfeTask(BoundedTask):
 
     def run(self) -> Fitted:
         """Select round by round, or without privacy converge; keep what is to be kept."""
-        request, bounds, rounds = self.plan.request, self.plan.bounds, self.plan.rounds.value
+        bounds, rounds = self.plan.bounds, self.plan.rounds.value
         assert bounds is not None
         keep = self.count_to_keep()
         found = self.converge() if rounds is None else self.walk(rounds)
         weights = found.weights if keep is None else keep_largest(found.weights, keep)
         if not self.plan.maps_rows:  # else rows to predict are stretched, too
             weights = sp.csr_array(bounds.unstretched(weights))
-        x_bound = bounds.largest if request.x_bound is None else request.x_bound
-        reader = RowReader(self.plan.row_map, request.n_features.value, x_bound)
-        return Fitted(
-            self.plan.solver, weights, found.intercepts, found.released, found.steps, reader
-        )
+        return self.plan.fitted(weights, found.intercepts, found.released, found.steps)
 
     def count_to_keep(self) -> int | None:
         """How many coefficients to keep: a public number, or a private count."""

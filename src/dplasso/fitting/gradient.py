@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dplasso.base.arrays import Floats, Ints
+from dplasso.base.arrays import Floats
 from dplasso.base.progress import rounds_bar
 from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.row_maps import needs_bound, row_view
@@ -15,9 +15,7 @@ from dplasso.fitting.fitted import Fitted
 from dplasso.fitting.fitter import Fitter
 from dplasso.fitting.plan import Plan
 from dplasso.fitting.release import Release, gaussian_release
-from dplasso.fitting.request import Auto, Fact, Request, Sourced, XBound
-from dplasso.fitting.row_reader import RowReader
-from dplasso.fitting.sparsifier import Sparsifier
+from dplasso.fitting.request import Fact, Request, Sourced
 from dplasso.fitting.task import BoundedTask, Drawing
 from dplasso.privacy.events import Event
 from dplasso.privacy.statement import fact
@@ -28,24 +26,7 @@ from dplasso.solvers.gradient.plan import NARROW_COLUMNS
 class UnitRowFitter(Fitter):
     """What solvers share that scale rows to length 1 and choose their own length."""
 
-    def reader(self, row_map: str, n_features: int, x_bound: XBound, released: Ints) -> RowReader:
-        return RowReader(row_map, n_features, x_bound, unit_rows=True)
-
-    def check_options(
-        self,
-        *,
-        radius: float | Auto,
-        max_iter: int | Auto,
-        fit_intercept: bool,
-        keep: int | Sparsifier | None,
-    ) -> None:
-        if radius != "auto" or max_iter != "auto" or not fit_intercept:
-            raise ValueError(
-                "radius, max_iter and fit_intercept=False are for solver='frank_wolfe'; a descent "
-                "has a length of its own and an intercept, leave them out"
-            )
-        if isinstance(keep, Sparsifier):
-            raise ValueError("a Sparsifier is for solver='frank_wolfe'; pass n_nonzero instead")
+    scales_rows = True
 
     def auto_row_map(self, n_features: int) -> str:
         """Wide data are mostly text: which words there are says more than how often.
@@ -79,15 +60,12 @@ class Gradient(UnitRowFitter):
         )
         return DescentPlan(
             request=request,
-            solver=self.name,
+            fitter=self,
             reason=reason,
             row_map=row_map,
             bounds=request.bounds,
             descent=descent,
         )
-
-    def check_released(self, released: Ints, n_features: int) -> None:
-        """A descent releases sums, and no coordinates."""
 
     def course(self, n_released: int, steps: int) -> str:
         return f"It was fitted by {steps:,} steps; no rounds to show."
@@ -97,10 +75,6 @@ class Gradient(UnitRowFitter):
 class UnitRowPlan(Plan):
     """A plan for rows of length 1, whose noise does not depend on a bound on entries."""
 
-    @property
-    def maps_rows(self) -> bool:
-        return True
-
     def at(self, bound: float) -> "UnitRowPlan":
         return replace(self, bounds=ColumnBounds(bound, None))
 
@@ -108,13 +82,6 @@ class UnitRowPlan(Plan):
         """Entries as the map of rows has them, and how rows are then scaled to length 1."""
         assert self.bounds is not None
         return held_matrix(X, self.row_map, self.bounds)
-
-    def reader(self, chosen: Ints | None = None) -> RowReader:
-        """How new rows are mapped."""
-        assert self.bounds is not None
-        request = self.request
-        x_bound = self.bounds.largest if request.x_bound is None else request.x_bound
-        return RowReader(self.row_map, request.n_features.value, x_bound, True, chosen)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -190,14 +157,9 @@ class DescentTask(BoundedTask):
                 progress=progress,
                 noise_of=drawing.noise_of,
             )
-        return Fitted(
-            self.plan.solver,
-            sp.csr_array(solution.weights),
-            solution.intercepts,
-            np.empty((0, 2 if descent.outputs == 1 else 3), np.int64),
-            descent.steps,
-            self.plan.reader(),
-        )
+        none = np.empty((0, 2 if descent.outputs == 1 else 3), np.int64)
+        weights = sp.csr_array(solution.weights)
+        return self.plan.fitted(weights, solution.intercepts, none, descent.steps)
 
 
 def held_matrix(X: Any, row_map: str, bounds: ColumnBounds) -> tuple[ColumnMatrix, Scaling]:

@@ -4,9 +4,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from dplasso.base.arrays import Floats
+import scipy.sparse as sp
+
+from dplasso.base.arrays import Floats, Ints
 from dplasso.data import ColumnBounds
 from dplasso.data.row_maps import needs_bound
+from dplasso.fitting.fitted import Fitted
 from dplasso.fitting.release import Release
 from dplasso.fitting.request import Fact, Request, Sourced
 from dplasso.privacy import zcdp
@@ -15,6 +18,7 @@ from dplasso.privacy.events import Event
 from dplasso.privacy.statement import READ, fact, fact_text, jsonable, release_text
 
 if TYPE_CHECKING:
+    from dplasso.fitting.fitter import Fitter
     from dplasso.fitting.task import BoundedTask, Drawing
 
 UNRELEASED = "known once it is released"
@@ -31,8 +35,7 @@ class Plan(ABC):
     ----------
     request : Request
         What was asked for.
-    solver : str
-        The solver that was chosen.
+    fitter, solver : the solver that was chosen, and its name.
     reason : str
         Why; empty for the default, which needs no reason.
     row_map : str
@@ -60,7 +63,7 @@ class Plan(ABC):
 
     mechanism: ClassVar[str]
     request: Request
-    solver: str
+    fitter: "Fitter"
     reason: str
     row_map: str
     bounds: ColumnBounds | None
@@ -86,11 +89,6 @@ class Plan(ABC):
     def bound_epsilon(self) -> float:
         """The range of a bound on entries that is released first; 0 where none is."""
 
-    @property
-    @abstractmethod
-    def maps_rows(self) -> bool:
-        """Whether rows are mapped or scaled before they are weighed."""
-
     @abstractmethod
     def solver_releases(self) -> tuple[Release, ...]:
         """What the solver releases."""
@@ -110,6 +108,29 @@ class Plan(ABC):
     @abstractmethod
     def prepare(self, X: Any, labels: Floats, drawing: "Drawing") -> "BoundedTask":
         """Hold rows and encoded labels as the solver takes them; ``bounds`` are known."""
+
+    def fitted(
+        self, weights: sp.csr_array, intercepts: Floats, released: Ints, steps: int
+    ) -> Fitted:
+        """What the releases of this plan's fit come to."""
+        assert self.bounds is not None
+        x_bound = self.request.x_bound
+        reader = self.fitter.reader(
+            self.row_map,
+            self.request.n_features.value,
+            self.bounds.largest if x_bound is None else x_bound,
+            released,
+        )
+        return Fitted(self.solver, weights, intercepts, released, steps, reader)
+
+    @property
+    def solver(self) -> str:
+        return self.fitter.name
+
+    @property
+    def maps_rows(self) -> bool:
+        """Whether rows are mapped or scaled before they are weighed."""
+        return self.fitter.scales_rows or self.row_map != "as_is"
 
     @property
     def epsilon(self) -> float:
@@ -209,7 +230,8 @@ class Plan(ABC):
         if not self.private:
             lines.append("NOT PRIVATE: nothing is promised, and no accountant can be charged")
         for release in self.releases:
-            lines.append(f"release: {release_text(release.fact())}")
+            theta = "" if release.theta is None else f", theta {release.theta:.6g}"
+            lines.append(f"release: {release_text(release.fact())}{theta}")
         if self.private:
             lines.append(f"cost: {self._cost_text()}")
         for name, known in {**self._bounds(), **self._public()}.items():

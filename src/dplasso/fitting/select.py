@@ -12,8 +12,7 @@ from dplasso.data.unit_rows import Scaling, UnitRows
 from dplasso.fitting.fitted import Fitted
 from dplasso.fitting.gradient import UnitRowFitter, UnitRowPlan
 from dplasso.fitting.release import Release, gaussian_release
-from dplasso.fitting.request import Fact, Request, Sourced, XBound
-from dplasso.fitting.row_reader import RowReader
+from dplasso.fitting.request import Fact, Request, Sourced
 from dplasso.fitting.task import BoundedTask, Drawing
 from dplasso.losses.encoded import EncodedLabels
 from dplasso.privacy.events import Event
@@ -40,25 +39,21 @@ class Select(UnitRowFitter):
         )
         return SelectPlan(
             request=request,
-            solver=self.name,
+            fitter=self,
             reason=reason,
             row_map=row_map,
             bounds=request.bounds,
             few=few,
         )
 
-    def reader(self, row_map: str, n_features: int, x_bound: XBound, released: Ints) -> RowReader:
-        return RowReader(row_map, n_features, x_bound, True, released[:, 0])
+    def chosen_columns(self, released: Ints) -> Ints | None:
+        return released[:, 0]
 
     def course(self, n_released: int, steps: int) -> str:
         return (
             f"The columns of its {n_released:,} coefficients were chosen first, and then "
             f"fitted by {steps:,} steps; no rounds to show."
         )
-
-    def check_released(self, released: Ints, n_features: int) -> None:
-        if np.any(released[:, 0] == n_features):
-            raise ValueError("vertices of chosen columns name the intercept, which is none")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -153,11 +148,4 @@ class SelectTask(BoundedTask):
                 noise_of=drawing.noise_of,
             )
         released = np.stack([chosen.columns, chosen.signs], axis=1)
-        return Fitted(
-            self.plan.solver,
-            solution.weights,
-            solution.intercepts,
-            released,
-            steps,
-            self.plan.reader(chosen.columns),
-        )
+        return self.plan.fitted(solution.weights, solution.intercepts, released, steps)
