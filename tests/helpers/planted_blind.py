@@ -23,10 +23,10 @@ from dplasso.federated.plan import FederatedPlan
 from dplasso.fitting import frank_wolfe as fit_by_frank_wolfe
 from dplasso.fitting import private_bound, sparsifier
 from dplasso.fitting.request import RowCount
-from dplasso.kernels import big_step_little_step as big_step
 from dplasso.kernels import descent, noisy_max, stream_steps
 from dplasso.kernels.problem import PUSHES, SOFTMAX
-from dplasso.kernels.pushes import step_and_push
+from dplasso.kernels.rivals import big_step_little_step as big_step
+from dplasso.kernels.rivals.pushes import step_and_push
 from dplasso.losses import SoftmaxLoss, SquaredLoss
 from dplasso.losses.base import one_dimensional
 from dplasso.losses.encoded import encoded

@@ -58,8 +58,8 @@ def plan_of(model: Any, settings: Settings, unit: float) -> Plan:
 def leader_of(model: Any, plan: Plan) -> Leader:
     """What turns releases into weights."""
     if model.learner == "oracle":
-        return OracleLeader(plan.domain, plan.regularisation, start_rows=plan.start_rows)
-    return ProjectedLeader(plan.domain, plan.regularisation, plan.start_rows)  # type: ignore[arg-type]
+        return OracleLeader(plan.domain, plan.regularisation, plan.start_rows)
+    return ProjectedLeader(plan.domain, plan.regularisation, plan.start_rows)
 
 
 def sum_of(model: Any, dimension: int, clip: float, bits: RandomBits) -> RunningSum:

@@ -11,12 +11,27 @@ import math
 import numpy as np
 from numba import njit
 
+from dplasso.kernels.arithmetic import sigmoid
+from dplasso.kernels.problem import HINGE, LOGISTIC
 from dplasso.kernels.projections import onto_l1_ball, onto_l2_ball, onto_simplex
-from dplasso.kernels.row_steps import LONGEST, SHORTEST, STEEPEST, _residual
 
 # Sets that weights are projected onto.
 L2, L1, SIMPLEX, BOX = 0, 1, 2, 3
 _SAFE = 1.0 - 2.0**-40
+# Of a row's square length, and of a residual: beyond, floating point has too few digits for a clip
+# to be certain, and a row counts as 0.
+SHORTEST, LONGEST, STEEPEST = 1e-200, 1e200, 1e100
+
+
+@njit(inline="always")
+def _residual(loss, shape, margin, label):  # type: ignore[no-untyped-def]
+    """Slope of a row's loss in its margin; ``shape`` is the loss's own number."""
+    if loss == LOGISTIC:
+        return sigmoid(margin) - label
+    if loss == HINGE:
+        side = 2.0 * label - 1.0
+        return -side * min(max((1.0 - side * margin) / shape, 0.0), 1.0)
+    return min(max(margin - label, -shape), shape)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

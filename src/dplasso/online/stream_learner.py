@@ -1,7 +1,7 @@
 """A linear model that learns from a stream in compiled loops, thousands of steps a call."""
 
 import threading
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +10,9 @@ from dplasso.base import checks
 from dplasso.base.arrays import Floats
 from dplasso.domains import Box, L1Ball, L2Ball, Simplex
 from dplasso.kernels import stream_steps
+from dplasso.kernels.problem import HINGE, LOGISTIC, SQUARED
 from dplasso.online.leaders import Leader, ProjectedLeader
-from dplasso.online.learner import OnlineLoss, loss_shape
-from dplasso.online.running_sum import SteppedSum
+from dplasso.online.running_sum import RunningSum
 
 # Row-compressed: starts of rows, columns in rising order, values.
 Compressed = tuple[NDArray[Any], NDArray[Any], Floats]
@@ -23,31 +23,43 @@ _MOST_NUMBERS, _MOST_STEPS = 1 << 20, 4096
 _MOST_ROWS = 1 << 62  # compiled loops count in 64 bits
 
 
+class OnlineLoss(Protocol):
+    """A loss of one margin: LogisticLoss, SquaredLoss (Huber's with a residual bound), or
+    SmoothedHingeLoss."""
+
+    code: int
+
+
 class StreamLearner:
-    """`OnlineLearner` for many rows a call, and for several outputs, one a class.
+    """A linear model that learns from a stream, with one output or one per class.
 
     Parameters
     ----------
-    leader : `ProjectedLeader` or `OracleLeader`, new; of as many weights as outputs x columns,
-        output by output.
-    loss : LogisticLoss, SquaredLoss or SmoothedHingeLoss; of more than one output, each is told
-        whether the label is its own number.
-    total : the private running sum, of `dplasso.streams`; its sensitivity is the clip of a row's
+    leader : Leader
+        A new leader with outputs x columns weights, output by output.
+    loss : LogisticLoss, SquaredLoss or SmoothedHingeLoss
+        With several outputs, the label of each is whether the row is of its class.
+    total : RunningSum
+        The private running sum, of `dplasso.streams`. Its sensitivity is the clip of a row's
         gradients, all outputs together.
+    clip : float
+        Bound on the length of a row's gradients, all outputs together.
+    outputs : int, default 1
+        Margins per row.
 
     Formal guarantees
     -----------------
-    As `OnlineLearner`: rows reach the weights only through ``total``, each as a vector of whole
-    numbers whose exact 2-norm, over all outputs, is at most the sensitivity; a row is a function
-    of itself, its label and earlier releases. What is returned are margins at earlier releases:
-    for the rows' owner.
+    Rows reach the weights only through ``total``. Each is added as a vector of whole numbers whose
+    exact 2-norm, over all outputs, is at most the sensitivity; the vector is a function of that
+    row, its label and earlier releases. `learn` returns margins at earlier releases, for the
+    owner of the rows only.
     """
 
     def __init__(
         self,
         leader: Leader,
         loss: OnlineLoss,
-        total: SteppedSum,
+        total: RunningSum,
         *,
         clip: float,
         outputs: int = 1,
@@ -131,3 +143,14 @@ def _compiled(leader: Leader) -> tuple[Any, ...] | None:
     bounds = (np.array(bound, np.float64, ndmin=1) for bound in (lower, upper))
     pull = np.empty(0) if objective.pull is None else objective.pull
     return (kind, *bounds, objective.regularisation, objective.start_rows, pull)
+
+
+def loss_shape(loss: OnlineLoss) -> float:
+    """The number that a loss has of its own, for the compiled loops."""
+    code = getattr(loss, "code", None)
+    if code not in (LOGISTIC, SQUARED, HINGE):
+        raise ValueError(
+            "loss must be LogisticLoss, SquaredLoss or SmoothedHingeLoss, "
+            f"got {type(loss).__name__}"
+        )
+    return float(getattr(loss, "smoothing" if code == HINGE else "clip", 0.0))
