@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import dplasso
-from dplasso import kernels
+from dplasso import kernels, losses
 from dplasso.data import columns
 from dplasso.data.merging import merged
 from dplasso.data.row_maps import unit_length
@@ -31,21 +31,26 @@ from dplasso.streams import running_sum
 
 
 def drop_stale() -> None:
-    """Remove compiled code older than any kernel.
+    """Remove compiled code older than any kernel or loss.
 
     numba's cache looks at the file a function stands in, not at those of the functions it calls.
     """
-    folder = Path(kernels.__file__).parent
-    newest = max(source.stat().st_mtime for source in folder.rglob("*.py"))
-    for compiled in folder.rglob("__pycache__/*.nb[ic]"):
-        if compiled.stat().st_mtime < newest:
-            compiled.unlink(missing_ok=True)
+    folders = [Path(kernels.__file__).parent, Path(losses.__file__).parent]
+    sources = [source for folder in folders for source in folder.rglob("*.py")]
+    newest = max(source.stat().st_mtime for source in sources)
+    for folder in folders:
+        for compiled in folder.rglob("__pycache__/*.nb[ic]"):
+            if compiled.stat().st_mtime < newest:
+                compiled.unlink(missing_ok=True)
 
 
 def warm() -> None:
     """Read and fit a little of what people start with: sparse, dense and 0/1 data, both laws, and
     one column so long that its score is another matter."""
     rng = np.random.default_rng(0)
+    for known in losses.CLASS_LOSSES.values():
+        known.two_classes().compiled()
+    losses.SquaredLoss(1.0).compiled()
     X = sp.random_array((100, 5), density=0.5, rng=rng, format="csc")
     ones = X.copy()
     ones.data = np.ones_like(ones.data)

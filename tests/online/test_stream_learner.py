@@ -10,12 +10,12 @@ from scipy.optimize import minimize
 
 from dplasso.domains import Box, L1Ball, L2Ball, Simplex
 from dplasso.kernels import stream_steps
-from dplasso.kernels.problem import HINGE, LOGISTIC, SQUARED
-from dplasso.losses import LogisticLoss, SmoothedHingeLoss, SquaredLoss
+from dplasso.losses import CLASS_LOSSES, LogisticLoss, SoftmaxLoss, SquaredLoss
 from dplasso.online import OracleLeader, ProjectedLeader, StreamLearner
 from dplasso.streams import running_sum
 
 COLUMNS = 6
+LOSSES = [SquaredLoss(1.0, 1.0), *(known.two_classes() for known in CLASS_LOSSES.values())]
 DOMAINS = [
     L2Ball(COLUMNS, 2.0),
     L1Ball(COLUMNS, 2.0),
@@ -52,7 +52,7 @@ def learn_plainly(leader, loss, total, X, y, clip):
 
 
 @pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: type(domain).__name__)
-@pytest.mark.parametrize("loss", [LogisticLoss(), SmoothedHingeLoss(), SquaredLoss(1.0, 1.0)])
+@pytest.mark.parametrize("loss", LOSSES)
 def test_compiled_steps_are_those_of_the_plain_learner(domain, loss):
     X, y = stream()
     compiled = StreamLearner(ProjectedLeader(domain, 0.1, 4.0), loss, sums(), clip=1.0)
@@ -99,7 +99,7 @@ def test_several_outputs_are_one_against_the_rest():
         assert np.allclose(margins[:, [k]], one.learn(parts(X), (y == k).astype(float)), atol=1e-7)
 
 
-@pytest.mark.parametrize("loss", [LogisticLoss(), SquaredLoss(1.0), SmoothedHingeLoss()])
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("made", [ProjectedLeader, OracleLeader])
 def test_regret_without_noise_is_logarithmic(loss, made):
     n, mu, radius = 1500, 0.1, 3.0
@@ -137,7 +137,7 @@ numbers = st.floats(allow_nan=False, allow_infinity=False)
     row=arrays(np.float64, 4, elements=numbers),
     weights=arrays(np.float64, 12, elements=st.floats(-100, 100)),
     label=st.sampled_from([0.0, 1.0, 2.0]),
-    loss=st.sampled_from([LOGISTIC, SQUARED, HINGE]),
+    loss=st.sampled_from(LOSSES),
     clip=st.floats(1e-3, 1e3),
     bits=st.sampled_from([1, 12, 30]),
 )
@@ -145,10 +145,17 @@ def test_no_row_is_longer_than_the_sensitivity(row, weights, label, loss, clip, 
     """In whole numbers, over all outputs together, whatever the row, the weights and the loss."""
     total, margins = np.zeros(12, np.int64), np.empty((1, 3))
     rows = (np.array([0, 4]), np.arange(4, dtype=np.int32), row)
-    told = (loss, 1.0 if loss == HINGE else 1e9, clip)
+    told = (loss.compiled(), clip)
     with np.errstate(all="ignore"):
         stream_steps.add_rows(rows, np.array([label]), 0, 1, weights, told, bits, total, margins)
     assert sum(entry**2 for entry in total.tolist()) <= 4**bits
+
+
+def test_losses_of_several_margins_are_refused_by_name():
+    with pytest.raises(ValueError, match=r"stream does not take SoftmaxLoss.*one margin per row"):
+        StreamLearner(
+            ProjectedLeader(DOMAINS[0], 0.1), SoftmaxLoss((0, 1, 2)), sums(), clip=1.0, outputs=3
+        )
 
 
 def test_a_state_goes_on_to_the_last_bit():

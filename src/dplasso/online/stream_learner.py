@@ -1,7 +1,7 @@
 """A linear model that learns from a stream in compiled loops, thousands of steps a call."""
 
 import threading
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,24 +10,20 @@ from dplasso.base import checks
 from dplasso.base.arrays import Floats
 from dplasso.domains import Box, L1Ball, L2Ball, Simplex
 from dplasso.kernels import stream_steps
-from dplasso.kernels.problem import HINGE, LOGISTIC, SQUARED
+from dplasso.losses import Loss, OneMarginLoss, check_taken
 from dplasso.online.leaders import Leader, ProjectedLeader
 from dplasso.online.running_sum import RunningSum
 
 # Row-compressed: starts of rows, columns in rising order, values.
 Compressed = tuple[NDArray[Any], NDArray[Any], Floats]
 
+# The losses a stream takes.
+LOSSES = (OneMarginLoss,)
+
 # Numbers of noise drawn ahead, and steps.
 _MOST_NUMBERS, _MOST_STEPS = 1 << 20, 4096
 
 _MOST_ROWS = 1 << 62  # compiled loops count in 64 bits
-
-
-class OnlineLoss(Protocol):
-    """A loss of one margin: LogisticLoss, SquaredLoss (Huber's with a residual bound), or
-    SmoothedHingeLoss."""
-
-    code: int
 
 
 class StreamLearner:
@@ -37,7 +33,7 @@ class StreamLearner:
     ----------
     leader : Leader
         A new leader with outputs x columns weights, output by output.
-    loss : LogisticLoss, SquaredLoss or SmoothedHingeLoss
+    loss : OneMarginLoss
         With several outputs, the label of each is whether the row is of its class.
     total : RunningSum
         The private running sum, of `dplasso.streams`. Its sensitivity is the clip of a row's
@@ -58,14 +54,15 @@ class StreamLearner:
     def __init__(
         self,
         leader: Leader,
-        loss: OnlineLoss,
+        loss: Loss,
         total: RunningSum,
         *,
         clip: float,
         outputs: int = 1,
     ) -> None:
         self._leader, self._total, self._outputs = leader, total, outputs
-        self._loss = (loss.code, loss_shape(loss), checks.bound("clip", clip))
+        check_taken(loss, LOSSES, "a stream")
+        self._loss = (loss.compiled(), checks.bound("clip", clip))
         self._compiled = _compiled(leader)
         self._one_thread = threading.Lock()
         self.rows = 0
@@ -143,14 +140,3 @@ def _compiled(leader: Leader) -> tuple[Any, ...] | None:
     bounds = (np.array(bound, np.float64, ndmin=1) for bound in (lower, upper))
     pull = np.empty(0) if objective.pull is None else objective.pull
     return (kind, *bounds, objective.regularisation, objective.start_rows, pull)
-
-
-def loss_shape(loss: OnlineLoss) -> float:
-    """The number that a loss has of its own, for the compiled loops."""
-    code = getattr(loss, "code", None)
-    if code not in (LOGISTIC, SQUARED, HINGE):
-        raise ValueError(
-            "loss must be LogisticLoss, SquaredLoss or SmoothedHingeLoss, "
-            f"got {type(loss).__name__}"
-        )
-    return float(getattr(loss, "smoothing" if code == HINGE else "clip", 0.0))
