@@ -47,7 +47,7 @@ def test_a_planted_bug_is_found(monkeypatch, bug, check):
         *audit.example_estimators("online", neighboring="replace_one"),
         classifier(construction="window_tree", calibration="paper", window=10_000),
         classifier(noise="gamma", rows="as_is", neighboring="replace_one"),
-        classifier(10.0, domain="l1", learner="oracle", batch=7, window=99),
+        classifier(10.0, loss="smoothed_hinge", domain="l1", learner="oracle", batch=7, window=99),
         classifier(batch=5000, window=10**6),
         classifier(batch="call", domain=L1Ball(3, 1.0), feature_names=["a", "b"], window=5000),
         classifier(0.1, delta=1e-9, construction="band", domain="simplex", classes=list("abc")),

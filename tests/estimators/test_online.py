@@ -141,6 +141,7 @@ def test_fit_starts_over_and_partial_fit_goes_on():
     "options",
     [
         {},
+        {"loss": "smoothed_hinge"},
         {"domain": "l1"},
         {"domain": "box"},
         {"domain": L1Ball(9, 20.0)},
@@ -272,6 +273,8 @@ def test_refused_on_the_way():
     with pytest.raises(ValueError, match="n_features or feature_names must be declared"):
         classifier().learn_one({"a": 1.0}, 1)
     assert model.rows_seen_ == 400
+    with pytest.raises(AttributeError):
+        classifier(loss="smoothed_hinge").fit(X, y).predict_proba(X)
 
 
 def test_rows_by_name_are_those_of_a_matrix():

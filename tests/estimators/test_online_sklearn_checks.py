@@ -18,7 +18,7 @@ pytestmark = [
 @parametrize_with_checks(
     [
         PrivateOnlineClassifier(),
-        PrivateOnlineClassifier(epsilon=math.inf, learner="oracle"),
+        PrivateOnlineClassifier(epsilon=math.inf, loss="smoothed_hinge", learner="oracle"),
         PrivateOnlineRegressor(window=100),
         PrivateOnlineRegressor(epsilon=math.inf, batch=3),
     ]

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from dplasso.losses.base import Loss, Probabilities, TwoClassLoss
 from dplasso.losses.logistic import LogisticLoss
+from dplasso.losses.smoothed_hinge import SmoothedHingeLoss
 from dplasso.losses.softmax import SoftmaxLoss
 
 
@@ -26,6 +27,7 @@ class ClassLoss(NamedTuple):
 
 CLASS_LOSSES = {
     "logistic": ClassLoss(LogisticLoss, SoftmaxLoss),
+    "hinge": ClassLoss(SmoothedHingeLoss, former_names=("smoothed_hinge",)),
 }
 
 
