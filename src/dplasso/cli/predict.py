@@ -49,7 +49,8 @@ def predict(
         longest_line=longest_line,
     )
     if proba and not hasattr(fitted, "predict_proba"):
-        raise ValueError("--proba needs a classifier; this model predicts numbers")
+        what = "has a loss without them" if hasattr(fitted, "classes_") else "predicts numbers"
+        raise ValueError(f"--proba needs a classifier with probabilities; this model {what}")
     if identifier is not None and not data.name.lower().endswith(TABLES):
         raise ValueError("--id needs a table, CSV or Parquet, to take the column from")
     lines = _probabilities(fitted, X, raw) if proba else _plain(fitted.predict(X), raw)

@@ -24,6 +24,7 @@ from dplasso.estimators.online_run import OnlineRun, margins_of
 from dplasso.estimators.online_statement import statement
 from dplasso.estimators.seeding import SeedsByName
 from dplasso.estimators.validation import checked_rows
+from dplasso.losses import Loss
 from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.online import StreamLearner
 from dplasso.online.stream_learner import Compressed
@@ -59,7 +60,6 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
     neighboring: Neighboring
     accountant: Accountant | None
     random_state: Any
-    _losses: tuple[str, ...]
     _run: OnlineRun | None
     _saved: str | None  # where a state is that this model has not learned on from
     _form: RowForm
@@ -71,8 +71,8 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
         """Learn from rows in order, as they go on."""
 
     @abstractmethod
-    def _make_loss(self) -> Any:
-        """The loss."""
+    def _make_loss(self) -> Loss:
+        """The loss; a ValueError names the known ones."""
 
     @abstractmethod
     def _outputs(self) -> int:

@@ -31,7 +31,6 @@ def check_parameters(model: Any) -> None:
     if model.batch != rules.CALL:
         checks.count("batch", model.batch, least=1)
     choices: dict[str, tuple[str, ...]] = {
-        "loss": model._losses,
         "learner": rules.LEARNERS,
         "rows": ROWS,
         "construction": get_args(Construction),
@@ -41,6 +40,7 @@ def check_parameters(model: Any) -> None:
     }
     if not isinstance(model.domain, Domain):
         choices["domain"] = rules.DOMAINS
+    model._make_loss()
     for name, known in choices.items():
         if getattr(model, name) not in known:
             raise ValueError(

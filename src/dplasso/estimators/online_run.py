@@ -8,7 +8,7 @@ import numpy as np
 
 from dplasso.base.arrays import Floats
 from dplasso.estimators.online_rows import joined, tail
-from dplasso.kernels.row_steps import sparse_margins
+from dplasso.kernels import stream_rows
 from dplasso.online.stream_learner import Compressed, StreamLearner
 from dplasso.streams import RunningSum, State
 
@@ -92,5 +92,5 @@ def margins_of(rows: Compressed, weights: Floats) -> Floats:
     """Products of rows with the weights: rows x outputs."""
     margins = np.empty((len(weights), len(rows[0]) - 1))
     for k, output in enumerate(weights):
-        sparse_margins(np.ascontiguousarray(output), *rows, margins[k])
+        stream_rows.margins_of(np.ascontiguousarray(output), *rows, margins[k])
     return margins.T
