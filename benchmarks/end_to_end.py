@@ -37,7 +37,7 @@ COMMAND = str(Path(sys.executable).with_name("dplasso"))
 READ = """
 import sys
 from dplasso.reading import read_svmlight
-read_svmlight(sys.argv[1], columns=int(sys.argv[2]), zero_based=False)
+read_svmlight(sys.argv[1], n_features=int(sys.argv[2]), zero_based=False)
 """
 TARGET = 2.0  # times as long as reading
 TIMES_MEMORY = 4

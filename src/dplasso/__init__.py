@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         set_strict,
     )
     from dplasso.privacy.statement import PrivacyStatement
+    from dplasso.reading import Rows, read_rows
     from dplasso.search import PrivateSearch
     from dplasso.solvers.frank_wolfe import Solution, frank_wolfe
 
@@ -43,6 +44,7 @@ __all__ = [
     "PrivateOnlineClassifier",
     "PrivateOnlineRegressor",
     "PrivateSearch",
+    "Rows",
     "SoftmaxLoss",
     "Solution",
     "Sparsifier",
@@ -53,6 +55,7 @@ __all__ = [
     "frank_wolfe",
     "is_strict",
     "load",
+    "read_rows",
     "set_strict",
     "spent",
 ]
@@ -80,6 +83,7 @@ _HOMES = {
         "set_strict",
     ),
     "dplasso.privacy.statement": ("PrivacyStatement",),
+    "dplasso.reading": ("Rows", "read_rows"),
     "dplasso.search": ("PrivateSearch",),
     "dplasso.solvers": ("Solution", "frank_wolfe"),
 }

@@ -34,7 +34,7 @@ def parsed(model: Any, lines: bytes, form: LineForm, before: int) -> Parsed:
     if form.kind == "jsonl":
         return _of_json(model, lines, form, before)
     try:
-        chunk = svmlight_rows(lines, columns=form.columns, zero_based=form.zero_based)
+        chunk = svmlight_rows(lines, n_features=form.columns, zero_based=form.zero_based)
     except ValueError as error:
         number, _, reason = str(error).removeprefix("line ").partition(": ")
         raise ValueError(f"line {before + int(number)}: {reason}") from error

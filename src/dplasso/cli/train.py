@@ -2,7 +2,6 @@
 
 import math
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,15 +11,15 @@ import typer
 from dplasso.base import memory
 from dplasso.cli import options as o
 from dplasso.cli.evaluate import NOT_COVERED, per_class, scores_of, show_classes
-from dplasso.cli.inputs import Form, Rows, read_rows, same_file
-from dplasso.cli.output import emit, say, show, show_rows, warn
+from dplasso.cli.output import emit, reading, say, show, show_rows, warn
 from dplasso.cli.rescue import kept
-from dplasso.cli.scoring import nameless, rows_for
-from dplasso.cli.table_options import form_of
+from dplasso.cli.table_options import reading_options
 from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
+from dplasso.estimators.prediction_file import without_names
 from dplasso.ledger import Budget
 from dplasso.privacy import leaks
 from dplasso.privacy.statement import READ, fact
+from dplasso.reading import Rows, read_rows
 from dplasso.reading.plans import FeatureSpace
 from dplasso.report import Evaluation, cautions
 from dplasso.report import evaluate as score
@@ -113,7 +112,7 @@ def train(
     if budget is not None and output.exists() and not overwrite:
         raise ValueError(f"{output} exists, and was paid for; give another name, or --overwrite")
     declared = o.classes_of(classes)
-    form = form_of(
+    how = reading_options(
         data,
         target=target,
         bounds=bounds,
@@ -128,9 +127,9 @@ def train(
         zero_based=zero_based,
         names=names,
         labels=labels,
+        longest_line=longest_line,
         x_bound=x_bound,
     )
-    form = replace(form, longest_line=o.longest_line_of(longest_line))
     common: dict[str, Any] = {
         "delta": delta,
         "radius": o.auto_or_number("--radius", radius),
@@ -159,7 +158,7 @@ def train(
     _warn_of(epsilon, data, test, test_is_public)
     watched = not (quiet or json)
     start = time.perf_counter()
-    found = _read(model, data, form, declared, quiet=not watched)
+    found = _read(model, data, how, declared, quiet=not watched)
     if watched:
         _show_roles(found)
     if dry_run:
@@ -192,9 +191,9 @@ def _fit(model: Any, found: Rows, declared: list[str] | None, output: Path) -> d
 
 
 def _scored(model: Any, test: Path, labels: Path | None, *, quiet: bool) -> Evaluation:
-    plain = nameless(model)
-    X, y = rows_for(plain, test, zero_based=None, labels=labels, labelled=True, quiet=quiet)
-    return score(plain, X, y)
+    with reading(test, quiet=quiet) as progress:
+        rows = read_rows(test, like=model, labels=labels, progress=progress)
+    return score(without_names(model), rows.X, rows.y)
 
 
 def _ledger(store: str, label: str) -> Budget:
@@ -203,11 +202,14 @@ def _ledger(store: str, label: str) -> Budget:
     return Budget.open(store).labelled(shown[:100])
 
 
-def _read(model: Any, data: Path, form: Form, declared: list[str] | None, *, quiet: bool) -> Rows:
+def _read(
+    model: Any, data: Path, how: dict[str, Any], declared: list[str] | None, *, quiet: bool
+) -> Rows:
     """The rows, and what is known of them as parameters of the model."""
     x_bound = 1.0 if model.x_bound is None else model.x_bound
     known = None if x_bound == "private" else x_bound  # entries as they are, until there is one
-    found = read_rows(data, form, x_bound=known, quiet=quiet)
+    with reading(data, quiet=quiet) as progress:
+        found = read_rows(data, x_bound=known, progress=progress, **how)
     if found.bounds is not None and known is None:
         raise ValueError(
             f"{data} has bounds of its own for its columns; leave out --x-bound private"
@@ -275,7 +277,7 @@ def _warn_of(epsilon: float, data: Path, test: Path | None, test_is_public: bool
         raise FileNotFoundError(f"{test} does not exist; check the path")
     if not test_is_public:
         leaks.report(f"{NOT_COVERED.format(data=test.name)}; then say so with --test-is-public")
-    if same_file(data, test):
+    if o.same_file(data, test):
         leaks.report(f"{test.name} is the training data: the figures say nothing of new rows")
 
 

@@ -11,7 +11,13 @@ from dplasso.estimators.base import PrivateLasso, refuse
 from dplasso.estimators.scores import ScoredClassifier
 from dplasso.estimators.sparsifier import Sparsifier
 from dplasso.estimators.to_sklearn import hand_over
-from dplasso.estimators.validation import check_classes, check_gaps, distinct
+from dplasso.estimators.validation import (
+    CLASSES_READ,
+    check_classes,
+    check_enough,
+    check_gaps,
+    distinct,
+)
 from dplasso.losses import LogisticLoss, Loss, SoftmaxLoss
 from dplasso.privacy import leaks
 from dplasso.privacy.accountant import Accountant
@@ -182,17 +188,9 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
 
     def _make_loss(self, y: NDArray[Any]) -> Loss:
         if self.classes is None:
-            leaks.report(
-                "classes were read from y, which reveals which labels occur; declare them with "
-                "classes="
-            )
+            leaks.report(CLASSES_READ)
         self.classes_ = distinct(y if self.classes is None else self.classes)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                "y holds one class only; a classifier needs two, declare them with classes="
-                if self.classes is None
-                else "classes must list at least two distinct labels, got 1 class"
-            )
+        check_enough(self.classes_, declared=self.classes is not None)
         classes = self.classes_.tolist()
         return LogisticLoss(classes) if len(classes) == 2 else SoftmaxLoss(classes)
 

@@ -4,12 +4,13 @@ import math
 import sys
 from typing import Any, Self
 
+from dplasso.base.wording import Message
 from dplasso.mechanisms.random_bits import is_secure
 from dplasso.privacy import leaks
 
-SEEDED = (
-    "random_state makes the fit repeatable, and its noise with it: whoever knows the seed can undo "
-    "the protection; leave it None for anything you release"
+SEEDED = Message(
+    "{random_state} makes the fit repeatable, and its noise with it: whoever knows the seed can "
+    "undo the protection; leave it out for anything you release"
 )
 # Parts of scikit-learn that set what a person has named: a grid, or the helpers of its checks.
 _BY_NAME = ("sklearn.model_selection", "sklearn.utils")

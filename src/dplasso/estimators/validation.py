@@ -5,7 +5,7 @@ None is passed on but those that name columns alone.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from dplasso.base.wording import Message, ParameterError
 from dplasso.data import ColumnMatrix
 from dplasso.data.structure import is_real, sound
 
@@ -53,8 +54,13 @@ _GAPS = {
 }
 _NUMBERS = {"": "Unknown label type: y must hold real numbers"}
 _CLASSES = {
-    "": "Unknown label type: y must hold classes; declare them with classes=, or use a regressor"
+    "": Message(
+        "Unknown label type: y must hold classes; declare them with {classes}, or use a regressor"
+    )
 }
+CLASSES_READ = Message(
+    "classes were read from y, which reveals which labels occur; declare them with {classes}"
+)
 _ORDER = {"": "y holds labels that have no order among them; give labels of one kind"}
 _SCORED = {
     "": "y must have one label per row of X, of the kind the model was fitted to, and so must "
@@ -115,6 +121,17 @@ def distinct(labels: Any) -> NDArray[Any]:
     return found
 
 
+def check_enough(classes: NDArray[Any], *, declared: bool) -> None:
+    """Refuse fewer than two classes."""
+    if len(classes) >= 2:
+        return
+    if declared:
+        raise ParameterError("{classes} must list at least two distinct labels, got 1 class")
+    raise ParameterError(
+        "y holds one class only; a classifier needs two, declare them with {classes}"
+    )
+
+
 def scored(metric: Callable[..., float], y: Any, predicted: Any, sample_weight: Any) -> float:
     """A metric of scikit-learn's."""
     labels = checked_vector(y)
@@ -122,7 +139,7 @@ def scored(metric: Callable[..., float], y: Any, predicted: Any, sample_weight: 
 
 
 def _in_our_words(
-    words: dict[str, str], call: Callable[..., Found], *args: Any, **options: Any
+    words: Mapping[str, str | Message], call: Callable[..., Found], *args: Any, **options: Any
 ) -> Found:
     """What the call returns; what it raises is raised in words that hold no data.
 
