@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dplasso.privacy.statement import PrivacyStatement
     from dplasso.reading import Rows, read_rows
     from dplasso.search import PrivateSearch
+    from dplasso.session import StreamSession
     from dplasso.solvers.frank_wolfe import Solution, frank_wolfe
 
 __version__ = "0.1.0"
@@ -49,6 +50,7 @@ __all__ = [
     "Solution",
     "Sparsifier",
     "SquaredLoss",
+    "StreamSession",
     "UndeclaredBoundWarning",
     "audit",
     "calibrate",
@@ -85,6 +87,7 @@ _HOMES = {
     "dplasso.privacy.statement": ("PrivacyStatement",),
     "dplasso.reading": ("Rows", "read_rows"),
     "dplasso.search": ("PrivateSearch",),
+    "dplasso.session": ("StreamSession",),
     "dplasso.solvers": ("Solution", "frank_wolfe"),
 }
 

@@ -220,7 +220,7 @@ def test_the_largest_index(folder):
     [
         ({"zero_based": "no"}, "zero_based"),
         ({"zero_based": None}, "zero_based"),
-        ({"columns": 0}, "columns"),
+        ({"n_features": 0}, "n_features"),
         ({"threads": 0}, "threads"),
     ],
 )

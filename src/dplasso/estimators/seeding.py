@@ -52,7 +52,7 @@ class SeedsByName:
 
     def _tell_of_seed(self) -> None:
         facts = vars(self)
-        stated = facts.get("privacy_", facts.get("_stated"))
+        stated = facts.get("privacy_", getattr(facts.get("stream_"), "stated", None))
         secure = is_secure(self.random_state) if stated is None else stated.get("secure_rng", True)
         if not secure and isinstance(self.epsilon, float | int) and not math.isinf(self.epsilon):
             leaks.warn_once(SEEDED)
