@@ -101,7 +101,7 @@ def write_rows(path: Path, size: int) -> None:
 
 def measured(arguments: list[str], small: list[str]) -> None:
     """In a process of its own: print memory before and at the peak of a command, in MiB."""
-    from dplasso.cli import main
+    from dplasso.cli.app import main
 
     def run(command: list[str]) -> None:
         sys.argv = ["dplasso", *command]

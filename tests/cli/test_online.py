@@ -165,7 +165,7 @@ def test_what_cannot_be_learned_from_is_not_journaled(place):
     assert (place / "out").read_text() == (place / "wanted").read_text()
     few = ("--features", COLUMNS, "--classes", "-1,1", "--seed", 7, "--rows", 40)
     for _ in range(2):
-        with pytest.raises(ValueError, match="n_rows must not be exceeded, 40 are declared"):
+        with pytest.raises(ValueError, match="--rows must not be exceeded, 40 are declared"):
             run("rows.svm", *few, "--state", "u", "-o", "few", "-q")
         assert len((place / "few").read_text().splitlines()) == 40
 

@@ -49,7 +49,7 @@ class Command:
 
 
 def _run(arguments):
-    from dplasso.cli import main
+    from dplasso.cli.app import main
 
     sys.argv = ["dplasso", *arguments]
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)

@@ -52,8 +52,6 @@ def evaluate(
         leaks.set_strict(True)
     longest = o.longest_line_of(longest_line)
     fitted = load(model)
-    if not public:
-        leaks.report(f"{NOT_COVERED.format(data=data.name)}; then say so with --public")
     with reading(data, quiet=quiet or json) as progress:
         rows = read_rows(
             data,
@@ -63,6 +61,8 @@ def evaluate(
             longest_line=longest,
             progress=progress,
         )
+    if not public:
+        leaks.report(f"{NOT_COVERED.format(data=data.name)}; then say so with --public")
     found = score(without_names(fitted), rows.X, rows.y)
     scores, classes = scores_of(found), per_class(found)
     if json:

@@ -5,6 +5,7 @@ from typing import Any
 
 from dplasso.base.wording import ParameterError, Setting
 from dplasso.cli.options import longest_line_of, number_of
+from dplasso.reading.formats import format_of
 from dplasso.reading.reader import check_options
 
 
@@ -45,7 +46,13 @@ def reading_options(
         "longest_line": longest_line_of(longest_line),
     }
     given = {name: value for name, value in options.items() if value is not None}
-    check_options(data, [*given, *(["x_bound"] if x_bound is not None else [])])
+    check_options(data, given)
+    if x_bound is not None and "bounds" in format_of(data).options:
+        raise ParameterError(
+            "{x_bound} has no effect on {data}, whose columns have {bounds} of their own; leave it "
+            "out",
+            data=data,
+        )
     return given
 
 

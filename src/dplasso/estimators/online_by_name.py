@@ -76,4 +76,4 @@ class RowsByName:
         row_form(self, columns).of_dicts(rows)
         if labels:
             self.encode(np.array(labels))
-        self._begin(columns)
+        self._begin(int(columns))

@@ -92,7 +92,7 @@ def sum_of(model: Any, dimension: int, clip: float, bits: RandomBits) -> Running
     return running_sum(
         dimension,
         sensitivity=clip,
-        window=model.window,
+        window=None if model.window is None else int(model.window),
         steps=steps,
         batch=batch,
         epsilon=model.epsilon,

@@ -158,7 +158,7 @@ def like_options(path: Path, options: ReadingOptions, like: Any) -> ReadingOptio
     kind = format_of(path)
     if plan is None and "target" in kind.options:
         raise ValueError(
-            f"{path} is a {kind.name}, but the model was not trained from one; convert it as its "
+            f"{path} is {kind.name}, but the model was not trained from one; convert it as its "
             "training rows were"
         )
     if plan is not None and not kind.keeps_plan:
@@ -204,7 +204,7 @@ def _same_features(plan: TablePlan, found: TablePlan | None) -> bool:
 
 def _not_of_the_plan(path: Path, kind: Format) -> ValueError:
     return ValueError(
-        f"{path} is a {kind.name} without the features of the table that the model was trained "
+        f"{path} is {kind.name} without the features of the table that the model was trained "
         "from; give a table with its columns, or a store converted like its training rows"
     )
 
@@ -212,7 +212,5 @@ def _not_of_the_plan(path: Path, kind: Format) -> ValueError:
 def _given(options: ReadingOptions) -> set[str]:
     """The parameters that do not have their defaults."""
     return {
-        field.name
-        for field in fields(options)
-        if getattr(options, field.name) is not field.default and field.name != "x_bound"
+        field.name for field in fields(options) if getattr(options, field.name) is not field.default
     }

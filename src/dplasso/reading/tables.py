@@ -457,15 +457,11 @@ class _Cells:
         used, places = np.unique(codes, return_inverse=True)
         gap = int(len(used) > 0 and used[0] < 0)
         texts = column.dictionary.take(pa.array(used[gap:])).cast(pa.string()).to_pylist()
-        return cls(texts, places - gap)._without_gaps()
-
-    def _without_gaps(self) -> "_Cells":
-        """A dictionary may hold a missing text itself."""
-        if None not in self.texts:
-            return self
-        gaps = np.array([text is None for text in self.texts])
-        codes = np.where(gaps[self.codes], -1, self.codes)
-        return _Cells([text or "" for text in self.texts], codes)
+        codes = places - gap
+        if None in texts:  # a dictionary may hold a missing text itself
+            gaps = np.array([text is None for text in texts])
+            codes = np.where(gaps[codes], -1, codes)
+        return cls([text or "" for text in texts], codes)
 
 
 def _category_part(space: FeatureSpace, name: str, cells: _Cells) -> _Part:

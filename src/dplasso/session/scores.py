@@ -37,7 +37,7 @@ class RunningScores:
         return {"recent": list(self.recent), "curve": self._curve}
 
     def published(self, rows: int, input_bytes: int) -> dict[str, Any]:
-        """The document that `dplasso report --metrics` reads."""
+        """The document from which the page of a stream is drawn."""
         curve = {"score": self._name, "recent_rows": _RECENT, "points": self._curve_at(rows)}
         return {**self.summary(rows, input_bytes), "curve": curve}
 

@@ -34,7 +34,15 @@ def one_cell(text: str, *, raw: bool) -> str:
     return whole if raw else cell(whole, "\t")
 
 
+def label_text(label: Any) -> str:
+    """A label as svmlight files have it: whole numbers without a point.
+
+    >>> label_text(-1.0), label_text(0.5), label_text("yes")
+    ('-1', '0.5', 'yes')
+    """
+    whole = isinstance(label, float) and label.is_integer()
+    return str(int(label)) if whole else str(label)
+
+
 def _shown(value: Any, raw: bool) -> str:
-    if isinstance(value, str):
-        return one_cell(value, raw=raw)
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return one_cell(value, raw=raw) if isinstance(value, str) else label_text(value)

@@ -23,6 +23,6 @@ def format_of(path: Path) -> Format:
     """The format of a file, by its name; a folder is a column store.
 
     >>> format_of(Path("people.csv.gz")).name
-    'table'
+    'a table'
     """
     return next(known for known in FORMATS if known.recognises(path))

@@ -31,7 +31,7 @@ class Format(ABC):
     Attributes
     ----------
     name : str
-        What errors call such a file.
+        What errors call such a file, with its article.
     options : frozenset of str
         Parameters of `read_rows` that it takes, of those that not all formats take.
     counts_rows : bool
@@ -56,14 +56,13 @@ class Format(ABC):
     def pieces(self, path: Path, options: ReadingOptions) -> Pieces:
         """Rows of a file in bounded memory, for a column store."""
         raise ValueError(
-            f"{path} is a {self.name}, which cannot be converted; train from it as it is"
+            f"{path} is {self.name}, which cannot be converted; train from it as it is"
         )
 
     def column_texts(self, path: Path, column: str, options: ReadingOptions) -> Iterator[str]:
         """The cells of one column as they are written."""
         raise ParameterError(
-            "{identifier} needs a table, CSV or Parquet, to take the column from; {path} is a "
-            "{kind}",
+            "{identifier} needs a table, CSV or Parquet, to take the column from; {path} is {kind}",
             path=path,
             kind=self.name,
         )
@@ -71,7 +70,7 @@ class Format(ABC):
     def refuse(self, path: Path, parameter: str, taken_by: str) -> ParameterError:
         """The error for a parameter that this format has no use for."""
         return ParameterError(
-            "{parameter} is for a {taken_by}, and {path} is a {kind}; leave it out",
+            "{parameter} is for {taken_by}, and {path} is {kind}; leave it out",
             parameter=Setting(parameter),
             taken_by=taken_by,
             path=path,

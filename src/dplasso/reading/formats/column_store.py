@@ -18,8 +18,7 @@ from dplasso.storage.column_format import damaged
 class StoreFolder(Format):
     """Its columns have their roles; entries are clipped to ``x_bound``, unless that is None."""
 
-    name = "column store"
-    options = frozenset({"x_bound"})
+    name = "a column store"
     keeps_plan = True
 
     def recognises(self, path: Path) -> bool:

@@ -22,8 +22,8 @@ _PREDICTED_BYTES = 128  # of a row without entries: its margin, and its predicti
 class NpzMatrix(Format):
     """Labels are those of ``labels``; a matrix to predict needs none."""
 
-    name = ".npz matrix"
-    options = frozenset({"labels", "feature_names", "x_bound"})
+    name = "an .npz matrix"
+    options = frozenset({"labels", "feature_names"})
 
     def recognises(self, path: Path) -> bool:
         return path.name.lower().endswith(".npz")

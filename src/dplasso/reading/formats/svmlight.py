@@ -13,7 +13,7 @@ class SvmlightText(Format):
     """Any file that no other format recognises."""
 
     name = "svmlight text"
-    options = frozenset({"n_features", "zero_based", "feature_names", "x_bound"})
+    options = frozenset({"n_features", "zero_based", "feature_names"})
 
     def recognises(self, path: Path) -> bool:
         return True

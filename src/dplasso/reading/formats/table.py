@@ -21,7 +21,7 @@ ENDINGS = (
 class Table(Format):
     """pyarrow reads them. It is imported only here, since no other format needs it."""
 
-    name = "table"
+    name = "a table"
     options = frozenset(
         {"target", "bounds", "hashed", "text", "ignore", "buckets", "delimiter", "identifier"}
     )
@@ -39,6 +39,8 @@ class Table(Format):
             path, asked, labelled=options.labelled, progress=options.progress, **options.limits
         )
         X, y = assemble(chunks, space.size)
+        if not X.shape[0]:
+            raise ValueError(f"{path} has names of columns and no rows; add rows below them")
         labels = None
         if options.labelled:
             labels = y if classes is None else np.array(classes, dtype=object)[y.astype(np.intp)]
