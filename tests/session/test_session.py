@@ -127,6 +127,21 @@ def test_what_must_be_declared(tmp_path):
     assert not (tmp_path / "s").exists()
 
 
+def test_states_are_saved_though_parts_skip_where_they_are_due(tmp_path, lines):
+    with StreamSession(tmp_path / "s", model(), every=10) as session:
+        for start in range(0, 40, 8):
+            session.learn(b"".join(lines[start : start + 8]).rstrip())
+        assert session.lines == session.rows == 40
+    journal = next((tmp_path / "s").glob("journal-*"))
+    assert journal.stat().st_size < len(b"".join(lines[:20]))
+
+
+def test_a_model_that_learns_elsewhere_is_rejected(tmp_path, lines):
+    learning = model().partial_fit(*problem())
+    with pytest.raises(ParameterError, match="^model must not be fitted"):
+        StreamSession(tmp_path / "s", learning)
+
+
 def test_a_ledger_is_charged_once_for_all_lives(tmp_path, lines):
     budget = dplasso.Budget(1.2, 1e-6, store=tmp_path / "ledger.sqlite")
     for line in lines[:3]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.base import checks
 from dplasso.base.arrays import Floats
 from dplasso.base.wording import Message, ParameterError
 from dplasso.estimators import PrivateOnlineClassifier, PrivateOnlineRegressor
@@ -111,18 +112,15 @@ class StreamSession:
         snapshot: _Path | None = None,
         every: int = 10_000,
     ) -> None:
-        if model.n_features is None:
-            raise ParameterError(
-                "{n_features} must be declared: the number of columns of svmlight rows, or that "
-                "names of JSON rows are hashed to"
-            )
         regression = isinstance(model, PrivateOnlineRegressor)
-        self._form = LineForm(format, model.n_features, zero_based, target, regression)
-        self._check_declared(model)
+        self._form = LineForm(format, _checked_columns(model), zero_based, target, regression)
+        _check_declared(model)
         self.model, self._proba, self._raw = model, proba, raw
         self._output = None if output is None else Path(output)
         self._snapshot = None if snapshot is None else Path(snapshot)
-        self._every = -(-every // int(model.batch)) * int(model.batch)
+        self._every = -(-checks.count("every", every, least=1) // int(model.batch)) * int(
+            model.batch
+        )
         self._stopping, self._started = False, False
         self._out: Any = None
         self._watch: Callable[[], None] | None = None
@@ -178,8 +176,7 @@ class StreamSession:
         self._out = self._opened()
         for lines in journaled:  # with the same noise as before
             self._learn(lines, self._read(lines))
-        if self._until_state() == self._every:
-            self.save()
+        self._save_if_due()
 
     def learn(self, lines: bytes) -> list[str]:
         """Predict the rows of whole lines, then learn from them; durable when this returns.
@@ -193,11 +190,11 @@ class StreamSession:
             The predictions, as they are written to ``output``. They are AS PRIVATE AS THE ROWS.
         """
         self.start()
+        lines = lines if lines.endswith(b"\n") else lines + b"\n"
         rows = self._read(lines)
         self._folder.append(lines)
         predicted = self._learn(lines, rows)
-        if self._until_state() == self._every:
-            self.save()
+        self._save_if_due()
         return predicted
 
     def run(self, source: LineSource, *, watch: Callable[[], None] | None = None) -> None:
@@ -256,21 +253,6 @@ class StreamSession:
         assert isinstance(stream, OnlineRun)
         return stream
 
-    def _check_declared(self, model: PrivateOnlineClassifier | PrivateOnlineRegressor) -> None:
-        if isinstance(model, PrivateOnlineClassifier) and model.classes is None:
-            raise ParameterError(
-                "{classes} must be declared: a stream is not read ahead for its labels"
-            )
-        if isinstance(model, PrivateOnlineRegressor) and model.y_bound is None:
-            raise ParameterError("labels need a public bound to be clipped to; give {y_bound}")
-        if isinstance(model.batch, str):
-            raise ParameterError("{batch} must be a number of rows: calls end where a disk is slow")
-        if not isinstance(model.domain, str):
-            raise ParameterError("{domain} must be a name here, which a state can keep")
-        if not isinstance(model.random_state, Integral | None):
-            raise ParameterError("{random_state} must be a whole number or None, for a state")
-        model.check_parameters()
-
     def _config(self) -> dict[str, Any]:
         """What the stream is, in the names and the order of the file that says so."""
         model, form = self.model, self._form
@@ -317,6 +299,11 @@ class StreamSession:
         """Rows until the next state is due; states fall on whole batches."""
         return self._every - self.rows % self._every
 
+    def _save_if_due(self) -> None:
+        late = self.rows - self._folder.more["rows"] >= self._every  # parts may skip a due state
+        if late or self._until_state() == self._every:
+            self.save()
+
     def _read(self, lines: bytes) -> _Ready:
         """Rows that can be learned from; whatever keeps them from it is raised here."""
         rows, labels = parsed(self._stream.form, lines, self._form, self.lines)
@@ -359,3 +346,32 @@ class StreamSession:
         if self._snapshot is not None:
             self.model.save(self._snapshot)
         self._folder.write("metrics.json", self._scores.published(self.rows, self.input_bytes))
+
+
+def _checked_columns(model: PrivateOnlineClassifier | PrivateOnlineRegressor) -> int:
+    if model.n_features is None:
+        raise ParameterError(
+            "{n_features} must be declared: the number of columns of svmlight rows, or that names "
+            "of JSON rows are hashed to"
+        )
+    return checks.count("n_features", model.n_features, least=1)
+
+
+def _check_declared(model: PrivateOnlineClassifier | PrivateOnlineRegressor) -> None:
+    """Reject a model that a folder could not keep, before anything is written or charged."""
+    if "stream_" in vars(model):
+        raise ParameterError("{model} must not be fitted: the folder has the stream it learns")
+    if isinstance(model, PrivateOnlineRegressor):
+        if model.y_bound is None:
+            raise ParameterError("labels need a public bound to be clipped to; give {y_bound}")
+    elif model.classes is None:
+        raise ParameterError(
+            "{classes} must be declared: a stream is not read ahead for its labels"
+        )
+    if isinstance(model.batch, str):
+        raise ParameterError("{batch} must be a number of rows here, since lines come in any parts")
+    if not isinstance(model.domain, str):
+        raise ParameterError("{domain} must be a name here, which a state can keep")
+    if not isinstance(model.random_state, Integral | None):
+        raise ParameterError("{random_state} must be a whole number or None here")
+    model.check_parameters()
