@@ -103,7 +103,7 @@ class _Growing:
 
     def _widen(self, kind: np.dtype[Any]) -> None:
         if kind != self._array.dtype:
-            wider = np.empty(len(self._array), kind)
+            wider = np.empty(max(self.size, self._array.nbytes // kind.itemsize), kind)
             wider[: self.size] = self._array[: self.size]
             self._array = wider
 
