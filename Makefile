@@ -1,4 +1,13 @@
-# make setup | demo | test | stress | bench | clean
+# make            what there is to make (this text)
+# make setup      .venv with the package, the development tools and compiled loops
+# make demo       a model of made-up notes with 1,000,000 words, with privacy and without
+# make check      linters, types, import contracts and quick tests: seconds, before every commit
+# make test       all of that and all tests, also on the oldest versions we claim
+# make stress     hostile input at every door for MINUTES (60), then commands killed hundreds of times
+# make bench      every study of benchmarks/; make bench-NAME runs benchmarks/NAME.py with ARGS
+# make build      source distribution and wheel, in dist/
+# make clean      remove all of the above
+#
 # Needs make and Python 3.11 or later with venv and pip; PYTHON=... chooses another interpreter.
 
 PYTHON ?= python3
@@ -6,19 +15,29 @@ BIN := .venv/bin
 OLD := .venv-oldest
 SOURCES := $(shell find src -name '*.py')
 
-.PHONY: setup demo test test-oldest stress bench clean
+.PHONY: help setup demo lint check test test-oldest stress bench build clean
+
+help:
+	@sed -n '/^$$/q;s/^# \{0,1\}//p' Makefile
 
 setup: .venv/.dev .venv/.warm
 
-# What it needs of the compiled loops, it compiles itself.
+# It compiles the loops that it needs itself.
 demo: .venv/.runtime
 	$(BIN)/dplasso demo
 
-test: setup .venv/.postgres .venv/.federated
+lint: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Tests that need no compiled loops.
+QUICK := tests/base tests/privacy src/dplasso/base src/dplasso/privacy
+check: lint
+	$(BIN)/python -m pytest --quiet $(QUICK)
+
+test: setup .venv/.postgres .venv/.federated lint
 	$(BIN)/python -m pytest -n 2
 	$(MAKE) test-oldest
 
@@ -29,37 +48,24 @@ test-oldest:
 	$(OLD)/bin/python -m pytest -n 2 tests/estimators tests/data; \
 	else echo "the oldest versions we claim have no builds for this Python: not tested"; fi
 
-# Hostile input at every door, for so many minutes.
 MINUTES ?= 60
-stress: setup
+STRESSES := $(basename $(notdir $(wildcard benchmarks/fuzz_*.py benchmarks/killed*.py))) stress
+KILLS := $(filter killed%,$(STRESSES))
+stress: setup .venv/.postgres
 	$(BIN)/python benchmarks/stress.py --minutes $(MINUTES)
+	$(MAKE) $(addprefix bench-,$(KILLS))
 
-bench: setup .venv/.postgres
-	$(BIN)/python benchmarks/first_fit.py
-	$(BIN)/python benchmarks/run.py
-	$(BIN)/python benchmarks/scale.py
-	$(BIN)/python benchmarks/utility.py
-	$(BIN)/python benchmarks/gradient.py
-	$(BIN)/python benchmarks/regret.py --streams
-	$(BIN)/python benchmarks/running_sums.py
-	$(BIN)/python benchmarks/federated_accuracy.py
-	$(BIN)/python benchmarks/federated_uplink.py
-	$(BIN)/python benchmarks/federated_convergence.py
-	$(BIN)/python benchmarks/federated_progress.py
-	$(BIN)/python benchmarks/accuracy.py
-	$(BIN)/python benchmarks/online.py
-	$(BIN)/python benchmarks/online_speed.py
-	$(BIN)/python benchmarks/sparsifier_tables.py
-	$(BIN)/python benchmarks/newsgroups.py
-	$(BIN)/python benchmarks/reading.py
-	$(BIN)/python benchmarks/end_to_end.py
-	$(BIN)/python benchmarks/killed.py
-	$(BIN)/python benchmarks/killed_ledger.py
-	$(BIN)/python benchmarks/killed_stream.py
-	$(BIN)/python benchmarks/sign_leak.py
-	$(BIN)/python benchmarks/breakdown.py
-	$(BIN)/python benchmarks/planted_bugs.py
-	$(BIN)/python benchmarks/tables.py
+# Every script but those of `make stress`; the last one puts the results into the README.
+BENCHES := $(filter-out $(STRESSES) tables,$(basename $(notdir $(wildcard benchmarks/*.py))))
+bench: $(addprefix bench-,$(BENCHES))
+	$(MAKE) bench-tables
+
+bench-regret: ARGS ?= --streams
+bench-%: setup .venv/.postgres
+	$(BIN)/python benchmarks/$*.py $(ARGS)
+
+build: .venv/.dev
+	$(BIN)/python -m build --no-isolation
 
 clean:
 	rm -rf .venv $(OLD) .venv-diffprivlib .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
@@ -68,7 +74,7 @@ clean:
 # The stamps are newer than pyproject.toml as long as what it asks for is installed.
 .venv/.runtime: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable '.[cli,tables]'
 	touch $@
 
 .venv/.dev: .venv/.runtime
@@ -92,7 +98,7 @@ clean:
 
 $(OLD)/.installed: pyproject.toml tests/oldest.txt
 	test -x $(OLD)/bin/python || $(PYTHON) -m venv $(OLD)
-	$(OLD)/bin/python -m pip install --quiet --constraint tests/oldest.txt --editable . \
+	$(OLD)/bin/python -m pip install --quiet --constraint tests/oldest.txt --editable '.[cli,tables]' \
 	pytest pytest-xdist hypothesis pandas polars
 	touch $@
 

@@ -15,13 +15,11 @@ at no charge, and rows of length 1, as presence or as they are; the grids are to
 ``benchmarks/rivals``: dp_sgd.py, dp_gd.py, amp.py, diffprivlib_rival.py. diffprivlib gets an
 environment of its own, .venv-diffprivlib, made when it is first needed.
 
-Sets are those of ``datasets.py``; rcv1 and real-sim are LIBSVM files, given by ``--file`` or in the
-data folder as rcv1_train.binary and real-sim, plain or .bz2. What is not at hand is left out.
+Sets are those of ``harness/datasets.py``; rcv1 and real-sim are LIBSVM files, given by ``--file``
+or in the data folder as rcv1_train.binary and real-sim, plain or .bz2. Missing sets are left out.
 """
 
 import argparse
-import json
-import warnings
 from pathlib import Path
 
 from comparison import cases
@@ -29,37 +27,28 @@ from comparison.columns import COLUMNS, facts, run
 from comparison.memory import Memory
 from comparison.picture import draw
 from comparison.table import LEGEND, summary, table, text
-from run import RESULTS, machine
-
-from dplasso import PrivacyLeakWarning
+from harness.machine import machine
+from harness.options import allow_seeds, names, study
+from harness.results import RESULTS, save
 
 
 def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sets", type=_names, default=list(cases.SETS))
-    parser.add_argument("--columns", type=_names, default=list(COLUMNS))
-    parser.add_argument("--epsilons", type=_numbers, default=list(cases.EPSILONS))
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--fresh", action="store_true", help="forget the chosen columns and sets")
-    parser.add_argument("--file", type=_file, action="append", default=[], metavar="NAME=PATH")
-    parser.add_argument("--results", type=Path, default=RESULTS)
-    parser.add_argument("--cache", type=Path, help="accuracy_cache.jsonl among the results")
-    chosen = parser.parse_args()
+    command = study(__doc__, cases.SETS, cases.EPSILONS, seeds=10)
+    command.add_argument("--columns", type=names, default=list(COLUMNS))
+    command.add_argument("--fresh", action="store_true", help="forget the chosen columns and sets")
+    command.add_argument("--file", type=_file, action="append", default=[], metavar="NAME=PATH")
+    command.add_argument("--results", type=Path, default=RESULTS)
+    command.add_argument("--cache", type=Path, help="accuracy_cache.jsonl among the results")
+    chosen = command.parse_args()
     for kind, known in (("sets", cases.SETS), ("columns", COLUMNS)):
         unknown = set(getattr(chosen, kind)) - set(known)
         if unknown:
-            parser.error(f"--{kind}: no {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+            command.error(
+                f"--{kind}: no {', '.join(sorted(unknown))}; there are {', '.join(known)}"
+            )
     if chosen.seeds < 1:
-        parser.error("--seeds must be at least 1")
+        command.error("--seeds must be at least 1")
     return chosen
-
-
-def _names(text: str) -> list[str]:
-    return text.split(",")
-
-
-def _numbers(text: str) -> list[float]:
-    return [float(part) for part in text.split(",")]
 
 
 def _file(text: str) -> tuple[str, Path]:
@@ -71,8 +60,7 @@ def _file(text: str) -> tuple[str, Path]:
 
 def main() -> None:
     chosen = options()
-    # Seeds make the table repeatable; the data are public.
-    warnings.simplefilter("ignore", PrivacyLeakWarning)
+    allow_seeds()
     memory = Memory(chosen.cache or chosen.results / "accuracy_cache.jsonl")
     if chosen.fresh:
         memory.forget(chosen.sets, chosen.columns)
@@ -84,19 +72,17 @@ def main() -> None:
         memory.note(name, facts(problem, cases.measure(name)))
         for column in chosen.columns:
             run(column, problem, chosen.epsilons, chosen.seeds, memory)
-    save(memory, chosen)
+    save_table(memory, chosen)
 
 
-def save(memory: Memory, chosen: argparse.Namespace) -> None:
+def save_table(memory: Memory, chosen: argparse.Namespace) -> None:
     rows = table(memory, sorted({*cases.EPSILONS, *chosen.epsilons}), chosen.seeds)
     if not rows:
         return
-    chosen.results.mkdir(exist_ok=True)
-    said = f"{text(rows)}\n\n{summary(rows)}\n\n{LEGEND}\n{machine()}\n"
+    said = f"{text(rows)}\n\n{summary(rows)}\n\n{LEGEND}\n{machine()}"
     print(said)
-    (chosen.results / "accuracy.txt").write_text(said)
-    saved = {"machine": machine(), "summary": summary(rows), "rows": rows}
-    (chosen.results / "accuracy.json").write_text(json.dumps(saved, indent=1))
+    facts = {"machine": machine(), "summary": summary(rows), "rows": rows}
+    save("accuracy", said, facts, folder=chosen.results)
     draw(rows, chosen.results / "accuracy.png")
 
 

@@ -9,15 +9,15 @@ that had to come from memory. Entries are counted whether or not cohorts stand f
 Medians over seeds, milliseconds. The rivals' times stand in results/selection.txt.
 """
 
-import argparse
-import json
 import statistics
-import time
 
-import datasets
 import numpy as np
+from harness import datasets
+from harness.machine import machine, timed
+from harness.options import study
+from harness.results import save
+from harness.walks import DELTA, RADIUS, ROUNDS, solver, time_replay
 from numba import njit
-from run import DELTA, RADIUS, RESULTS, ROUNDS, machine, solver, time_replay
 
 import dplasso
 from dplasso.data import ColumnMatrix
@@ -26,13 +26,8 @@ from dplasso.kernels.scores import LANE, score
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.mechanisms.selection import PRIVATE
 
+SETS = ("url_subset", "reuters21578_usa", "zipf")
 PARTS = ("labels", "set-up", "moves", "long", "scores", "rest", "weights", "total")
-
-
-def timed(action):
-    start = time.perf_counter()
-    result = action()
-    return result, 1e3 * (time.perf_counter() - start)
 
 
 def one_run(matrix: ColumnMatrix, y: np.ndarray, theta: float, seed: int) -> dict[str, float]:
@@ -45,10 +40,10 @@ def one_run(matrix: ColumnMatrix, y: np.ndarray, theta: float, seed: int) -> dic
     _, rounds = timed(lambda: rule.advance(ROUNDS))
     _, weights = timed(lambda: solver._solution(problem, walk, matrix.shape[1], False))
     counts = walk.counters
-    moves = 1e3 * time_replay(problem, walk)
+    moves = time_replay(problem, walk)
     entries = int(counts[ENTRIES]) - long.entries
     scores = entries * entry_cost(rule, entries / max(int(counts[EVALUATIONS]) - long.asked, 1))
-    return {
+    seconds = {
         "labels": encoding,
         "set-up": setup,
         "moves": moves,
@@ -57,6 +52,9 @@ def one_run(matrix: ColumnMatrix, y: np.ndarray, theta: float, seed: int) -> dic
         "rest": rounds - moves - long.spent - scores,
         "weights": weights,
         "total": encoding + setup + rounds + weights,
+    }
+    return {
+        **{part: 1e3 * value for part, value in seconds.items()},
         "proposals a round": counts[PROPOSALS] / ROUNDS,
         "scores a round": counts[EVALUATIONS] / ROUNDS,
         "entries a round": counts[ENTRIES] / ROUNDS,
@@ -89,7 +87,7 @@ def scored(problem, margins, scale, vertex, times):  # type: ignore[no-untyped-d
 
 
 def entry_cost(rule, typical: float) -> float:
-    """Milliseconds an entry takes in a score of a column with about as many."""
+    """Seconds an entry takes in a score of a column with about as many."""
     lengths = np.diff(rule.problem.indptr)
     column = int(np.argmin(np.abs(lengths - max(typical, 1.0))))
     walk, times = rule.walk, max(10, int(1e6 / max(typical, 100.0)))
@@ -100,23 +98,19 @@ def entry_cost(rule, typical: float) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sets", default="url_subset,reuters21578_usa,zipf")
-    parser.add_argument("--epsilons", default="1,0.1")
-    parser.add_argument("--seeds", type=int, default=5)
-    options = parser.parse_args()
+    options = study(__doc__, SETS, (1.0, 0.1), seeds=5).parse_args()
     lines = [machine(), f"{'set':<18}{'eps':>5}" + "".join(f"{part:>10}" for part in PARTS)]
     lines[-1] += f"{'proposals':>11}{'scores':>8}{'entries a round':>17}"
     print("\n".join(lines), flush=True)
     rows = []
-    for name in options.sets.split(","):
+    for name in options.sets:
         made = name == "zipf"
         found = datasets.text_like(500_000, 5_000_000, 17_000_000) if made else datasets.real(name)
         if found is None:
             print(f"{name}: not at hand")
             continue
         matrix = ColumnMatrix.of(found[0])
-        for epsilon in (float(text) for text in options.epsilons.split(",")):
+        for epsilon in options.epsilons:
             theta = dplasso.calibrate(epsilon, DELTA, ROUNDS)
             one_run(matrix, found[1], theta, 0)  # compiles, and warms what can be warm
             runs = [one_run(matrix, found[1], theta, seed) for seed in range(options.seeds)]
@@ -126,8 +120,7 @@ def main() -> None:
             lines.append(line + f"{row['entries a round']:>17,.0f}")
             print(lines[-1], flush=True)
             rows.append({"set": name, "epsilon": epsilon, **{k: float(v) for k, v in row.items()}})
-    (RESULTS / "breakdown.txt").write_text("\n".join(lines) + "\n")
-    (RESULTS / "breakdown.json").write_text(json.dumps({"machine": machine(), "rows": rows}))
+    save("breakdown", "\n".join(lines), {"machine": machine(), "rows": rows})
 
 
 if __name__ == "__main__":

@@ -7,18 +7,14 @@ classifier is fitted with and without one telling row, as many times each as the
 *certified* is the lower bound on mu that an audit holds against the claim.
 """
 
-import argparse
-import sys
-from pathlib import Path
-
 import pytest
-from run import RESULTS, machine
+from harness.machine import machine
+from harness.options import parser
+from harness.results import save
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "helpers"))
-
-from dplasso import audit  # noqa: E402
-from dplasso.audit.descent import canary  # noqa: E402
-from planted import BUGS  # noqa: E402  (the tests plant the same)
+from dplasso import audit
+from dplasso.audit.descent import canary
+from planted import BUGS  # the tests plant the same
 
 CORRECT = "correct"
 CASES = ((CORRECT, 700), (CORRECT, 6000), ("noise of one step", 700), ("mass without noise", 700))
@@ -36,9 +32,9 @@ def verdict_on_mu(bug: str, fits: int, seed: int) -> audit.Verdict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seed", type=int, default=0)
-    chosen = parser.parse_args()
+    command = parser(__doc__)
+    command.add_argument("--seed", type=int, default=0)
+    chosen = command.parse_args()
     lines = [f"{'code':<22}{'fits a side':>12}{'claimed':>9}{'certified':>11}{'at 95 %':>9}  alarm"]
     print(lines[0])
     for bug, fits in CASES:
@@ -47,8 +43,7 @@ def main() -> None:
         figures = f"{found.limit:>9.3f}{found.figure:>11.3f}{usual:>9.3f}"
         lines.append(f"{bug:<22}{fits:>12,}{figures}  {'no' if found.passed else 'yes'}")
         print(lines[-1], flush=True)
-    said = "\n".join([*lines, "", machine()])
-    (RESULTS / "canary.txt").write_text(said + "\n")
+    save("canary", "\n".join([*lines, "", machine()]))
 
 
 if __name__ == "__main__":

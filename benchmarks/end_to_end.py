@@ -22,16 +22,18 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import venv
 from pathlib import Path
 
-import datasets
 import numpy as np
-from run import RADIUS, RESULTS, ROUNDS, machine, memory_mib, peak_reset
+from harness import ROOT, datasets
+from harness.files import FOLDER, SET, cached, dump
+from harness.machine import MIB, machine, memory_mib, peak_reset, timed
+from harness.options import parser
+from harness.results import save
+from harness.walks import RADIUS, ROUNDS
 
 from dplasso import load
-from reading import FOLDER, MIB, SET, cached, dump
 
 COMMAND = str(Path(sys.executable).with_name("dplasso"))
 READ = """
@@ -51,16 +53,15 @@ def options(columns: int | None) -> list[str]:
 
 
 def wall_clock(command: list[str]) -> float:
-    start = time.perf_counter()
-    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-    return time.perf_counter() - start
+    run = functools.partial(subprocess.run, command, check=True, stderr=subprocess.DEVNULL)
+    return timed(run)[1]
 
 
 def installed(folder: Path) -> Path:
     """The programs of a fresh environment with dplasso in it."""
     venv.create(folder / "environment", with_pip=True)
     programs = folder / "environment" / "bin"
-    subprocess.run([programs / "pip", "install", "--quiet", datasets.ROOT], check=True)
+    subprocess.run([programs / "pip", "install", "--quiet", f"{ROOT}[cli,tables]"], check=True)
     return programs
 
 
@@ -166,17 +167,17 @@ def in_bounds(mib: int, folder: Path) -> dict:
     }
     ours, theirs = load(folder / "a"), load(folder / "b")
     same = np.array_equal(ours.vertices_, theirs.vertices_)
-    same &= ours._weights.data.tobytes() == theirs._weights.data.tobytes()
+    same &= ours.fitted_.weights.data.tobytes() == theirs.fitted_.weights.data.tobytes()
     same &= ours.intercept_.tobytes() == theirs.intercept_.tobytes()
     return {**found, "same_model": bool(same)}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--memory", type=int, default=100, help="MiB")
-    parser.add_argument("--measured", nargs=2, type=json.loads, help=argparse.SUPPRESS)
-    given = parser.parse_args()
+    command = parser(__doc__)
+    command.add_argument("--runs", type=int, default=5)
+    command.add_argument("--memory", type=int, default=100, help="MiB")
+    command.add_argument("--measured", nargs=2, type=json.loads, help=argparse.SUPPRESS)
+    given = command.parse_args()
     if given.measured:
         measured(*given.measured)
         return
@@ -203,8 +204,7 @@ def main() -> None:
             f"{row['own']:>14.0f}"
         )
     print(f"{'same model':<24}{found['same_model']!s:>8}")
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "end_to_end.json").write_text(json.dumps(saved, indent=1))
+    save("end_to_end", data=saved)
 
 
 if __name__ == "__main__":

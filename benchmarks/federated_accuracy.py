@@ -10,33 +10,15 @@ Means over seeds with 95 % intervals. Prints a table that says from which epsilo
 within 0.02 of the centralised engine at the same epsilon, and saves it with a plot.
 """
 
-import argparse
-import json
-import warnings
-
 import numpy as np
-from comparison.table import interval
-from federated_sets import SETS, Task, federate, real, split
-from run import RESULTS, machine
+from harness.federations import RADIUS, SETS, Task, centralised, federate, real, split
+from harness.intervals import interval
+from harness.machine import machine
+from harness.options import allow_seeds, study, whole_numbers
+from harness.results import mark_epsilons, pyplot, save, save_plot
 
-import dplasso
-
-RADIUS, CLOSE = 5.0, 0.02
-EPSILONS = "1,3,8,16,32,64,128"
-
-
-def centralised(task: Task, epsilon: float, seed: int) -> float:
-    model = dplasso.PrivateLassoRegressor(
-        epsilon,
-        task.delta,
-        radius=RADIUS,
-        solver="frank_wolfe",
-        x_bound=1.0,
-        y_bound=1.0,
-        n_rows=len(task.labels),
-        random_state=seed,
-    )
-    return task.accuracy(model.fit(task.train, task.labels).predict(task.test))
+CLOSE = 0.02
+EPSILONS = (1.0, 3.0, 8.0, 16.0, 32.0, 64.0, 128.0)
 
 
 def federated(task: Task, parties: int, epsilon: float, seed: int) -> dict:
@@ -53,7 +35,8 @@ def federated(task: Task, parties: int, epsilon: float, seed: int) -> dict:
 def measured(task: Task, parties: list[int], epsilons: list[float], seeds: int) -> list[dict]:
     rows = []
     for epsilon in epsilons:
-        central = interval([centralised(task, epsilon, seed) for seed in range(seeds)])
+        models = [centralised(task, epsilon, task.delta, seed) for seed in range(seeds)]
+        central = interval([task.accuracy(model.predict(task.test)) for model in models])
         for count in parties:
             runs = [federated(task, count, epsilon, seed) for seed in range(seeds)]
             ours = interval([run["accuracy"] for run in runs])
@@ -93,11 +76,7 @@ def line(row: dict) -> str:
 
 
 def plot(rows: list[dict]) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
+    plt = pyplot()
     sets = list(dict.fromkeys(row["set"] for row in rows))
     figure, axes = plt.subplots(1, len(sets), figsize=(5.0 * len(sets), 4.4), squeeze=False)
     for axis, name in zip(axes[0], sets, strict=True):
@@ -113,39 +92,30 @@ def plot(rows: list[dict]) -> None:
             means, halves = ([each[key] for each in own] for key in ("mean", "half"))
             axis.errorbar(epsilons, means, halves, fmt="o-", capsize=3, label=f"{count} parties")
         axis.axhline(first[0]["majority"], color="grey", linestyle=":", label="larger class")
-        axis.set(xscale="log", xlabel="epsilon", ylabel="accuracy", title=name)
-        axis.set_xticks(epsilons, [f"{each:g}" for each in epsilons])
-        axis.minorticks_off()
-        axis.grid(alpha=0.3)
+        axis.set(xlabel="epsilon", ylabel="accuracy", title=name)
+        mark_epsilons(axis, epsilons)
     axes[0][0].legend(fontsize=8, loc="lower right")
     figure.tight_layout()
-    figure.savefig(RESULTS / "federated_accuracy.png", dpi=130)
+    save_plot(figure, "federated_accuracy")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--parties", default="3,8,20")
-    parser.add_argument("--epsilons", default=EPSILONS)
-    parser.add_argument("--sets", default=",".join(SETS))
-    options = parser.parse_args()
-    warnings.simplefilter("ignore", dplasso.PrivacyLeakWarning)  # seeds, on public data
-    parties = [int(text) for text in options.parties.split(",")]
-    epsilons = [float(text) for text in options.epsilons.split(",")]
+    command = study(__doc__, SETS, EPSILONS, seeds=5)
+    command.add_argument("--parties", type=whole_numbers, default="3,8,20")
+    options = command.parse_args()
+    allow_seeds()
     rows: list[dict] = []
     print(HEADER)
-    for name in options.sets.split(","):
+    for name in options.sets:
         if (task := real(name)) is None:
             print(f"{name} is not at hand")
             continue
-        rows += measured(task, parties, epsilons, options.seeds)
+        rows += measured(task, options.parties, options.epsilons, options.seeds)
     if not rows:
         return
     told = {"machine": machine(), "seeds": options.seeds, "radius": RADIUS, "rows": rows}
     notes = f"{options.seeds} seeds, delta 1 / rows^2, * within {CLOSE} of centralised; {machine()}"
-    (RESULTS / "federated_accuracy.json").write_text(json.dumps(told, indent=1) + "\n")
-    text = "\n".join([notes, HEADER, *map(line, rows)])
-    (RESULTS / "federated_accuracy.txt").write_text(text + "\n")
+    save("federated_accuracy", "\n".join([notes, HEADER, *map(line, rows)]), told)
     plot(rows)
 
 

@@ -17,12 +17,12 @@ Second, all signal is at one party of four: radius / 4 is all that the universal
 Prints tables, and saves them with a plot under benchmarks/results.
 """
 
-import argparse
-import json
 import math
 
 import numpy as np
-from run import RESULTS, machine
+from harness.machine import machine
+from harness.options import parser
+from harness.results import pyplot, save, save_plot
 
 from dplasso.data import ColumnMatrix
 from dplasso.federated import Coordinator, Party, Terms, agree
@@ -172,11 +172,7 @@ def table(found: dict, alone: dict, rounds: int) -> str:
 
 
 def plot(found: dict) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
+    plt = pyplot()
     figure, axis = plt.subplots(figsize=(8.0, 5.0))
     for name, each in found.items():
         excess = np.maximum(each["excess"], 1e-9)
@@ -191,7 +187,7 @@ def plot(found: dict) -> None:
     axis.grid(alpha=0.3)
     axis.legend(fontsize=8)
     figure.tight_layout()
-    figure.savefig(RESULTS / "federated_convergence.png", dpi=130)
+    save_plot(figure, "federated_convergence")
 
 
 def thinned(found: dict) -> dict:
@@ -206,15 +202,14 @@ def thinned(found: dict) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=1000)
-    rounds = parser.parse_args().rounds
+    command = parser(__doc__)
+    command.add_argument("--rounds", type=int, default=1000)
+    rounds = command.parse_args().rounds
     found, alone = samplings(rounds), one_party(rounds)
-    text = f"{table(found, alone, rounds)}\n{machine()}\n"
+    text = f"{table(found, alone, rounds)}\n{machine()}"
     print(text)
     told = {"machine": machine(), "samplings": thinned(found), "one_party": alone}
-    (RESULTS / "federated_convergence.json").write_text(json.dumps(told) + "\n")
-    (RESULTS / "federated_convergence.txt").write_text(text)
+    save("federated_convergence", text, told)
     plot(found)
 
 

@@ -9,18 +9,24 @@ for each width of its projection; the centralised private Frank-Wolfe engine, on
 budget, sends nothing. Means over seeds. Saves a table and a plot under benchmarks/results.
 """
 
-import argparse
-import json
-import warnings
-
 import numpy as np
-from federated_sets import Task, federate, generated, split
-from federated_uplink import DELTA, EPSILON, PARTIES, RADIUS
+from harness.federations import (
+    DELTA,
+    EPSILON,
+    PARTIES,
+    RADIUS,
+    Task,
+    centralised,
+    federate,
+    generated,
+    split,
+)
+from harness.machine import machine
+from harness.options import allow_seeds, parser
+from harness.results import pyplot, save, save_plot
 from rivals_federated import one_shot
 from rivals_federated.dfw import distributed_frank_wolfe
-from run import RESULTS, machine
 
-import dplasso
 from dplasso.federated import Coordinator
 
 WIDTHS = (2, 5, 10, 20)
@@ -70,30 +76,17 @@ def one_shot_sketching(task: Task, seed: int) -> Curve:
     return curve
 
 
-def centralised(task: Task, seed: int) -> Curve:
-    model = dplasso.PrivateLassoRegressor(
-        EPSILON,
-        DELTA,
-        radius=RADIUS,
-        solver="frank_wolfe",
-        x_bound=1.0,
-        y_bound=1.0,
-        n_rows=len(task.labels),
-        random_state=seed,
-    ).fit(task.train, task.labels)
-    return [(0.0, objective(task, model.predict(task.train)))]
-
-
 def measured(n: int, seeds: int) -> dict[str, list]:
     curves: dict[str, list[Curve]] = {}
     for seed in range(seeds):
         task = generated(n, seed)
         ours = federation(task, seed)
+        alone = centralised(task, EPSILON, DELTA, seed).predict(task.train)
         found = {
             "federation": ours,
             "dFW, not private": dfw(task, seed, len(ours) - 1),
             "one-shot, by width": one_shot_sketching(task, seed),
-            "centralised": centralised(task, seed),
+            "centralised": [(0.0, objective(task, alone))],
         }
         for name, curve in found.items():
             curves.setdefault(name, []).append(curve)
@@ -112,11 +105,7 @@ def table(curves: dict[str, list]) -> str:
 
 
 def plot(curves: dict[str, list]) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
+    plt = pyplot()
     figure, (left, right) = plt.subplots(1, 2, figsize=(11.0, 4.4), sharey=True)
     for name, curve in curves.items():
         sent, values = np.array(curve).T
@@ -138,22 +127,21 @@ def plot(curves: dict[str, list]) -> None:
         axis.grid(alpha=0.3)
         axis.legend(fontsize=8)
     figure.tight_layout()
-    figure.savefig(RESULTS / "federated_progress.png", dpi=130)
+    save_plot(figure, "federated_progress")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--seeds", type=int, default=5)
-    options = parser.parse_args()
-    warnings.simplefilter("ignore", dplasso.PrivacyLeakWarning)  # seeds, on public data
+    command = parser(__doc__)
+    command.add_argument("--rows", type=int, default=100_000)
+    command.add_argument("--seeds", type=int, default=5)
+    options = command.parse_args()
+    allow_seeds()
     curves = measured(options.rows, options.seeds)
     notes = f"{options.rows} rows, epsilon {EPSILON:g}, delta {DELTA:g}, {options.seeds} seeds"
-    text = f"{notes}; {machine()}\n{table(curves)}\n"
+    text = f"{notes}; {machine()}\n{table(curves)}"
     print(text)
     told = {"machine": machine(), "rows": options.rows, "curves": curves}
-    (RESULTS / "federated_progress.json").write_text(json.dumps(told, indent=1) + "\n")
-    (RESULTS / "federated_progress.txt").write_text(text)
+    save("federated_progress", text, told)
     plot(curves)
 
 

@@ -10,19 +10,24 @@ all points of the log-log plot. Accuracy on fresh rows stands beside it: bytes t
 would be easy to save. Prints a table, and saves it with a plot under benchmarks/results.
 """
 
-import argparse
-import json
-import warnings
-
 import numpy as np
-from federated_sets import Task, federate, generated, split
+from harness.federations import (
+    DELTA,
+    EPSILON,
+    PARTIES,
+    RADIUS,
+    Task,
+    federate,
+    generated,
+    split,
+)
+from harness.machine import machine
+from harness.options import allow_seeds, parser
+from harness.results import pyplot, save, save_plot
 from rivals_federated import one_shot
 from rivals_federated.dfw import distributed_frank_wolfe
-from run import RESULTS, machine
 
-import dplasso
-
-EPSILON, DELTA, PARTIES, RADIUS, WIDTH = 3.0, 1e-9, 3, 5.0, 10
+WIDTH = 10
 ASKED = 0.72
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 
@@ -95,11 +100,7 @@ def table(points: list[dict]) -> str:
 
 
 def plot(points: list[dict]) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
+    plt = pyplot()
     figure, (left, right) = plt.subplots(1, 2, figsize=(11.0, 4.4))
     rows = [point["rows"] for point in points]
     for name in points[0]:
@@ -117,23 +118,22 @@ def plot(points: list[dict]) -> None:
         axis.grid(alpha=0.3)
         axis.legend(fontsize=8)
     figure.tight_layout()
-    figure.savefig(RESULTS / "federated_uplink.png", dpi=130)
+    save_plot(figure, "federated_uplink")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--most", type=int, default=1_000_000)
-    parser.add_argument("--seeds", type=int, default=3)
-    options = parser.parse_args()
-    warnings.simplefilter("ignore", dplasso.PrivacyLeakWarning)  # seeds, on public data
+    command = parser(__doc__)
+    command.add_argument("--most", type=int, default=1_000_000)
+    command.add_argument("--seeds", type=int, default=3)
+    options = command.parse_args()
+    allow_seeds()
     points = [measured(n, options.seeds) for n in SIZES if n <= options.most]
     text = f"epsilon {EPSILON:g}, delta {DELTA:g}, {options.seeds} seeds; {machine()}\n"
     text += table(points)
     print(text)
     told = {"machine": machine(), "epsilon": EPSILON, "delta": DELTA, "points": points}
     told["slopes"] = {name: slope(points, name) for name in points[0] if name != "rows"}
-    (RESULTS / "federated_uplink.json").write_text(json.dumps(told, indent=1) + "\n")
-    (RESULTS / "federated_uplink.txt").write_text(text + "\n")
+    save("federated_uplink", text, told)
     plot(points)
 
 

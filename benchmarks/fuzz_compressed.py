@@ -10,15 +10,12 @@ import bz2
 import gzip
 import lzma
 import random
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import zstandard
-from fuzzing import Door, Tried
-from fuzzing import main as fuzz
-from fuzzing.door import MIB
-from fuzzing.mutators import bent, flipped
+from harness.fuzzing import Door, Tried, fuzz
+from harness.fuzzing.door import MIB
+from harness.fuzzing.mutators import bent, flipped
 
 from dplasso.reading import svmlight_chunks
 from dplasso.reading.line_source import LineSource
@@ -83,9 +80,5 @@ DOORS = [
 ]
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    return fuzz(__doc__, DOORS, argv)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    fuzz(__doc__, DOORS)

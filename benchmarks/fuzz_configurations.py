@@ -8,15 +8,12 @@ and stores keep them.
 
 import json
 import random
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fuzzing import Door, Tried
-from fuzzing import main as fuzz
-from fuzzing.door import MIB
-from fuzzing.mutators import as_json, bent, bent_value
+from harness.fuzzing import Door, Tried, fuzz
+from harness.fuzzing.door import MIB
+from harness.fuzzing.mutators import as_json, bent, bent_value
 
 from dplasso.federated.deployment.settings import (
     PARTY_FILE,
@@ -128,9 +125,5 @@ DOORS = [
 ]
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    return fuzz(__doc__, DOORS, argv)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    fuzz(__doc__, DOORS)

@@ -8,16 +8,11 @@ values. Each must be refused by an error meant for people, or be taken for exact
 """
 
 import shutil
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
-from fuzzing import Door, Tried
-from fuzzing import main as fuzz
+from harness.fuzzing import Door, Tried, fuzz
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "helpers"))
-
-import broken_inputs  # noqa: E402  (the tests try fewer)
+import broken_inputs  # the tests try fewer
 
 
 def fresh(folder: Path) -> tuple[Path, bytes]:
@@ -49,9 +44,5 @@ DOORS = [
 ]
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    return fuzz(__doc__, DOORS, argv)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    fuzz(__doc__, DOORS)

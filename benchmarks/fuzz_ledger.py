@@ -7,17 +7,12 @@ ledger with bytes altered or cut off. Each must be refused by an error meant for
 for exactly what it is, and a refusal must leave the ledger as it was.
 """
 
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
-from fuzzing import Door, Tried
-from fuzzing import main as fuzz
+from harness.fuzzing import Door, Tried, fuzz
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "helpers"))
-
-import broken_ledgers  # noqa: E402  (the tests try fewer)
-from dplasso.ledger import Budget  # noqa: E402
+import broken_ledgers  # the tests try fewer
+from dplasso.ledger import Budget
 
 
 def lines_of(_: Path) -> list[str]:
@@ -65,9 +60,5 @@ DOORS = [
 ]
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    return fuzz(__doc__, DOORS, argv)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    fuzz(__doc__, DOORS)

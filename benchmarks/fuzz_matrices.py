@@ -11,15 +11,13 @@ gives what an independent reading of the same arrays gives. A finding names its 
     python benchmarks/fuzz_matrices.py --case hostile_matrices 17
 """
 
-import argparse
 import sys
 import threading
 import time
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "helpers"))
+from harness.options import parser
 
-import hostile_runs  # noqa: E402  (the tests try fewer)
+import hostile_runs  # the tests try fewer
 
 MODULES = ("hostile_matrices", "hostile_files")
 BATCH = 4000  # cases of one process
@@ -34,12 +32,12 @@ def fuzz(module: str, seed: int, until: float, done: dict[str, int], wrong: list
         done[module] = first - start
 
 
-def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=10.0)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--case", nargs=2, metavar=("MODULE", "SEED"))
-    options = parser.parse_args(argv)
+def main() -> int:
+    command = parser(__doc__)
+    command.add_argument("--minutes", type=float, default=10.0)
+    command.add_argument("--seed", type=int, default=0)
+    command.add_argument("--case", nargs=2, metavar=("MODULE", "SEED"))
+    options = command.parse_args()
     wrong: list[str] = []
     if options.case is not None:
         module, seed = options.case

@@ -7,39 +7,29 @@ then the file is sealed anew. What loads must predict, be stated, shown on a pag
 Models of a federation's parties are altered in the same way.
 """
 
-import io
-import json
 import random
-import re
-import sys
 import tempfile
 import warnings
-import zipfile
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from fuzzing import Door, Tried
-from fuzzing import main as fuzz
-from fuzzing.door import MIB
-from fuzzing.mutators import NUMBERS, as_json, bent, bent_value, flipped
+from harness.fuzzing import Door, Tried, fuzz
+from harness.fuzzing.archives import altered
+from harness.fuzzing.door import MIB
+from harness.fuzzing.mutators import as_json, bent, bent_value
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "helpers"))
-
-from archives import npy_saying, signed, zipped  # noqa: E402
-from dplasso import (  # noqa: E402
+from archives import signed
+from dplasso import (
     PrivateLassoClassifier,
     PrivateLassoRegressor,
     PrivateOnlineClassifier,
     load,
 )
-from dplasso.federated.model import PartyModel  # noqa: E402
-from dplasso.report import render  # noqa: E402
-from dplasso.storage import ModelFileError  # noqa: E402
-from hostile_models import wide_model  # noqa: E402
-
-SHAPES = ("(6,)", "(0,)", "(1000000000000,)", "(2, 3)", "()", "(4294967296, 4294967296)")
+from dplasso.federated.model import PartyModel
+from dplasso.report import render
+from dplasso.storage import ModelFileError
+from hostile_models import wide_model
 
 
 def corpus(folder: Path) -> list[bytes]:
@@ -66,46 +56,6 @@ def corpus(folder: Path) -> list[bytes]:
         found.append(wide_model(path, columns, max_iter=8, radius=2.0).read_bytes())
         found.append(wide_model(path, columns, solver="gradient", rows="sqrt").read_bytes())
     return found
-
-
-def altered(rng: random.Random, content: bytes) -> bytes:
-    """The archive after the first line, with some members altered."""
-    with zipfile.ZipFile(io.BytesIO(content.split(b"\n", 1)[1])) as archive:
-        members = {entry.filename: archive.read(entry) for entry in archive.infolist()}
-    for _ in range(rng.choice((1, 1, 2, 3))):
-        name = "header.json" if rng.random() < 0.7 else rng.choice(list(members))
-        if name == "header.json":
-            try:
-                header = json.loads(members[name])
-            except (ValueError, RecursionError):  # it was altered before
-                continue
-            members[name] = as_json(bent_value(rng, header))
-            if rng.random() < 0.05:
-                members[name] = bent(rng, members[name])
-        else:
-            members[name] = altered_array(rng, members[name])
-    if rng.random() < 0.03:
-        members[rng.choice(("arrays/x.npy", "extra", "../x"))] = b"x"
-    if rng.random() < 0.03:
-        members.pop(rng.choice(list(members)))
-    return zipped(*members.items())
-
-
-def altered_array(rng: random.Random, data: bytes) -> bytes:
-    if rng.random() < 0.2:
-        return bent(rng, data)
-    start = 10 + int.from_bytes(data[8:10], "little")
-    if rng.random() < 0.2:
-        said = data[10:start].decode("latin-1").rstrip()
-        return npy_saying(re.sub(r"\(.*\)", rng.choice(SHAPES), said), data[start:])
-    if rng.random() < 0.5 and len(data) >= start + 8:
-        place = start + 8 * rng.randrange((len(data) - start) // 8)
-        number = rng.choice(NUMBERS)
-        kind = np.int64 if data[10:start].find(b"<i8") >= 0 else np.float64
-        with np.errstate(all="ignore"):
-            value = np.array(max(-(2**63), min(2**63 - 1, number)) if kind is np.int64 else number)
-        return data[:place] + value.astype(kind).tobytes() + data[place + 8 :]
-    return data[:start] + flipped(rng, data[start:])
 
 
 def model(contents: list[bytes], seed: int) -> Tried:
@@ -158,9 +108,5 @@ DOORS = [
 ]
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    return fuzz(__doc__, DOORS, argv)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    fuzz(__doc__, DOORS)

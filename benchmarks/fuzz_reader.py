@@ -9,18 +9,15 @@ all lines make another, which must be refused at the first line that was refused
 
 import io
 import re
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from fuzzing import Door, Tried
-from fuzzing import main as fuzz
+from harness.files import same
+from harness.fuzzing import Door, Tried, fuzz
 from sklearn.datasets import load_svmlight_file
 
 from dplasso.reading import byte_source, read_svmlight
 from dplasso.reading.svmlight import _LARGEST_INDEX, _parse
-from reading import same
 
 BATCH = 2000
 BYTES = b"0123456789" * 3 + b":::+-..eE##  \t\r\v\f,_qidnafxINF\x00\x7f\x80\xff"
@@ -114,9 +111,5 @@ def batch(folder: Path, seed: int) -> Tried:
 DOORS = [Door("svmlight lines", lambda folder: folder, batch)]
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    return fuzz(__doc__, DOORS, argv)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    fuzz(__doc__, DOORS)

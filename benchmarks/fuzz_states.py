@@ -8,22 +8,17 @@ one must not crash, hang, or take more memory than it holds.
 
 import contextlib
 import random
-import sys
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fuzz_models import altered
-from fuzzing import Door, Tried
-from fuzzing import main as fuzz
-from fuzzing.door import MIB
+from harness.fuzzing import Door, Tried, fuzz
+from harness.fuzzing.archives import altered
+from harness.fuzzing.door import MIB
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "helpers"))
-
-from archives import signed  # noqa: E402
-from dplasso import PrivateOnlineClassifier, PrivateOnlineRegressor  # noqa: E402
+from archives import signed
+from dplasso import PrivateOnlineClassifier, PrivateOnlineRegressor
 
 MODELS = (
     lambda: PrivateOnlineClassifier(1.0, classes=[0, 1], n_rows=500),
@@ -71,9 +66,5 @@ def state(held: list[tuple[Any, bytes]], seed: int) -> Tried:
 DOORS = [Door("states of streams", states, state, flat=64 * MIB)]
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    return fuzz(__doc__, DOORS, argv)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    fuzz(__doc__, DOORS)

@@ -8,19 +8,16 @@ have several encodings, compressions and sizes of pages; half of them are made t
 
 import gzip
 import random
-import sys
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import zstandard
-from fuzzing import Door, Tried
-from fuzzing import main as fuzz
-from fuzzing.door import MIB
-from fuzzing.mutators import TEXTS, bent, flipped
+from harness.fuzzing import Door, Tried, fuzz
+from harness.fuzzing.door import MIB
+from harness.fuzzing.mutators import TEXTS, bent, flipped
 
 from dplasso.reading.plans import TablePlan
 from dplasso.reading.tables import column_texts, table_chunks
@@ -113,9 +110,5 @@ DOORS = [
 ]
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    return fuzz(__doc__, DOORS, argv)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    fuzz(__doc__, DOORS)

@@ -13,35 +13,21 @@ its rows were right, of *zipf* the best of a few logistic regressions has .705, 
 .880.
 """
 
-import argparse
-import json
 import statistics
-import time
 
 import numpy as np
 import scipy.sparse as sp
-import utility
-from run import RESULTS, machine
-from sklearn.metrics import roc_auc_score
+from comparison.cases import EPSILONS, GOALS, goal
+from harness.cases import CASES, Case, Rows, load
+from harness.machine import machine, timed
+from harness.options import study
+from harness.results import save
 
 from dplasso import LogisticLoss
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.solvers.gradient import GradientSolution, gradient_descent, plan_descent
 
-SETS = {
-    "reuters21578_usa": (0.78, 0.895, 0.92),
-    "farm_ads": (0.64, 0.82, 0.885),
-    "imdb_uni": (0.715, 0.842, 0.877),
-    "news20_rebuilt": (0.64, 0.845, 0.93),
-    "zipf": (0.52, 0.685, 0.775),
-    "zipf_frequent": (None, None, None),
-    "a9a": (0.84, 0.847, 0.85),
-    "w8a": (0.79, 0.93, 0.96),
-    "phishing": (0.92, 0.935, 0.94),
-    "mushrooms": (0.94, 0.985, 0.997),
-    "sms_spam": (None, None, None),
-}
-EPSILONS = (0.1, 1.0, 8.0)
+SETS = (*GOALS, "zipf_frequent", "sms_spam")
 NONZEROS = (10, 30, 100, 1000)
 
 
@@ -52,7 +38,7 @@ def unit_presence(X: sp.csr_array) -> sp.csr_array:
     return sp.csr_array(sp.diags_array(1.0 / lengths) @ present)
 
 
-def fit(rows: utility.Rows, epsilon: float, k: int | None, bits: RandomBits) -> GradientSolution:
+def fit(rows: Rows, epsilon: float, k: int | None, bits: RandomBits) -> GradientSolution:
     n, columns = rows.train.shape
     facts = {"delta": n**-2.0, "n_rows": n, "n_columns": columns, "n_nonzero": k}
     loss = LogisticLoss()
@@ -61,24 +47,22 @@ def fit(rows: utility.Rows, epsilon: float, k: int | None, bits: RandomBits) -> 
 
 
 def run_set(name: str, epsilons: list[float], seeds: int) -> list[dict]:
-    case = utility.CASES.get(name, utility.Case(name))
-    rows = utility.load(case)
+    case = CASES.get(name, Case(name))
+    rows = load(case)
     if rows is None:
         print(f"{name}: not at hand, left out")
         return []
     test, labels = unit_presence(rows.test), rows.test_labels
-    measure = roc_auc_score if case.measure == "AUC" else utility.accuracy
 
     def figures(epsilon: float, k: int | None) -> tuple[list[float], list[float]]:
         found, seconds = [], []
         for seed in range(seeds):
             # The last fit is timed with the noise that protects.
             bits = random_bits(seed if seed < seeds - 1 else None)
-            start = time.perf_counter()
-            solution = fit(rows, epsilon, k, bits)
-            seconds.append(time.perf_counter() - start)
+            solution, spent = timed(lambda bits=bits: fit(rows, epsilon, k, bits))
+            seconds.append(spent)
             weights = sp.csr_array(solution.weights).toarray()[0]
-            found.append(measure(labels, test @ weights + solution.intercepts[0]))
+            found.append(case.judge(labels, test @ weights + solution.intercepts[0]))
         return found, seconds
 
     table = []
@@ -90,7 +74,7 @@ def run_set(name: str, epsilons: list[float], seeds: int) -> list[dict]:
             "epsilon": epsilon,
             "rule": statistics.fmean(dense),
             "rule_sd": statistics.stdev(dense) if seeds > 1 else 0.0,
-            "goal": SETS[name][EPSILONS.index(epsilon)] if epsilon in EPSILONS else None,
+            "goal": goal(name, epsilon),
             "seconds": min(seconds),
         }
         for k in NONZEROS:
@@ -121,21 +105,15 @@ def line(row: dict) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sets", default=",".join(SETS))
-    parser.add_argument("--epsilons", default="0.1,1,8")
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--name", default="gradient")
-    options = parser.parse_args()
-    epsilons = [float(text) for text in options.epsilons.split(",")]
+    command = study(__doc__, SETS, EPSILONS, seeds=5)
+    command.add_argument("--name", default="gradient")
+    options = command.parse_args()
     print(HEADER)
     table: list[dict] = []
-    for name in options.sets.split(","):
-        table += run_set(name, epsilons, options.seeds)
+    for name in options.sets:
+        table += run_set(name, options.epsilons, options.seeds)
     print(machine())
-    RESULTS.mkdir(exist_ok=True)
-    saved = {"seeds": options.seeds, "rows": table}
-    (RESULTS / f"{options.name}.json").write_text(json.dumps(saved, indent=1))
+    save(options.name, data={"seeds": options.seeds, "rows": table})
 
 
 if __name__ == "__main__":

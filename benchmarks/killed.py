@@ -6,7 +6,6 @@ Moments are spread over the run of each, half of them while it writes. After eve
 under the final name must load, or be absent; after all of them, a run that is not killed succeeds.
 """
 
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -14,11 +13,10 @@ import time
 from pathlib import Path
 
 import numpy as np
+from harness.options import parser
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "helpers"))
-
-import killing  # noqa: E402  (the tests kill in the same way, less often)
-from dplasso import load  # noqa: E402
+import killing  # the tests kill in the same way, less often
+from dplasso import load
 
 SAVE_FOR_EVER = """
 import sys
@@ -49,9 +47,9 @@ def kill_saves(data: Path, target: Path, count: int, seed: int) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kills", type=int, default=100)
-    kills = parser.parse_args().kills
+    command = parser(__doc__)
+    command.add_argument("--kills", type=int, default=100)
+    kills = command.parse_args().kills
     print(f"{'what':<10}{'killed':>8}{'at work':>9}  left under the final name")
     with tempfile.TemporaryDirectory() as folder:
         data = killing.write_rows(Path(folder) / "rows.svm", 20_000)

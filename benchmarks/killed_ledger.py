@@ -7,18 +7,17 @@ at random. After all kills every release must have an entry of its own in the le
 must be sound, and one more charge must succeed. The same with ledgers being created.
 """
 
-import argparse
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "helpers"))
+from harness.options import parser
 
-import spending  # noqa: E402  (the tests kill in the same way)
-from dplasso.ledger import Budget  # noqa: E402
-from dplasso.privacy.events import ZeroConcentrated  # noqa: E402
-from postgres_server import Server  # noqa: E402
+import spending  # the tests kill in the same way
+from dplasso.ledger import Budget
+from dplasso.privacy.events import ZeroConcentrated
+from postgres_server import Server
 
 
 def report(what: str, told: str, store: str, folder: str, seconds: float) -> None:
@@ -37,10 +36,10 @@ def report(what: str, told: str, store: str, folder: str, seconds: float) -> Non
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kills", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    command = parser(__doc__)
+    command.add_argument("--kills", type=int, default=300)
+    command.add_argument("--seed", type=int, default=0)
+    options = command.parse_args()
     server = Server()
     try:
         stores = {"SQLite": None}

@@ -9,25 +9,21 @@ Each life is a process of its own, forked from one that has imported dplasso; wi
 the command itself, which takes seconds longer to start.
 """
 
-import argparse
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-from run import RESULTS
+from harness.options import parser
+from harness.results import save
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "helpers"))
-
-import dplasso.cli  # noqa: E402, F401  (before the lives that share it)
-import stream_killing as killing  # noqa: E402  (the tests kill in the same way, less often)
+import stream_killing as killing  # the tests kill in the same way, less often
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--command", action="store_true")
-    asked = parser.parse_args()
+    command = parser(__doc__)
+    command.add_argument("--kills", type=int, default=200)
+    command.add_argument("--command", action="store_true")
+    asked = command.parse_args()
     start = killing.Command if asked.command else killing.Forked
     lines = killing.made_lines(100 * asked.kills + 400)
     begun = time.monotonic()
@@ -42,7 +38,7 @@ def main() -> None:
         f"{len(lines):,} predictions, to nine digits, are those of a run never killed"
     )
     print(told)
-    (RESULTS / "killed_stream.txt").write_text(told + "\n")
+    save("killed_stream", told)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ differ. Checkpoints are kept in a temporary folder. The first charge of a new pr
 it keeps others waiting only while it reads what is new.
 """
 
-import argparse
 import os
 import sqlite3
 import tempfile
@@ -16,16 +15,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from harness.options import parser
+
 from dplasso.ledger import Budget, Charge, fixed_point
 from dplasso.ledger.entry import new_id, now
 from dplasso.privacy.events import BoundedRange, Composed, Event, PureDP, Repeated
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--entries", type=int, default=100_000)
-    parser.add_argument("--store", help="a SQLite file or a postgresql:// URL, not yet a ledger")
-    options = parser.parse_args()
+    command = parser(__doc__)
+    command.add_argument("--entries", type=int, default=100_000)
+    command.add_argument("--store", help="a SQLite file or a postgresql:// URL, not yet a ledger")
+    options = command.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_CACHE_HOME"] = folder
         store = options.store or str(Path(folder) / "budget.sqlite")

@@ -10,19 +10,16 @@ an error that names it. The table, how close pairs came, is written to
 benchmarks/results/neighbours.txt.
 """
 
-import argparse
-import sys
 import time
 import warnings
 from collections import defaultdict
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "helpers"))
+from harness.machine import machine
+from harness.options import parser
+from harness.results import save
 
-from run import RESULTS, machine  # noqa: E402
-
-from dplasso import __version__  # noqa: E402
-from neighbour_pairs import CHECKS, share_of  # noqa: E402  (the tests try a few of the same)
+from dplasso import __version__
+from neighbour_pairs import CHECKS, share_of  # the tests try a few of the same
 
 
 def table(shares: dict[str, list[float]], seed: int, seconds: float) -> str:
@@ -42,10 +39,10 @@ def table(shares: dict[str, list[float]], seed: int, seconds: float) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--pairs", type=int, default=100_000)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    command = parser(__doc__)
+    command.add_argument("--pairs", type=int, default=100_000)
+    command.add_argument("--seed", type=int, default=0)
+    options = command.parse_args()
     warnings.simplefilter("error")
     checks, start = list(CHECKS), time.monotonic()
     shares: dict[str, list[float]] = defaultdict(list)
@@ -56,7 +53,7 @@ def main() -> None:
             print(f"{number + 1:,} pairs, {time.monotonic() - start:.0f} s", flush=True)
     found = table(shares, options.seed, time.monotonic() - start)
     print(found)
-    (RESULTS / "neighbours.txt").write_text(found + "\n", encoding="utf-8")
+    save("neighbours", found)
 
 
 if __name__ == "__main__":

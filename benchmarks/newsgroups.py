@@ -14,7 +14,6 @@ rounds of greedy Frank-Wolfe as `--greedy` says. Every private rule of selection
 same distribution: `--selection` is about time alone.
 """
 
-import argparse
 import contextlib
 import ctypes
 import json
@@ -22,18 +21,17 @@ import lzma
 import math
 import re
 import statistics
-import time
-import warnings
-from pathlib import Path
 from typing import NamedTuple
 
-import datasets
 import numpy as np
 import scipy.sparse as sp
-from run import RESULTS, machine, memory_mib, peak_reset
+from harness import datasets
+from harness.machine import machine, memory_mib, peak_reset, timed
+from harness.options import allow_seeds, numbers, parser
+from harness.results import mark_epsilons, pyplot, save, save_plot
 from sklearn.feature_extraction.text import HashingVectorizer
 
-from dplasso import PrivacyLeakWarning, PrivateLassoClassifier
+from dplasso import PrivateLassoClassifier
 
 TEXT = "news20_rebuilt/20_newsgroups_raw.jsonl.xz"
 COLUMNS = 2**18
@@ -111,9 +109,7 @@ def fit(rows: Rows, names: list[str], epsilon: float, seed: int, options: Option
     hand_back()
     before = memory_mib("VmRSS")
     peak_reset()
-    start = time.perf_counter()
-    model.fit(rows.train, rows.train_groups)
-    seconds = time.perf_counter() - start
+    _, seconds = timed(lambda: model.fit(rows.train, rows.train_groups))
     grown = memory_mib("VmHWM") - before
     if private and len(model.vertices_) != model.n_iter_:
         raise AssertionError("a round releases one signed coordinate of one class")
@@ -169,13 +165,9 @@ def line(row: dict) -> str:
     )
 
 
-def plot(table: list[dict], chance: float, path: Path) -> None:
+def plot(table: list[dict], chance: float, name: str) -> None:
     """Accuracy against epsilon; without privacy, and chance, as lines."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+    plt = pyplot()
     figure, axes = plt.subplots(figsize=(6, 3.8), layout="constrained")
     private = [row for row in table if row["epsilon"] != "inf"]
     for row in table:
@@ -192,30 +184,25 @@ def plot(table: list[dict], chance: float, path: Path) -> None:
         label="private",
     )
     axes.axhline(chance, color="0.6", ls=":", label="most frequent class")
-    axes.set_xscale("log")
-    epsilons = [row["epsilon"] for row in private]
-    axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
-    axes.minorticks_off()
+    mark_epsilons(axes, [row["epsilon"] for row in private])
     axes.set_ylim(0, None)
     axes.set_xlabel("epsilon (log scale)")
     axes.set_ylabel("share of test articles right")
     axes.set_title("20 Newsgroups, 20 classes, hashed words", loc="left")
-    axes.grid(alpha=0.3)
     axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(0, 0.92))
-    figure.savefig(path, dpi=130)
+    save_plot(figure, name)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--epsilons", default="1,3,8,inf")
-    parser.add_argument("--fits", type=int, default=5)
-    parser.add_argument("--selection", default="lazy")
-    parser.add_argument("--greedy", type=int, default=None)
-    parser.add_argument("--name", default="newsgroups")
-    given = parser.parse_args()
+    command = parser(__doc__)
+    command.add_argument("--epsilons", type=numbers, default="1,3,8,inf")
+    command.add_argument("--fits", type=int, default=5)
+    command.add_argument("--selection", default="lazy")
+    command.add_argument("--greedy", type=int, default=None)
+    command.add_argument("--name", default="newsgroups")
+    given = command.parse_args()
     options = Options(given.fits, given.selection, given.greedy)
-    # Seeds make the table repeatable; the data are public.
-    warnings.simplefilter("ignore", PrivacyLeakWarning)
+    allow_seeds()
     articles = load()
     if articles is None:
         print(f"{TEXT}: not at hand, left out")
@@ -235,13 +222,12 @@ def main() -> None:
     ]
     print(*head, sep="\n", flush=True)
     fit(rows, articles.names, 0.1, 99, options)  # compiles what is not yet compiled
-    RESULTS.mkdir(exist_ok=True)
     table: list[dict] = []
-    for epsilon in map(float, given.epsilons.split(",")):
+    for epsilon in given.epsilons:
         row = run(rows, articles.names, epsilon, options)
         print(line(row), flush=True)
         table = sorted([*table, row], key=lambda row: float(row["epsilon"]))
-        saved = {
+        facts = {
             "machine": machine(),
             "train_rows": rows.train.shape[0],
             "test_rows": rows.test.shape[0],
@@ -252,10 +238,8 @@ def main() -> None:
             "repeated_bodies": articles.repeated,
             "rows": table,
         }
-        (RESULTS / f"{given.name}.json").write_text(json.dumps(saved, indent=1))
-        text = "\n".join([*head, *map(line, table), *CLOSING]) + "\n"
-        (RESULTS / f"{given.name}.txt").write_text(text)
-        plot(table, float(shares.max()), RESULTS / f"{given.name}.png")
+        save(given.name, "\n".join([*head, *map(line, table), *CLOSING]), facts)
+        plot(table, float(shares.max()), given.name)
     print(*CLOSING, sep="\n")
 
 

@@ -15,15 +15,13 @@ as ours and protect every row for good. river's logistic regression is not priva
 and saves it beside a plot under benchmarks/results.
 """
 
-import argparse
-import json
-import warnings
-
 import numpy as np
-from online_sets import hashed, in_random_order
-from online_speed import river
+from harness.machine import machine
+from harness.options import allow_seeds, parser
+from harness.results import pyplot, save, save_plot
+from harness.streams import hashed, in_random_order
 from rivals_online.descents import DescentSum, best_rate
-from run import RESULTS, machine
+from rivals_online.river import river
 
 import dplasso
 from dplasso.privacy.gaussian import mu_of
@@ -91,11 +89,7 @@ def measured(X, y, batch: int, seeds: int) -> tuple[dict, dict]:
 
 
 def plot(results: dict) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
+    plt = pyplot()
     figure, grid = plt.subplots(2, 3, figsize=(12.6, 7.0))
     axes = grid.ravel()
     for axis, (name, found) in zip(axes, results.items(), strict=False):
@@ -113,14 +107,14 @@ def plot(results: dict) -> None:
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="lower center", ncols=len(labels), fontsize=8)
     figure.tight_layout(rect=(0, 0.04, 1, 1))
-    figure.savefig(RESULTS / "online.png", dpi=150)
+    save_plot(figure, "online")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=3)
-    seeds = parser.parse_args().seeds
-    warnings.simplefilter("ignore", dplasso.PrivacyLeakWarning)  # seeds, on public data
+    command = parser(__doc__)
+    command.add_argument("--seeds", type=int, default=3)
+    seeds = command.parse_args().seeds
+    allow_seeds()
     results, lines = {}, []
     for name, batch in {**CHOSEN_ON, **HELD_OUT}.items():
         if (data := in_random_order(name, 100_000)) is None:
@@ -142,8 +136,7 @@ def main() -> None:
         lines += [f"  {kind:<32}{score:>8.4f}" for kind, score in scores.items()]
         print("\n".join(lines[-len(scores) - 1 :]), flush=True)
     told = {"machine": machine(), "epsilon": EPSILON, "delta": DELTA, "seeds": seeds}
-    (RESULTS / "online.json").write_text(json.dumps({**told, "sets": results}, indent=1) + "\n")
-    (RESULTS / "online.txt").write_text("\n".join(lines) + "\n")
+    save("online", "\n".join(lines), {**told, "sets": results})
     plot(results)
 
 

@@ -9,60 +9,20 @@ its rows are dicts made beforehand. Medians of three runs that take turns, on on
 is the growth of the peak from 100,000 rows of a made-up stream to 1,000,000.
 """
 
-import argparse
-import json
 import os
 import resource
 import statistics
-import subprocess
-import tempfile
 import time
-import venv
-from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from online_sets import hashed, in_random_order
-from run import RESULTS, machine
+from harness.machine import machine
+from harness.options import parser
+from harness.results import save
+from harness.streams import hashed, in_random_order
+from rivals_online.river import river
 
 import dplasso
-
-RIVER = """
-import json, sys, time
-import numpy as np
-from river import linear_model
-parts = np.load(sys.argv[1])
-starts, columns, values, labels = (parts[name] for name in ("p", "i", "v", "y"))
-rows = [
-    dict(zip(columns[a:b].tolist(), values[a:b].tolist()))
-    for a, b in zip(starts[:-1], starts[1:])
-]
-labels, model, right = labels.astype(bool).tolist(), linear_model.LogisticRegression(), 0
-start = time.perf_counter()
-for row, label in zip(rows, labels):
-    right += model.predict_one(row) == label
-    model.learn_one(row, label)
-print(json.dumps([len(rows) / (time.perf_counter() - start), right / len(rows)]))
-"""
-
-
-def river_python() -> Path:
-    """An interpreter that has river; made where there is none yet."""
-    folder = Path(os.environ.get("RIVER_VENV") or Path(tempfile.gettempdir()) / "dplasso-river")
-    python = folder / "bin" / "python"
-    if not python.exists():
-        venv.create(folder, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "river>=0.21"], check=True)
-    return python
-
-
-def river(X: sp.csr_array, y: np.ndarray) -> tuple[float, float]:
-    with tempfile.NamedTemporaryFile(suffix=".npz") as file:
-        np.savez(file.name, p=X.indptr, i=X.indices, v=X.data, y=y)
-        done = subprocess.run(
-            [river_python(), "-c", RIVER, file.name], check=True, capture_output=True, text=True
-        )
-    return tuple(json.loads(done.stdout))
 
 
 def ours(X: sp.csr_array, y: np.ndarray, **options) -> tuple[float, float]:
@@ -114,9 +74,9 @@ def measured(X: sp.csr_array, y: np.ndarray, runs: dict) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=100_000)
-    rows = parser.parse_args().rows
+    command = parser(__doc__)
+    command.add_argument("--rows", type=int, default=100_000)
+    rows = command.parse_args().rows
     if hasattr(os, "sched_setaffinity"):  # one core for all, also those started from here
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     grown = memory_growth()
@@ -146,8 +106,7 @@ def main() -> None:
             speed = told["rows_per_second"]
             lines.append(f"  {run:<44}{speed:>10,.0f} rows/s {speed / theirs:>7.2f} of river's")
     print("\n".join(lines))
-    (RESULTS / "online_speed.json").write_text(json.dumps(results, indent=1) + "\n")
-    (RESULTS / "online_speed.txt").write_text("\n".join(lines) + "\n")
+    save("online_speed", "\n".join(lines), results)
 
 
 def _bind(**options):

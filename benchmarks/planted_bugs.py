@@ -6,8 +6,8 @@
 Every bug of tests/helpers/every_planted.py is planted in the product, one at a time, for each seed.
 First the checks that are expected to find it are made, of the estimator that it is planted for.
 Only where none of them alarms is the complete quick audit made, as `dplasso audit` makes it.
-The table says how many seeds ended in an alarm and which checks raised it. With ``--correct`` nothing is
-planted, and complete quick audits are made, which should not alarm. Tables go to
+The table says how many seeds ended in an alarm and which checks raised it. With ``--correct``
+nothing is planted, and complete quick audits are made, which should not alarm. Tables go to
 benchmarks/results, unless only some bugs are named.
 """
 

@@ -10,31 +10,19 @@ and rounds, delta = 1e-6, on a random 80 % of the rows, scored on the rest. Prin
 it as benchmarks/results/private_bound.txt.
 """
 
-import argparse
 import statistics
-import warnings
 
-import datasets
-import numpy as np
-import scipy.sparse as sp
-from run import RESULTS, machine
+from harness.datasets import halves
+from harness.machine import machine
+from harness.options import allow_seeds, parser
+from harness.results import save
 
-from dplasso import PrivacyLeakWarning, PrivateLassoClassifier
+from dplasso import PrivateLassoClassifier
 
 SETS = ("reuters21578_usa", "news20_rebuilt", "imdb_uni")
 EPSILONS = (1.0, 8.0)
 FIXED = tuple(2.0 ** (-k / 2.0) for k in range(4, 15))  # 0.25 to 0.0078
 FRESH = 1000  # seeds from here on were not used to pick
-
-
-def halves(name: str) -> tuple[sp.csr_array, np.ndarray, sp.csr_array, np.ndarray] | None:
-    data = datasets.real(name)
-    if data is None:
-        return None
-    X, y = sp.csr_array(data[0]).astype(np.float32), data[1]
-    order = np.random.default_rng(0).permutation(len(y))
-    train, test = np.split(order, [int(0.8 * len(y))])
-    return X[train], y[train], X[test], y[test]
 
 
 def fits(rows, epsilon: float, x_bound, seeds: range) -> tuple[float, list[float]]:
@@ -63,10 +51,10 @@ def line(name: str, rows, epsilon: float, seeds: int) -> str:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    options.add_argument("--seeds", type=int, default=3)
-    seeds = options.parse_args().seeds
-    warnings.simplefilter("ignore", PrivacyLeakWarning)
+    command = parser(__doc__)
+    command.add_argument("--seeds", type=int, default=3)
+    seeds = command.parse_args().seeds
+    allow_seeds()
     table = [
         f"{machine()}; means of {seeds} seeds",
         f"{'set':18} epsilon  1      private       bounds drawn  best  best bound",
@@ -79,7 +67,7 @@ def main() -> None:
         for epsilon in EPSILONS:
             table.append(line(name, rows, epsilon, seeds))
             print(table[-1], flush=True)
-    (RESULTS / "private_bound.txt").write_text("\n".join(table) + "\n")
+    save("private_bound", "\n".join(table))
 
 
 if __name__ == "__main__":

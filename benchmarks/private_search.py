@@ -10,15 +10,15 @@ bounded by 0.05, delta = 1e-6, a random 80 % of the rows, scored on the rest. Pr
 saves it as benchmarks/results/private_search.txt.
 """
 
-import argparse
 import statistics
-import warnings
 
-from private_bound import halves
-from run import RESULTS, machine
+from harness.datasets import halves
+from harness.machine import machine
+from harness.options import allow_seeds, parser
+from harness.results import save
 from sklearn.model_selection import ParameterGrid
 
-from dplasso import PrivacyLeakWarning, PrivateLassoClassifier, PrivateSearch
+from dplasso import PrivateLassoClassifier, PrivateSearch
 
 GRID = {"max_iter": [6, 20, 70, 200], "radius": [20.0, 60.0, 200.0]}
 EPSILONS = (0.5, 1.0, 8.0)
@@ -41,10 +41,10 @@ def line(rows, epsilon: float, seeds: int) -> str:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    options.add_argument("--seeds", type=int, default=5)
-    seeds = options.parse_args().seeds
-    warnings.simplefilter("ignore", PrivacyLeakWarning)
+    command = parser(__doc__)
+    command.add_argument("--seeds", type=int, default=5)
+    seeds = command.parse_args().seeds
+    allow_seeds()
     table = [f"{machine()}; means of {seeds} runs", "epsilon  rules  search  worst  best"]
     rows = halves("reuters21578_usa")
     if rows is None:
@@ -53,7 +53,7 @@ def main() -> None:
     for epsilon in EPSILONS:
         table.append(line(rows, epsilon, seeds))
         print(table[-1], flush=True)
-    (RESULTS / "private_search.txt").write_text("\n".join(table) + "\n")
+    save("private_search", "\n".join(table))
 
 
 if __name__ == "__main__":

@@ -18,36 +18,19 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
-import datasets
-import numpy as np
-from run import RESULTS, machine, memory_mib, peak_reset
-from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+from harness import datasets
+from harness.files import FOLDER, SET, cached, dump, same
+from harness.machine import MIB, machine, memory_mib, peak_reset, timed
+from harness.options import parser
+from harness.results import save
+from sklearn.datasets import load_svmlight_file
 
 from dplasso.reading import read_svmlight
 
-SET = "news20_rebuilt"
-FOLDER = Path(tempfile.gettempdir()) / "dplasso-reading"
 READERS: dict[str, Callable] = {"dplasso": read_svmlight, "scikit-learn": load_svmlight_file}
-MIB = 1 << 20
-
-
-def cached(path: Path, make: Callable[[Path], None]) -> Path:
-    """The file, made if it is not there; never half of it."""
-    if not path.exists():
-        path.parent.mkdir(exist_ok=True)
-        unfinished = path.with_name("unfinished-" + path.name)
-        make(unfinished)
-        unfinished.rename(path)
-    return path
-
-
-def dump(path: Path) -> None:
-    X, y = datasets.real(SET)
-    dump_svmlight_file(X.tocsr(), y, str(path), zero_based=False)
 
 
 def compress(plain: Path, path: Path) -> None:
@@ -57,18 +40,6 @@ def compress(plain: Path, path: Path) -> None:
 
 def size_mib(X, y) -> float:
     return sum(part.nbytes for part in (X.data, X.indices, X.indptr, y)) / MIB
-
-
-def same(ours, theirs) -> bool:
-    """Equal to the last bit; scikit-learn may use wider indices."""
-    (X, y), (A, b) = ours, theirs
-    return (
-        X.shape == A.shape
-        and np.array_equal(X.indptr, A.indptr)
-        and np.array_equal(X.indices, A.indices)
-        and X.data.tobytes() == A.data.tobytes()
-        and y.tobytes() == b.tobytes()
-    )
 
 
 def peak(reader: str, path: Path) -> None:
@@ -96,20 +67,19 @@ def compare(path: Path, runs: int) -> list[dict]:
     for _ in range(runs):
         results = {}
         for reader, read in READERS.items():
-            start = time.perf_counter()
-            results[reader] = read(str(path))
-            times[reader].append(time.perf_counter() - start)
+            results[reader], seconds = timed(lambda read=read: read(str(path)))
+            times[reader].append(seconds)
         if not same(*results.values()):
             raise SystemExit(f"{path.name}: the readers disagree")
         del results
-    seconds = {reader: statistics.median(times[reader]) for reader in READERS}
+    medians = {reader: statistics.median(times[reader]) for reader in READERS}
     return [
         {
             "file": path.name,
             "file_mib": path.stat().st_size / MIB,
             "reader": reader,
-            "seconds": seconds[reader],
-            "times_faster": seconds["scikit-learn"] / seconds[reader],
+            "seconds": medians[reader],
+            "times_faster": medians["scikit-learn"] / medians[reader],
             **peak_of(reader, path),
         }
         for reader in READERS
@@ -131,10 +101,10 @@ def line(row: dict) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--peak", nargs=2, metavar=("READER", "FILE"), help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    command = parser(__doc__)
+    command.add_argument("--runs", type=int, default=3)
+    command.add_argument("--peak", nargs=2, metavar=("READER", "FILE"), help=argparse.SUPPRESS)
+    options = command.parse_args()
     if options.peak:
         peak(options.peak[0], Path(options.peak[1]))
         return
@@ -150,9 +120,8 @@ def main() -> None:
         for row in compare(path, options.runs):
             rows.append(row)
             print(line(row), flush=True)
-    RESULTS.mkdir(exist_ok=True)
-    saved = {"machine": machine(), "set": SET, "runs": options.runs, "rows": rows}
-    (RESULTS / "reading.json").write_text(json.dumps(saved, indent=1))
+    facts = {"machine": machine(), "set": SET, "runs": options.runs, "rows": rows}
+    save("reading", data=facts)
 
 
 if __name__ == "__main__":

@@ -12,18 +12,18 @@ Prints a table, fits a + b ln T and a + b sqrt T to the last nine tenths of the 
 all under benchmarks/results.
 """
 
-import argparse
 import importlib
-import json
 import math
 from collections.abc import Callable
 
 import numpy as np
+from harness.machine import machine
+from harness.options import parser
+from harness.results import pyplot, save, save_plot
 from rivals_online import sums
 from rivals_online.generated import Stream, make_stream
 from rivals_online.hindsight import best_fixed
 from rivals_online.rivals import Pocg, Pqftl
-from run import RESULTS, machine
 
 from dplasso.online import OnlineLearner, OracleLeader, ProjectedLeader, steadying_rows
 from dplasso.online.rows import Clipping, rows_of
@@ -194,11 +194,7 @@ def table(result: dict) -> str:
 
 
 def plot(results: list[dict]) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+    plt = pyplot()
     figure, axes = plt.subplots(1, len(results), figsize=(6.5 * len(results), 5), squeeze=False)
     for axis, result in zip(axes[0], results, strict=True):
         for name, curve in result["regret"].items():
@@ -210,16 +206,16 @@ def plot(results: list[dict]) -> None:
         axis.grid(alpha=0.3)
         axis.legend(fontsize=8)
     figure.tight_layout()
-    figure.savefig(RESULTS / "regret.png", dpi=120)
+    save_plot(figure, "regret")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--dimension", type=int, default=32)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--streams", action="store_true")
-    options = parser.parse_args()
+    command = parser(__doc__)
+    command.add_argument("--rows", type=int, default=100_000)
+    command.add_argument("--dimension", type=int, default=32)
+    command.add_argument("--seeds", type=int, default=3)
+    command.add_argument("--streams", action="store_true")
+    options = command.parse_args()
     if options.streams:
         global SECURE_SUM
         SECURE_SUM = importlib.import_module("dplasso.streams").running_sum
@@ -235,9 +231,7 @@ def main() -> None:
         + [table(result) for result in results]
     )
     print(text)
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "regret.txt").write_text(text + "\n")
-    (RESULTS / "regret.json").write_text(json.dumps(results, indent=1) + "\n")
+    save("regret", text, results)
     plot(results)
 
 

@@ -11,14 +11,14 @@ told no length and protects all rows; its errors are those of its epoch of as ma
 table and saves it beside a plot under benchmarks/results.
 """
 
-import argparse
-import json
 import math
 import time
 from typing import NamedTuple
 
 import numpy as np
-from run import RESULTS, machine
+from harness.machine import machine
+from harness.options import parser, whole_numbers
+from harness.results import pyplot, save, save_plot
 
 from dplasso.streams import RunningSum, running_sum
 
@@ -127,11 +127,7 @@ def line(row: dict) -> str:
 
 
 def draw(rows: list[dict]) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
+    plt = pyplot()
     figure, axes = plt.subplots(figsize=(8.6, 5.0), layout="constrained")
     for name, (_, colour, style) in CASES.items():
         mine = [row for row in rows if row["construction"] == name]
@@ -146,24 +142,22 @@ def draw(rows: list[dict]) -> None:
     axes.grid(True, which="major", color="#e4e4e4", linewidth=0.8)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=8.5, loc="center left", bbox_to_anchor=(1.01, 0.5))
-    figure.savefig(RESULTS / "running_sums.png", dpi=140)
+    save_plot(figure, "running_sums")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--windows", default="4,16,64,256,1024,4096")
-    parser.add_argument("--coordinates", type=int, default=2000)
-    options = parser.parse_args()
+    command = parser(__doc__)
+    command.add_argument("--windows", type=whole_numbers, default="4,16,64,256,1024,4096")
+    command.add_argument("--coordinates", type=int, default=2000)
+    options = command.parse_args()
     print(HEAD)
-    windows = [int(window) for window in options.windows.split(",")]
-    rows = [row for window in windows for row in study(window, options.coordinates)]
+    rows = [row for window in options.windows for row in study(window, options.coordinates)]
     note = (
         f"epsilon {EPSILON}, delta {DELTA}, sensitivity 1; errors are measured on released sums of "
         f"rows that are 0; {machine()}."
     )
-    (RESULTS / "running_sums.txt").write_text("\n".join([HEAD, *map(line, rows), "", note]) + "\n")
     finite = [{k: v if v == v else None for k, v in row.items()} for row in rows]
-    (RESULTS / "running_sums.json").write_text(json.dumps(finite, indent=1) + "\n")
+    save("running_sums", "\n".join([HEAD, *map(line, rows), "", note]), finite)
     draw(rows)
 
 

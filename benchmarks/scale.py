@@ -9,23 +9,12 @@ long, decides what a run costs at epsilon 0.1, and few runs draw one.
 is that of the process after the data have been generated, the data included.
 """
 
-import argparse
-import json
-import time
-
-import datasets
 import numpy as np
-from run import (
-    DELTA,
-    RADIUS,
-    RESULTS,
-    ROUNDS,
-    machine,
-    memory_mib,
-    peak_reset,
-    run_once,
-    time_replay,
-)
+from harness import datasets
+from harness.machine import machine, memory_mib, peak_reset, timed
+from harness.options import parser
+from harness.results import pyplot, save, save_plot
+from harness.walks import DELTA, RADIUS, ROUNDS, run_once, time_replay
 
 import dplasso
 from dplasso.data import ColumnMatrix
@@ -66,13 +55,10 @@ def growth(seeds: int) -> list[dict]:
 
 
 def kdda(noisy_rounds: int) -> list[dict]:
-    start = time.perf_counter()
-    X, y = datasets.text_like(*KDDA, full=4)
-    print(f"generated {X.nnz:,} entries in {time.perf_counter() - start:.0f} s", flush=True)
+    (X, y), generated = timed(lambda: datasets.text_like(*KDDA, full=4))
+    print(f"generated {X.nnz:,} entries in {generated:.0f} s", flush=True)
     peak_reset()
-    start = time.perf_counter()
-    matrix = ColumnMatrix.of(X)
-    held = time.perf_counter() - start
+    matrix, held = timed(lambda: ColumnMatrix.of(X))
     print(f"checked in {held:.1f} s", flush=True)
     # A round of noisy_max costs the same at any epsilon: timed once, after one that compiles.
     theta = dplasso.calibrate(1.0, DELTA, ROUNDS)
@@ -108,11 +94,7 @@ def kdda(noisy_rounds: int) -> list[dict]:
 
 
 def plot(rows: list[dict]) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+    plt = pyplot()
     figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
     for epsilon, colour in ((1.0, "C1"), (0.1, "C0")):
         chosen = [row for row in rows if row["epsilon"] == epsilon]
@@ -139,21 +121,19 @@ def plot(rows: list[dict]) -> None:
     axes.grid(alpha=0.3)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=4, frameon=False)
     axes.set_title("Cost of a round as columns grow", loc="left")
-    figure.savefig(RESULTS / "growth.png", dpi=130)
+    save_plot(figure, "growth")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--part", choices=("growth", "kdda"), action="append")
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--noisy-rounds", type=int, default=8)
-    options = parser.parse_args()
+    command = parser(__doc__)
+    command.add_argument("--part", choices=("growth", "kdda"), action="append")
+    command.add_argument("--seeds", type=int, default=10)
+    command.add_argument("--noisy-rounds", type=int, default=8)
+    options = command.parse_args()
     print(f"{machine()}; {ROUNDS} rounds, radius {RADIUS:g}, delta {DELTA:g}")
-    RESULTS.mkdir(exist_ok=True)
     for part in options.part or ("growth", "kdda"):
         rows = growth(options.seeds) if part == "growth" else kdda(options.noisy_rounds)
-        saved = {"machine": machine(), "rows": rows}
-        (RESULTS / f"{part}.json").write_text(json.dumps(saved, indent=1))
+        save(part, data={"machine": machine(), "rows": rows})
         if part == "growth":
             plot(rows)
 

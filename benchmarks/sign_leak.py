@@ -16,17 +16,17 @@ Results with the sign read are NOT PRIVATE, whatever epsilon they were run with,
 benchmarks/results.
 """
 
-import argparse
-import json
 import math
 import statistics
 import time
 
-import datasets
 import numpy as np
 import scipy.sparse as sp
+from harness import datasets
+from harness.machine import machine
+from harness.options import parser
+from harness.results import save
 from numba import njit
-from run import RESULTS, machine
 from sklearn.metrics import roc_auc_score
 
 import dplasso
@@ -146,10 +146,10 @@ def line(row: dict) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--rounds", type=int, default=PAPERS_ROUNDS)
-    parser.add_argument("--seeds", type=int, default=3)
-    options = parser.parse_args()
+    command = parser(__doc__)
+    command.add_argument("--rounds", type=int, default=PAPERS_ROUNDS)
+    command.add_argument("--seeds", type=int, default=3)
+    options = command.parse_args()
     flip = show_the_flip()
     head = f"{'data':<17} {'rule':<44} {'accuracy':>9} {'AUC':>6} {'zeros':>8}"
     print(f"{flip}\n\n{head}")
@@ -160,8 +160,7 @@ def main() -> None:
         "The rows marked NOT PRIVATE promise nothing, whatever epsilon their noise was meant for."
     )
     text = "\n".join([flip, "", head, *map(line, rows), "", note])
-    (RESULTS / "sign_leak.txt").write_text(text + "\n")
-    (RESULTS / "sign_leak.json").write_text(json.dumps(rows, indent=1) + "\n")
+    save("sign_leak", text, rows)
 
 
 if __name__ == "__main__":

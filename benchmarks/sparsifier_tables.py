@@ -18,21 +18,20 @@ Columns of splice, skf_colon, synthetic and kddcup99 are divided by their larges
 as in the paper. That is NOT private: a user declares a public bound instead.
 """
 
-import argparse
-import json
 import statistics
 import time
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import datasets
 import numpy as np
 import scipy.sparse as sp
-from run import RESULTS, machine
+from harness import datasets
+from harness.machine import machine
+from harness.options import allow_seeds, names, parser
+from harness.results import save
 from sklearn.metrics import roc_auc_score
 
-from dplasso import LogisticLoss, PrivacyLeakWarning, PrivateLassoClassifier, Sparsifier
+from dplasso import LogisticLoss, PrivateLassoClassifier, Sparsifier
 from dplasso.data import ColumnMatrix
 from dplasso.privacy import zcdp
 from dplasso.solvers.lasso import lasso
@@ -309,9 +308,8 @@ def closing(rows: list[dict], missing: list[str]) -> list[str]:
     ]
 
 
-def save(name: str, trials: int, rows: list[dict], missing: list[str]) -> None:
-    RESULTS.mkdir(exist_ok=True)
-    saved = {
+def save_tables(name: str, trials: int, rows: list[dict], missing: list[str]) -> None:
+    facts = {
         "machine": machine(),
         "epsilon": EPSILON,
         "delta": "1 / train_rows",
@@ -319,23 +317,21 @@ def save(name: str, trials: int, rows: list[dict], missing: list[str]) -> None:
         "split": "80/20, a new one each trial",
         "rows": rows,
     }
-    (RESULTS / f"{name}.json").write_text(json.dumps(saved, indent=1))
     table = [text for row in rows for text in lines(row)]
     text = [*opening(trials), *table, *closing(rows, missing)]
-    (RESULTS / f"{name}.txt").write_text("\n".join(text) + "\n")
+    save(name, "\n".join(text), facts)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sets", default=",".join(PAPER))
-    parser.add_argument("--trials", type=int, default=50)
-    parser.add_argument("--name", default="sparsifier")
-    options = parser.parse_args()
-    # Seeds make the table repeatable; the data are public.
-    warnings.simplefilter("ignore", PrivacyLeakWarning)
+    command = parser(__doc__)
+    command.add_argument("--sets", type=names, default=list(PAPER))
+    command.add_argument("--trials", type=int, default=50)
+    command.add_argument("--name", default="sparsifier")
+    options = command.parse_args()
+    allow_seeds()
     print(*opening(options.trials), sep="\n", flush=True)
     rows, missing = [], []
-    for name in options.sets.split(","):
+    for name in options.sets:
         row = run_set(name, options.trials)
         if row is None:
             missing.append(name)
@@ -343,7 +339,7 @@ def main() -> None:
         rows.append(row)
         print(*lines(row), sep="\n", flush=True)
     print(*closing(rows, missing), sep="\n")
-    save(options.name, options.trials, rows, missing)
+    save_tables(options.name, options.trials, rows, missing)
 
 
 if __name__ == "__main__":

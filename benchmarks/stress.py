@@ -7,17 +7,17 @@ every finding with the command that repeats it, a line ``RESULT {json}`` for eve
 with 0 if nothing was found. The table goes to ``benchmarks/results/stress.txt``.
 """
 
-import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from fuzzing.command import RESULT, table
+from harness import ROOT
+from harness.fuzzing.command import RESULT, table
+from harness.options import parser
+from harness.results import save
 
-HERE = Path(__file__).resolve().parent
 AT_ONCE = 2
 _PATIENCE = 10.0  # minutes that a script may take to end, beyond those it was given
 
@@ -44,13 +44,12 @@ def run(script: Path, minutes: float, seed: int) -> tuple[list[dict], list[str]]
     return doors, found
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=60.0)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--output", type=Path, default=HERE / "results" / "stress.txt")
-    options = parser.parse_args(argv)
-    scripts = sorted(HERE.glob("fuzz_*.py"))
+def main() -> int:
+    command = parser(__doc__)
+    command.add_argument("--minutes", type=float, default=60.0)
+    command.add_argument("--seed", type=int, default=0)
+    options = command.parse_args()
+    scripts = sorted((ROOT / "benchmarks").glob("fuzz_*.py"))
     minutes = options.minutes * AT_ONCE / len(scripts)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         results = list(pool.map(lambda script: run(script, minutes, options.seed), scripts))
@@ -65,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         ]
     )
     print(text)
-    options.output.write_text(text + "\n")
+    save("stress", text)
     return int(bool(found))
 
 

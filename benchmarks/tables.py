@@ -3,12 +3,10 @@
 python benchmarks/tables.py
 """
 
-import json
 import re
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "benchmarks" / "results"
+from harness import ROOT
+from harness.results import saved
 
 
 def seconds(value: float) -> str:
@@ -22,13 +20,13 @@ def times(value: float) -> str:
 
 
 def selection() -> str:
-    saved = json.loads((RESULTS / "selection.json").read_text())
+    found = saved("selection")
     lines = [
         "| data | epsilon | lazy | set-up in it | noisy_max | big_step_little_step "
         "| rounds / replay |",
         "|---|---|---|---|---|---|---|",
     ]
-    rows = {(row["set"], row["epsilon"], row["rule"]): row for row in saved["rows"]}
+    rows = {(row["set"], row["epsilon"], row["rule"]): row for row in found["rows"]}
     for (name, epsilon, rule), row in rows.items():
         if rule != "lazy":
             continue
@@ -40,22 +38,22 @@ def selection() -> str:
             f"| {' | '.join(cells)} | {row['rounds_over_replay']:.1f} |"
         )
     head = (
-        f"{saved['rounds']:,} rounds, radius {saved['radius']:g}, delta {saved['delta']:g}, "
+        f"{found['rounds']:,} rounds, radius {found['radius']:g}, delta {found['delta']:g}, "
         f"logistic loss; wall-clock medians over seeds, from the held matrix to the weights; "
-        f"{saved['machine']}."
+        f"{found['machine']}."
     )
     return "\n".join([head, "", *lines])
 
 
 def accuracy() -> str:
-    saved = json.loads((RESULTS / "accuracy.json").read_text())
-    rows = {(row["set"], row["epsilon"]): row for row in saved["rows"]}
+    found = saved("accuracy")
+    rows = {(row["set"], row["epsilon"]): row for row in found["rows"]}
     lines = [
         "| set | rows x columns | epsilon 0.1 | epsilon 1 | epsilon 8 "
         "| at most 1,000, 100, 30 nonzeros, epsilon 1 | Frank-Wolfe, epsilon 1 |",
         "|---|---|---|---|---|---|---|",
     ]
-    for name in dict.fromkeys(row["set"] for row in saved["rows"]):
+    for name in dict.fromkeys(row["set"] for row in found["rows"]):
         three = [rows[name, epsilon] for epsilon in (0.1, 1.0, 8.0)]
         label = f"{name} (AUC)" if three[0]["measure"] == "AUC" else name
         few = ", ".join(_mean(three[1], f"ours-{k}") for k in (1000, 100, 30))
@@ -63,7 +61,7 @@ def accuracy() -> str:
             f"| {label} | {three[0]['rows']:,} x {three[0]['columns']:,} "
             f"| {' | '.join(map(_against_rivals, three))} | {few} | {_mean(three[1], 'FW')} |"
         )
-    return "\n".join([*lines, "", f"{saved['summary'].capitalize()}. {saved['machine']}."])
+    return "\n".join([*lines, "", f"{found['summary'].capitalize()}. {found['machine']}."])
 
 
 def _against_rivals(row: dict) -> str:
@@ -77,15 +75,15 @@ def _mean(row: dict, column: str) -> str:
 
 
 def newsgroups() -> str:
-    saved = json.loads((RESULTS / "newsgroups.json").read_text())
+    found = saved("newsgroups")
     lines = ["| epsilon | accuracy | nonzeros | rounds | seconds |", "|---|---|---|---|---|"]
-    for row in saved["rows"]:
+    for row in found["rows"]:
         rounds = row["rounds"] if row["epsilon"] != "inf" else "to the optimum"
         lines.append(
             f"| {row['epsilon']} | {row['accuracy']:.3f} | {row['nonzeros']:.0f} | {rounds} "
             f"| {row['seconds']:.1f} |"
         )
-    return "\n".join([f"{saved['machine']}.", "", *lines])
+    return "\n".join([f"{found['machine']}.", "", *lines])
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ table and saves it as benchmarks/results/trial_laws.txt.
 import math
 
 import numpy as np
-from run import RESULTS
+from harness.results import save
 from scipy.optimize import brentq
 
 from dplasso.privacy import trials, zcdp
@@ -63,7 +63,7 @@ def main() -> None:
     stop = trials.stop_for(20.0, "logarithmic")
     lines.append(f"logarithmic, mean 20: one trial only in {(1 - stop) / -math.log(stop):.0%}")
     print(lines[-1])
-    (RESULTS / "trial_laws.txt").write_text("\n".join(lines) + "\n")
+    save("trial_laws", "\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-import datasets
 import numpy as np
-import utility
+from harness import datasets
+from harness.cases import CASES, Case, accuracy, split
 from rivals.problem import Problem
 from sklearn.datasets import load_svmlight_file
 from sklearn.metrics import roc_auc_score
@@ -54,16 +54,16 @@ def measure(name: str) -> str:
     return "AUC" if name in UNBALANCED else "accuracy"
 
 
-def case(name: str) -> utility.Case:
-    return utility.CASES.get(name, utility.Case(name, x_bound=None))
+def case(name: str) -> Case:
+    return CASES.get(name, Case(name, x_bound=None))
 
 
 def load(name: str, files: dict[str, Path]) -> Problem | None:
     """The set with its split; None where it is not at hand."""
-    halves = utility.split(case(name), _from_file(name, files))
+    halves = split(case(name), _from_file(name, files))
     if halves is None:
         return None
-    judged = roc_auc_score if measure(name) == "AUC" else utility.accuracy
+    judged = roc_auc_score if measure(name) == "AUC" else accuracy
     return Problem(name, *halves, judged)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-import utility
+from harness.cases import bounded
 from rivals.problem import Problem
 
 import dplasso
@@ -53,13 +53,13 @@ def score(column: str, problem: Problem, epsilon: float, seed: int) -> float:
         return _searched(problem, epsilon, seed, settings)
     model = PrivateLassoClassifier(epsilon, problem.delta, random_state=seed, **settings)
     model.fit(_rows(problem, case.x_bound), problem.labels)
-    return problem.judge(model.decision_function(utility.bounded(problem.test, case.x_bound)))
+    return problem.judge(model.decision_function(bounded(problem.test, case.x_bound)))
 
 
 @lru_cache(maxsize=1)
 def _rows(problem: Problem, x_bound: float | None) -> Any:
     """Training rows for all fits of a set: in the engine's form where that saves time."""
-    rows = utility.bounded(problem.train, x_bound)
+    rows = bounded(problem.train, x_bound)
     if not problem.is_wide:
         return rows
     return ColumnMatrix.of(rows, 1.0 if x_bound is None else x_bound)
@@ -77,5 +77,5 @@ def _searched(problem: Problem, epsilon: float, seed: int, settings: dict[str, A
         trials=TRIALS,
         random_state=seed,
     )
-    model.fit(utility.bounded(problem.train, x_bound), problem.labels)
-    return problem.judge(model.decision_function(utility.bounded(problem.test, x_bound)))
+    model.fit(bounded(problem.train, x_bound), problem.labels)
+    return problem.judge(model.decision_function(bounded(problem.test, x_bound)))

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from harness.results import legend_below, mark_epsilons, pyplot
+
 # Ours stand out; a rival keeps its colour in all panels.
 LINES = {
     "ours": {"color": "C3", "marker": "o", "lw": 2.2, "ms": 5, "zorder": 5},
@@ -18,11 +20,7 @@ ACROSS = 4
 
 
 def draw(rows: list[dict[str, Any]], path: Path) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+    plt = pyplot()
     names = list(dict.fromkeys(row["set"] for row in rows))
     down = -(-len(names) // ACROSS)
     figure, panels = plt.subplots(
@@ -32,18 +30,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
         _panel(axes, [row for row in rows if row["set"] == name])
     for axes in panels.flat[len(names) :]:
         axes.set_axis_off()
-    entries: dict[str, Any] = {}
-    for axes in panels.flat:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            entries.setdefault(label, handle)
-    order = sorted(entries, key=lambda label: [*LINES, "majority class"].index(label))
-    figure.legend(
-        [entries[label] for label in order],
-        order,
-        loc="outside lower center",
-        ncols=min(9, len(order)),
-        frameon=False,
-    )
+    legend_below(figure, panels.flat, [*LINES, "majority class"])
     figure.suptitle(
         "Success on test rows: ours untuned, rivals tuned on the test rows", x=0.01, ha="left"
     )
@@ -68,10 +55,7 @@ def _panel(axes: Any, rows: list[dict[str, Any]]) -> None:
                 **style,
             )
     epsilons = sorted({row["epsilon"] for row in rows})
-    axes.set_xscale("log")
-    axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
-    axes.minorticks_off()
-    axes.grid(alpha=0.3)
+    mark_epsilons(axes, epsilons)
     axes.set_title(f"{rows[0]['set']} ({rows[0]['measure']})", fontsize=9, loc="left")
     axes.tick_params(labelsize=8)
     axes.set_xlabel("ε (log scale)", fontsize=8)

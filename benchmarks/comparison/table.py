@@ -1,11 +1,9 @@
 """The table: a row for every set and epsilon, as data and as aligned text."""
 
-import math
-import statistics
 from typing import Any
 
+from harness.intervals import interval
 from rivals.diffprivlib_rival import MOST_COLUMNS
-from scipy.stats import t as student
 
 from comparison import cases
 from comparison.columns import COLUMNS, RIVALS, known
@@ -31,15 +29,6 @@ def table(memory: Memory, epsilons: list[float], seeds: int) -> list[dict[str, A
                 rows.append({"set": name, "epsilon": epsilon, **facts, "cells": cells})
                 rows[-1] |= comparison(name, epsilon, cells)
     return rows
-
-
-def interval(values: list[float]) -> dict[str, Any]:
-    """Mean, and half the width of the 95 % interval of the mean by Student's law."""
-    half = math.nan
-    if len(values) > 1:
-        spread = statistics.stdev(values) / math.sqrt(len(values))
-        half = float(student.ppf(0.975, len(values) - 1)) * spread
-    return {"mean": statistics.fmean(values), "half": half, "seeds": len(values)}
 
 
 def comparison(name: str, epsilon: float, cells: dict[str, dict]) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def test_forged_releases_stand_where_noise_would(columns):
     X, y = data.random_rows(columns, subject.facts, rng)
     prepared = subject.prepare(X, y)
     first = prepared.releases(random_bits(7))
-    weights = prepared.model._weights.toarray()
+    weights = prepared.fitted.weights.toarray()
     again = prepared.releases(random_bits(7))
     assert all(np.array_equal(a.released, b.released) for a, b in zip(first, again, strict=True))
     answered = prepared.answers([release.released for release in first])
@@ -88,7 +88,7 @@ def test_forged_releases_stand_where_noise_would(columns):
         assert drawn.sigma == forged.sigma
         assert np.array_equal(drawn.sums, forged.sums)
         assert np.array_equal(drawn.released, forged.released)
-    assert np.array_equal(prepared.model._weights.toarray(), weights)
+    assert np.array_equal(prepared.fitted.weights.toarray(), weights)
 
 
 def test_what_was_not_declared_is_said():

@@ -7,7 +7,8 @@ import pytest
 from comparison import cases
 from comparison.columns import known
 from comparison.memory import Memory
-from comparison.table import interval, summary, table, text, verdict
+from comparison.table import summary, table, text, verdict
+from harness.intervals import interval
 from rivals.problem import Effort, Request
 from rivals.tuning import FRESH, contest
 

@@ -1,12 +1,13 @@
 """``dplasso federated``: what it makes, and what it refuses before it asks anything of a server."""
 
-import importlib.util
+import sys
 from contextlib import contextmanager, nullcontext
 from dataclasses import fields
 
 import pytest
 from typer.testing import CliRunner
 
+from dplasso.base.extras import MissingExtraError
 from dplasso.cli.app import app
 from dplasso.federated.declaration import OLD_NAMES, terms_of
 from dplasso.federated.deployment.kits import Kit
@@ -114,10 +115,10 @@ def test_terms_are_given_by_name_only():
 
 
 def test_without_nvflare_it_says_what_to_install(monkeypatch, tmp_path):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "nvflare", None)
     done = run("server", tmp_path)
-    assert done.exit_code == 1
-    assert "pip install dplasso[federated]" in str(done.exception)
+    assert isinstance(done.exception, MissingExtraError)
+    assert "pip install 'dplasso[federated]'" in str(done.exception)
 
 
 def test_init_makes_kits_that_the_other_commands_know(tmp_path):

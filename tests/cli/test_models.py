@@ -134,3 +134,10 @@ def test_a_private_bound(tmp_path, text, good, run):
     assert len(good("predict", path, text).split()) == ROWS
     done = run("train", text, "-o", tmp_path / "other", *DECLARED, "--x-bound", "narrow")
     assert done.code != 0 and "--x-bound must be a number" in done.err
+
+
+def test_a_dry_run_without_classes_asks_for_them(tmp_path, text, good):
+    out = good("train", text, "-o", tmp_path / "model.dpl", "--rows", 400, "--dry-run")
+    assert "give --classes" in out and "nothing was fitted" in out
+    assert json.loads(good("train", text, "-o", "m", "--dry-run", "--json")) == {"plan": None}
+    assert not (tmp_path / "model.dpl").exists()

@@ -5,6 +5,7 @@ import os
 
 from typer.testing import CliRunner
 
+import dplasso
 from commanding import COLUMNS, DECLARED, FEW, ROWS, problem, subprocess_of, write_svmlight
 from dplasso.cli import app as application
 from dplasso.cli import demo
@@ -98,7 +99,7 @@ def test_help_and_version():
     for command in application.COMMANDS:
         assert command.__name__ in helped.output
         assert runner.invoke(application.app, [command.__name__, "--help"]).exit_code == 0
-    assert runner.invoke(application.app, ["--version"]).output == "0.1.0\n"
+    assert runner.invoke(application.app, ["--version"]).output == f"{dplasso.__version__}\n"
 
 
 def test_completion():

@@ -19,7 +19,7 @@ from commanding import (
     write_table,
 )
 from dplasso import load
-from dplasso.cli import train
+from dplasso.privacy.statement import READ
 from dplasso.reading import assemble
 from dplasso.reading.tables import table_chunks
 
@@ -126,7 +126,7 @@ def test_classes_of_a_table_are_told_or_refused(tmp_path, run):
     data, path = write_table(tmp_path / "people.csv", people()), tmp_path / "model.dpl"
     done = run("train", data, "-o", path, *TABLE, *FEW)
     assert done.code == 0 and done.err.count("classes were read") == 1
-    assert load(path).privacy_["public"]["classes"]["source"] == train.READ
+    assert load(path).privacy_["public"]["classes"]["source"] == READ
     assert run("train", data, "-o", path, *TABLE, *FEW, "--strict").code == 1
     given = (*TABLE[:2], *TABLE[4:], "--ignore", "age")
     assert run("convert", data, "-o", tmp_path / "x", *given, "--strict").code == 1
@@ -271,3 +271,15 @@ def test_what_is_said_does_not_tell_how_many_rows_there_are(tmp_path, run):
         assert done.code == 0
         said.append(re.sub(r"(?m)^(nonzeros|.*, s) .*$", "", done.out) + done.err)
     assert said[0] == said[1]
+
+
+def test_a_dry_run_shows_what_a_fit_would_cost(tmp_path, good):
+    data, path = write_table(tmp_path / "people.csv", people()), tmp_path / "model.dpl"
+    given = ("train", data, "-o", path, *TABLE, "--classes", "no,yes", "--rows", 200)
+    out = good(*given, "--dry-run")
+    plan = json.loads(good(*given, "--dry-run", "--json"))["plan"]
+    assert f"rho = {plan['rho']:.6g}" in out and "solver frank_wolfe" in out
+    good(*given)
+    stated = load(path).privacy_
+    for name in ("epsilon", "delta", "rho", "rounds", "releases", "bounds", "solver", "rows"):
+        assert stated[name] == plan[name]

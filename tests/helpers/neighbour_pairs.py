@@ -17,10 +17,10 @@ from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.row_maps import row_view
 from dplasso.data.row_medians import entries_of, row_medians
 from dplasso.data.unit_rows import UnitRows
-from dplasso.estimators.gradient_fit import held_matrix
 from dplasso.estimators.online_rows import RowForm
 from dplasso.federated.columns import Columns
 from dplasso.federated.plan import ENTRY
+from dplasso.fitting.gradient import held_matrix
 from dplasso.kernels import scores as score_kernels
 from dplasso.kernels import steps, stream_steps
 from dplasso.losses import LogisticLoss, Loss, SoftmaxLoss, SquaredLoss

@@ -14,7 +14,8 @@ from numba import njit
 import planted_in_choices as choice_slips
 import planted_in_descents as slips
 from dplasso.data import columns
-from dplasso.estimators import base, frank_wolfe_fit
+from dplasso.estimators import base
+from dplasso.fitting import frank_wolfe as fit_by_frank_wolfe
 from dplasso.kernels.problem import SCALE
 from dplasso.kernels.scores import LANE, score
 from dplasso.kernels.steps import release, step_size
@@ -72,13 +73,13 @@ def exact_sign(monkeypatch):
 
 def delta_per_round(monkeypatch):
     """Each round is given the whole delta, and the fit claims that it was spent once."""
-    right = frank_wolfe_fit.make_plan
+    right = fit_by_frank_wolfe.plan_selections
 
-    def make_plan(epsilon, delta, neighboring, rounds, *rest):
+    def plan_selections(epsilon, delta, neighboring, rounds, *rest):
         made = right(epsilon, rounds * delta, neighboring, rounds, *rest)
         return dataclasses.replace(made, delta=delta)
 
-    monkeypatch.setattr(frank_wolfe_fit, "make_plan", make_plan)
+    monkeypatch.setattr(fit_by_frank_wolfe, "plan_selections", plan_selections)
 
 
 def count_without_noise(monkeypatch):

@@ -18,14 +18,18 @@ from dplasso import audit
 from dplasso.data import columns, row_maps
 from dplasso.data.columns import ColumnMatrix, norms_of
 from dplasso.data.unit_rows import _SAFE, NO_BOUND, UnitRows
-from dplasso.estimators import base, frank_wolfe_fit, gradient_fit, private_bound, sparsifier
+from dplasso.estimators import base
 from dplasso.federated.plan import FederatedPlan
+from dplasso.fitting import frank_wolfe as fit_by_frank_wolfe
+from dplasso.fitting import private_bound, sparsifier
+from dplasso.fitting.request import RowCount
 from dplasso.kernels import big_step_little_step as big_step
 from dplasso.kernels import descent, noisy_max, stream_steps
 from dplasso.kernels.problem import PUSHES, SOFTMAX
 from dplasso.kernels.pushes import step_and_push
 from dplasso.losses import SoftmaxLoss, SquaredLoss
 from dplasso.losses.base import one_dimensional
+from dplasso.losses.encoded import encoded
 from dplasso.mechanisms import private_quantile
 from dplasso.mechanisms.counting import double_geometric
 from dplasso.mechanisms.grid_gaussian import GridGaussian
@@ -180,16 +184,16 @@ def weights_scaled_to_fit(monkeypatch):
 
     The factor is a function of the rows, without noise: weights are not those of the vertices.
     """
-    right = frank_wolfe_fit.frank_wolfe
+    right = fit_by_frank_wolfe.frank_wolfe
 
     def frank_wolfe(X, y, *, loss, **options):
         solution = right(X, y, loss=loss, **options)
-        margins, labels = X.sparse() @ solution.weights.T.toarray(), loss.encode(y)
+        margins, labels = X.sparse() @ solution.weights.T.toarray(), encoded(loss, y)
         factors = np.linspace(0.5, 1.0, 51)
         best = min(factors, key=lambda factor: loss.value(factor * margins, labels))
         return dataclasses.replace(solution, weights=solution.weights * best)
 
-    monkeypatch.setattr(frank_wolfe_fit, "frank_wolfe", frank_wolfe)
+    monkeypatch.setattr(fit_by_frank_wolfe, "frank_wolfe", frank_wolfe)
 
 
 def count_clipped_after_its_noise(monkeypatch):
@@ -240,21 +244,21 @@ def entries_not_clipped_to_the_released_bound(monkeypatch):
 
     They were checked against no bound: those above the released one are not clipped.
     """
-    right = frank_wolfe_fit.prepare
+    right = fit_by_frank_wolfe.FrankWolfePlan.prepare
 
-    def prepare(model, X, y, loss, bounds, planned=None):
-        task = right(model, X, y, loss, bounds, planned)
-        if planned is None:
+    def prepare(self, X, *rest):
+        task = right(self, X, *rest)
+        if not self.request.releases_bound:
             return task
         found, bound = ColumnMatrix.of(X, NO_BOUND), task.matrix.x_bound
         if found.values is not None:
             norm1 = norms_of(found.indptr, found.values, bound)
             found = dataclasses.replace(found, norm1=norm1, trusted=True)
         found = dataclasses.replace(found, x_bound=bound, extended=None, trusted=True)
-        matrix = found.with_constant() if model.fit_intercept else found
-        return task._replace(matrix=matrix)
+        matrix = found.with_constant() if self.request.fit_intercept else found
+        return dataclasses.replace(task, matrix=matrix)
 
-    monkeypatch.setattr(frank_wolfe_fit, "prepare", prepare)
+    monkeypatch.setattr(fit_by_frank_wolfe.FrankWolfePlan, "prepare", prepare)
 
 
 def relation_forgotten_at_the_released_bound(monkeypatch):
@@ -262,13 +266,13 @@ def relation_forgotten_at_the_released_bound(monkeypatch):
 
     Selections are twice as sharp as stated where rows are replaced and the bound is released.
     """
-    right = plans.Plan.at
+    right = plans.SelectionPlan.at
 
     def at(self, x_bound, gradient_bound):
         made = right(dataclasses.replace(self, neighboring="add_remove"), x_bound, gradient_bound)
         return dataclasses.replace(made, neighboring=self.neighboring)
 
-    monkeypatch.setattr(plans.Plan, "at", at)
+    monkeypatch.setattr(plans.SelectionPlan, "at", at)
 
 
 # How rows are held.
@@ -462,9 +466,11 @@ def rows_as_many_as_there_are(monkeypatch):
 
     Where rows come and go their number is private: plan and statement tell it.
     """
-    right = gradient_fit.rows_used
+    right = RowCount.of
     monkeypatch.setattr(
-        gradient_fit, "rows_used", lambda model, rows: (rows, right(model, rows)[1])
+        RowCount,
+        "of",
+        lambda declared, found, relation: right(declared, found, relation)._replace(value=found),
     )
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from dplasso.data import columns
 from dplasso.data.columns import ColumnMatrix
 from dplasso.data.unit_rows import UnitRows
-from dplasso.estimators import base, frank_wolfe_fit
+from dplasso.estimators import base
+from dplasso.fitting import frank_wolfe as fit_by_frank_wolfe
 from dplasso.mechanisms import counting
 from dplasso.mechanisms.grid_gaussian import GridGaussian
 from dplasso.mechanisms.random_bits import RandomBits
@@ -114,7 +115,7 @@ def clip_times(factor):
                 values[beyond] = np.sign(values[beyond]) * factor * x_bound
                 return dataclasses.replace(found, values=values, x_bound=x_bound, extended=None)
 
-        monkeypatch.setattr(frank_wolfe_fit, "ColumnMatrix", Lax)
+        monkeypatch.setattr(fit_by_frank_wolfe, "ColumnMatrix", Lax)
 
     return plant
 
@@ -138,13 +139,13 @@ def coefficients_times(factor):
     """The released coefficients are not quite those of the vertices."""
 
     def plant(monkeypatch):
-        right = frank_wolfe_fit._split
+        right = fit_by_frank_wolfe.split
 
-        def split(model, task, weights):
-            right(model, task, weights)
-            model._weights = model._weights * factor
+        def split(task, weights):
+            columns, intercepts = right(task, weights)
+            return columns * factor, intercepts
 
-        monkeypatch.setattr(frank_wolfe_fit, "_split", split)
+        monkeypatch.setattr(fit_by_frank_wolfe, "split", split)
 
     return plant
 

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from dplasso.cli.app import main  # here, so that forked lives need not import it
+
 COMMAND = Path(sys.executable).with_name("dplasso")
 COLUMNS = 40
 
@@ -49,8 +51,6 @@ class Command:
 
 
 def _run(arguments):
-    from dplasso.cli.app import main
-
     sys.argv = ["dplasso", *arguments]
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     main()

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.unit_rows import UnitRows
-from dplasso.estimators.gradient_fit import held_matrix
 from dplasso.estimators.online_rows import RowForm
+from dplasso.fitting.gradient import held_matrix
 from dplasso.kernels import steps, stream_steps
 from dplasso.kernels.problem import SCALE
 from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss

@@ -126,9 +126,8 @@ def _descent(subject: DescentSubject, rng: np.random.Generator) -> Draw:
 
     def draw(bits: RandomBits | None, halfway: Callable[[], None] | None) -> tuple[Ints, int]:
         prepared, recording = subject.prepare(X, y), _Interrupted(halfway)
-        own = prepared.model._random_bits() if bits is None else bits
-        task: Any = prepared.task._replace(noise_of=recording, bits=own)
-        prepared.model._route.run(prepared.model, task)
+        own = prepared.task.drawing.bits if bits is None else bits
+        prepared.task.with_drawing(noise_of=recording, bits=own).run()
         before = _FORKED_AFTER if halfway is not None else 0
         drawn, earlier = (_noise(part) for part in (recording.found, recording.found[:before]))
         return drawn, len(earlier)

@@ -27,7 +27,7 @@ from dplasso.audit.subject import Subject
 from dplasso.audit.synthetic import random_labels
 from dplasso.audit.verdict import Verdict
 from dplasso.base.arrays import Floats
-from dplasso.estimators import private_bound
+from dplasso.fitting.private_bound import UnboundedTask
 from dplasso.mechanisms.random_bits import random_bits
 
 NEIGHBOURS = 6  # of each kind, under each relation
@@ -92,12 +92,12 @@ def _released_of(subject: Subject, relation: str) -> Subject:
     return type(subject)(model, subject.name)
 
 
-def _unbounded(subject: Subject, table: Table, **parameters: Any) -> tuple[Any, Any]:
-    """An estimator, and its fit before a bound is drawn."""
+def _unbounded(subject: Subject, table: Table) -> UnboundedTask:
+    """A fit before its bound is drawn."""
     X, y = _as_declared(subject, table)
-    model = subject.copy(**parameters)
-    model._check_parameters()
-    return model, model._prepare(X, subject.labels(y))
+    task = subject.copy().prepare(X, subject.labels(y))
+    assert isinstance(task, UnboundedTask)
+    return task
 
 
 def _as_declared(subject: Subject, table: Table) -> tuple[Any, Floats]:
@@ -112,8 +112,8 @@ def _range_share(subject: Subject, rng: np.random.Generator) -> float:
     """How far the log-ratio of two laws of a bound ranges, over what is charged."""
     laws = []
     for table in _neighbours(subject, rng):
-        model, task = _unbounded(subject, table)
-        laws.append(private_bound.exponents(model, task))
+        task = _unbounded(subject, table)
+        laws.append(task.exponents())
     changes = [one - other for one, other in zip(*laws, strict=True)]
     charged = Fraction(ranges_of_event(task.plan.event)[0])
     return float((max(changes) - min(changes)) / charged)
@@ -196,9 +196,8 @@ def _over(figure: float, charged: float) -> float:
 def _law(subject: Subject, session: Session[Subject]) -> float:
     """The p-value of bounds drawn many times."""
     X, y = _table(subject, session.rng)
-    model, task = _unbounded(subject, (X, y))
-    task = task._replace(bits=session.bits)
-    bounds = [private_bound.drawn(model, task) for _ in range(DRAWS)]
+    task = _unbounded(subject, (X, y)).with_drawing(bits=session.bits)
+    bounds = [task.drawn() for _ in range(DRAWS)]
     epsilon = ranges_of_event(task.plan.event)[0]
     observed = np.bincount(np.searchsorted(CANDIDATES, bounds), minlength=len(CANDIDATES))
     return pearson(observed, law_of_bound(X, epsilon, subject.facts))

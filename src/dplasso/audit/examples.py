@@ -6,12 +6,19 @@ from typing import Any
 
 from sklearn.base import clone
 
-from dplasso.audit.descent.subject import WIDE, DescentSubject
+from dplasso.audit.descent.subject import DescentSubject
 from dplasso.audit.facts import AS_IS, BLEND, PRESENCE, SQRT, Facts
-from dplasso.audit.few.subject import FewSubject
+from dplasso.audit.few.subject import FewSubject, selects
 from dplasso.audit.selection.subject import SelectionSubject
 from dplasso.audit.stream.subject import StreamSubject
-from dplasso.audit.subject import DECLARED_ROWS, ONLINE, RELEASED, Subject, refuse
+from dplasso.audit.subject import (
+    DECLARED_ROWS,
+    ONLINE,
+    RELEASED,
+    Subject,
+    check_parameters,
+    refuse,
+)
 from dplasso.data.columns import MOST_ROWS
 from dplasso.estimators import (
     PrivateLassoClassifier,
@@ -19,8 +26,9 @@ from dplasso.estimators import (
     PrivateOnlineClassifier,
     PrivateOnlineRegressor,
     Sparsifier,
-    private_bound,
 )
+from dplasso.fitting import fitters, private_bound
+from dplasso.fitting.frank_wolfe import FrankWolfe
 from dplasso.mechanisms.selection import PRIVATE
 
 
@@ -84,8 +92,8 @@ def of_streams(options: Mapping[str, Any]) -> dict[str, Any]:
 def subject_of(estimator: Any, name: str | None = None, weight: float = 1.0) -> Subject:
     """The estimator as a subject of the solver that it would be fitted by, or of a stream."""
     refuse(estimator)
-    estimator._check_parameters()
-    if not isinstance(estimator, ONLINE) and private_bound.is_asked(estimator):
+    check_parameters(estimator)
+    if not isinstance(estimator, ONLINE) and private_bound.is_asked(estimator.x_bound):
         found = subject_of(_with_known_bound(estimator), name, weight)
         found.notes.append(
             f"x_bound is released: `bound` is of that, other checks are of a bound of {RELEASED:g}"
@@ -93,7 +101,8 @@ def subject_of(estimator: Any, name: str | None = None, weight: float = 1.0) -> 
         return found
     if isinstance(estimator, ONLINE):
         return StreamSubject(estimator, name, weight)
-    if not estimator._descends:
+    solvers = fitters.candidates(estimator.solver, float(estimator.epsilon))
+    if isinstance(solvers[0], FrankWolfe):
         return SelectionSubject(estimator, name, weight)
     return (FewSubject if _selects(estimator) else DescentSubject)(estimator, name, weight)
 
@@ -116,8 +125,7 @@ def _selects(estimator: Any) -> bool:
     """Whether "auto" would choose columns first, where there are more than 1,000."""
     classes = getattr(estimator, "classes", None)
     outputs = 1 if classes is None or len(classes) == 2 else len(classes)
-    rows = estimator.n_rows or DECLARED_ROWS
-    return bool(estimator._chosen_solver((rows, WIDE), outputs)[0] == "select")
+    return selects(estimator, estimator.n_rows or DECLARED_ROWS, outputs)
 
 
 def variations(estimator: Any) -> Iterator[Subject]:

@@ -1,8 +1,7 @@
 """Running an audit: which subjects, which checks, how long, and how sure."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -18,8 +17,9 @@ from dplasso.audit.representation import Parties, Representation
 from dplasso.audit.search import Search
 from dplasso.audit.subject import Subject
 from dplasso.audit.verdict import AuditReport, Verdict
+from dplasso.base import checks as numbers
+from dplasso.base.progress import checks_bar
 from dplasso.mechanisms.random_bits import random_bits
-from dplasso.privacy import checks as numbers
 
 Mode = Literal["quick", "thorough"]
 
@@ -104,7 +104,7 @@ def run(
     sources = [own.spawn(2) for own in root.spawn(len(jobs))]
     error = FALSE_ALARM / max(sum(job.check.tests for job in jobs), 1)
     end, verdicts = time.monotonic() + given, list[Verdict]()
-    with _bar(len(jobs), shown=progress) as tell:
+    with checks_bar(len(jobs), shown=progress) as tell:
         for k, (job, (data, noise)) in enumerate(zip(jobs, sources, strict=True)):
             left, due = end - time.monotonic(), sum(later.weight for later in jobs[k:])
             session = Session(
@@ -175,24 +175,3 @@ def _facts(
         "checks": [check.name for check in chosen],
         "estimators": [subject.to_dict() for subject in subjects],
     }
-
-
-@contextmanager
-def _bar(total: int, *, shown: bool) -> Iterator[Callable[[str, int, float], None]]:
-    """A callback that takes the check at work, checks done, and the part of this one."""
-    if not shown:
-        yield lambda name, done, part: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description:<10}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task("audit", total=total)
-
-        def tell(name: str, done: int, part: float) -> None:
-            bar.update(task, completed=done + part, description=name)
-
-        yield tell
-        bar.update(task, completed=total)

@@ -16,8 +16,9 @@ from dplasso.estimators import (
     PrivateLassoRegressor,
     PrivateOnlineClassifier,
     PrivateOnlineRegressor,
-    private_bound,
 )
+from dplasso.fitting import private_bound
+from dplasso.fitting.private_bound import UnboundedTask
 
 COLUMNS = 12  # of the data that audits make, where nothing asks for more
 RELEASED = 1.0  # what a bound that is released is taken to be
@@ -43,7 +44,7 @@ class Subject(ABC):
         self.classifies = is_classifier(estimator)
         self._model = clone(estimator)
         self._model.set_params(**self._aside)
-        self._model._check_parameters()
+        check_parameters(self._model)
         self.classes = self._declared_classes()
         self._fix_settings()
         self.facts = self._read_facts()
@@ -63,10 +64,10 @@ class Subject(ABC):
 
     def task_of(self, model: Any, X: Any, y: Floats) -> Any:
         """A fit up to its first draw; where its bound is released, after that, by the facts."""
-        task = model._prepare(X, self.labels(y))
-        if isinstance(task, private_bound.Unbounded):
+        task = model.prepare(X, self.labels(y))
+        if isinstance(task, UnboundedTask):
             assert isinstance(self.facts, Facts)
-            return private_bound.at(model, task, self.facts.x_bound)
+            return task.at(self.facts.x_bound)
         return task
 
     def labels(self, y: Floats) -> NDArray[Any]:
@@ -92,7 +93,7 @@ class Subject(ABC):
     def _fix_bounds(self) -> None:
         """Bounds by column: a few of them, from the smallest to the largest."""
         x_bound = self._model.x_bound
-        if private_bound.is_asked(self._model):
+        if private_bound.is_asked(x_bound):
             return
         for name in ("x_bound", "y_bound"):
             if getattr(self._model, name, 1.0) is None:
@@ -117,7 +118,7 @@ class Subject(ABC):
         model, kind = self._model, SQUARED
         if self.classifies:
             kind = LOGISTIC if self.outputs == 1 else SOFTMAX
-        x_bound = RELEASED if private_bound.is_asked(model) else model.x_bound
+        x_bound = RELEASED if private_bound.is_asked(model.x_bound) else model.x_bound
         bounds = None if np.ndim(x_bound) == 0 else np.asarray(x_bound, np.float64)
         y_bound = float(getattr(model, "y_bound", 1.0))
         residual = getattr(model, "residual_bound", "auto")
@@ -146,6 +147,14 @@ class Subject(ABC):
             **self.facts.to_dict(),
             "notes": self.notes,
         }
+
+
+def check_parameters(model: Any) -> None:
+    """Reject parameters that a fit would reject."""
+    if isinstance(model, ONLINE):
+        model._check_parameters()
+    else:
+        model.check_parameters()
 
 
 def refuse(estimator: Any) -> None:

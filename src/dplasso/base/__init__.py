@@ -1,1 +1,1 @@
-"""Checks of numbers, names of array types, and the machine: what every room may use."""
+"""Checks of numbers, array types, the machine, optional libraries: what every room may use."""

@@ -1,24 +1,48 @@
-"""A progress bar for long work, silent unless someone is watching a terminal."""
+"""Progress bars for long work: shown on a terminal, where rich is installed."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from dplasso.base.extras import optional
+
 
 @contextmanager
 def rounds_bar(total: int, *, shown: bool) -> Iterator[Callable[[int], None] | None]:
-    """A callback that takes the number of rounds done; None where nothing is to be shown.
+    """A callback that takes the number of rounds done; None where nothing is shown.
 
     The number of rounds is public. How long they take is not protected: show the bar only to
     people who may see the data.
     """
-    if not shown:
+    with _bar("rounds", total, counted=True, shown=shown) as update:
+        yield None if update is None else lambda done: update(completed=done)
+
+
+@contextmanager
+def checks_bar(total: int, *, shown: bool) -> Iterator[Callable[[str, int, float], None]]:
+    """A callback that takes the current check, the number of checks done, and the finished part of
+    the current one."""
+    with _bar("audit", total, counted=False, shown=shown) as update:
+        if update is None:
+            yield lambda name, done, part: None
+            return
+        yield lambda name, done, part: update(completed=done + part, description=name)
+        update(completed=total)
+
+
+@contextmanager
+def _bar(
+    name: str, total: int, *, counted: bool, shown: bool
+) -> Iterator[Callable[..., None] | None]:
+    """A function that updates the bar; None where no bar is shown."""
+    if not shown or optional("rich") is None:
         yield None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
-    columns = (TextColumn("rounds"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    count = (MofNCompleteColumn(),) if counted else ()
+    columns = (TextColumn("{task.description:<10}"), BarColumn(), *count, TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task("rounds", total=total)
-        yield lambda done: bar.update(task, completed=done)
+        task = bar.add_task(name, total=total)
+        yield lambda **change: bar.update(task, **change)

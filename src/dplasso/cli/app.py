@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from dplasso import __version__
+from dplasso.base.extras import MissingExtraError
 from dplasso.base.terminal import printable_lines
 from dplasso.base.wording import worded
 from dplasso.cli.audit import audit
@@ -38,7 +39,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     audit,
     demo,
 )
-FAILED, INTERRUPTED = 1, 130
+FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 
 app = typer.Typer(
     name="dplasso",
@@ -70,8 +71,8 @@ def _global(
 
 
 def main() -> None:
-    """Run the command. Exit 0: done; 1: refused or failed; 2: misused; 3: an audit's alarm;
-    130: interrupted; 143 or 129: ended by SIGTERM or SIGHUP.
+    """Run the command. Exit 0: done; 1: refused or failed; 2: misused, or an extra is
+    missing; 3: an audit's alarm; 130: interrupted; 143 or 129: ended by SIGTERM or SIGHUP.
 
     An error names the file and the remedy; what an unforeseen one says could show values of the
     data, so that only its place is told.
@@ -86,6 +87,9 @@ def main() -> None:
         elif end.code in ENDED:
             complain("told to end; nothing half-written was left")
         raise
+    except MissingExtraError as error:
+        complain(str(error))
+        sys.exit(MISUSED)
     except OSError as error:
         known = error.filename is not None and error.strerror is not None
         complain(f"{error.filename}: {error.strerror}" if known else str(error))

@@ -1,6 +1,5 @@
 """``dplasso federated``: learn from parties that hold different features of the same people."""
 
-import importlib.util
 import time
 from contextlib import AbstractContextManager
 from dataclasses import asdict
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dplasso.base.extras import require
 from dplasso.cli.federated_margins import combined, margins_of, table
 from dplasso.cli.federated_terms import proposal_of, with_terms
 from dplasso.cli.options import Json, Quiet, Raw, check_output
@@ -36,10 +36,7 @@ _PAUSE = 2.0  # seconds between two looks at the server
 
 @app.callback()
 def _needs_nvflare() -> None:
-    if importlib.util.find_spec("nvflare") is None:
-        raise ValueError(
-            "a federation needs NVFlare; install it with pip install dplasso[federated]"
-        )
+    require("nvflare", extra="federated", purpose="a federation")
 
 
 @app.command()

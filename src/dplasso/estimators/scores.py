@@ -1,7 +1,5 @@
 """scikit-learn's mixins, with scores whose errors quote neither labels nor numbers of rows."""
 
-from typing import Any
-
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from dplasso.estimators.validation import scored
@@ -10,7 +8,7 @@ from dplasso.estimators.validation import scored
 class ScoredClassifier(ClassifierMixin):  # type: ignore[misc]  # scikit-learn is untyped
     """A classifier."""
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """Mean accuracy on rows and labels. NOT private."""
         from sklearn.metrics import accuracy_score  # only where there are rows to score
 
@@ -20,7 +18,7 @@ class ScoredClassifier(ClassifierMixin):  # type: ignore[misc]  # scikit-learn i
 class ScoredRegressor(RegressorMixin):  # type: ignore[misc]  # scikit-learn is untyped
     """A regressor."""
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """The share R^2 of the variance of labels that predictions explain. NOT private."""
         from sklearn.metrics import r2_score  # only where there are rows to score
 

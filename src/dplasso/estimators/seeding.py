@@ -4,10 +4,13 @@ import math
 import sys
 from typing import Any, Self
 
+import numpy as np
+
 from dplasso.base.wording import Message
-from dplasso.mechanisms.random_bits import is_secure
+from dplasso.mechanisms.random_bits import RandomBits, is_secure
 from dplasso.privacy import leaks
 
+Seed = int | np.random.Generator | np.random.RandomState | RandomBits | None
 SEEDED = Message(
     "{random_state} makes the fit repeatable, and its noise with it: whoever knows the seed can "
     "undo the protection; leave it out for anything you release"
@@ -28,7 +31,7 @@ class SeedsByName:
     """
 
     epsilon: float
-    random_state: Any
+    random_state: Seed
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, as in scikit-learn.

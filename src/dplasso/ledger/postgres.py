@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from dplasso.base.extras import require
 from dplasso.ledger import stores
 from dplasso.ledger.entry import Charge, Genesis
 from dplasso.ledger.errors import LedgerError
@@ -45,7 +46,9 @@ class PostgresStore:
     """See the module. What follows a ``#`` in the URL names one of several ledgers."""
 
     def __init__(self, address: str) -> None:
-        self._driver = _psycopg()
+        self._driver = require(
+            "psycopg", "conninfo", extra="postgres", purpose="a ledger in PostgreSQL"
+        )
         self.address = address
         url, _, name = address.partition("#")
         self._ledger = name or "budget"
@@ -166,14 +169,3 @@ def _shown(options: dict[str, Any], name: str) -> str:
     port = f":{options['port']}" if options.get("port") else ""
     place = f"{options.get('host') or ''}{port}/{options.get('dbname') or ''}"
     return f"postgresql://{user}{place}{'#' if name else ''}{name}"
-
-
-def _psycopg() -> Any:
-    try:
-        import psycopg
-        import psycopg.conninfo
-    except ImportError:
-        raise ValueError(
-            "a ledger in PostgreSQL needs psycopg: pip install 'dplasso[postgres]'"
-        ) from None
-    return psycopg

@@ -1,4 +1,4 @@
-"""How a fit spends its budget: fixed from public numbers before any data are read."""
+"""How a fit by selections spends its budget: fixed from public numbers before data are read."""
 
 import math
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from dplasso.privacy.events import BoundedRange, Composed, Event, PureDP
 
 
 @dataclass(frozen=True)
-class Plan:
+class SelectionPlan:
     """The budget of a fit, its split, and the event that composes its releases.
 
     Formal guarantees
@@ -36,7 +36,7 @@ class Plan:
     event: Event
     bound_epsilon: float = 0.0
 
-    def at(self, x_bound: float, gradient_bound: float) -> "Plan":
+    def at(self, x_bound: float, gradient_bound: float) -> "SelectionPlan":
         """The same releases at the same cost, for bounds that were not known when it was planned.
 
         Formal guarantees
@@ -59,7 +59,7 @@ class Plan:
         return zcdp.rho(self.event) if self.private else math.inf
 
 
-def make_plan(
+def plan_selections(
     epsilon: float,
     delta: float,
     neighboring: Neighboring,
@@ -68,7 +68,7 @@ def make_plan(
     gradient_bound: float,
     count_share: float = 0.0,
     bound_share: float = 0.0,
-) -> Plan:
+) -> SelectionPlan:
     """Split (epsilon, delta): ``count_share`` of its rho to a count, ``bound_share`` to a bound on
     entries, the rest to selections."""
     epsilon, delta = checks.target("epsilon", epsilon), checks.probability("delta", delta)
@@ -88,7 +88,7 @@ def make_plan(
     selections = selection_event(theta, rounds, x_bound, neighboring, gradient_bound)
     beside: list[Event] = [BoundedRange(bound_epsilon)] if bound_share else []
     beside += [PureDP(count_epsilon)] if count_share else []
-    return Plan(
+    return SelectionPlan(
         epsilon=epsilon,
         delta=delta,
         neighboring=neighboring,

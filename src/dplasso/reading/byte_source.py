@@ -5,6 +5,7 @@ import lzma
 import os
 import re
 import stat
+import zlib
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -13,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import zstandard
-from isal import isal_zlib
 from numpy.typing import NDArray
 
+from dplasso.base.extras import optional, require
 from dplasso.base.memory import size_text
 from dplasso.base.wording import ParameterError
 
@@ -28,6 +28,7 @@ _TIMES_A_LINE = 8  # memory that a line takes: two buffers, its numbers, and the
 WINDOW = 1 << 27  # bytes of what came before that a format may ask to have at hand
 
 Progress = Callable[[int, int | None], None]
+_ZLIB = optional("isal.isal_zlib") or zlib  # ISA-L unpacks gzip nearly three times as fast
 
 
 def line_blocks(
@@ -73,10 +74,10 @@ class _Plain:
 
 
 class _Gzip:
-    """ISA-L unpacks gzip nearly three times as fast as zlib does."""
+    """gzip, by ISA-L where it is installed, else by the standard library."""
 
     def __init__(self) -> None:
-        self._stream = isal_zlib.decompressobj(wbits=31)
+        self._stream = _ZLIB.decompressobj(wbits=31)
 
     @property
     def ended(self) -> bool:
@@ -113,7 +114,9 @@ class _Zstandard:
     _AT_ONCE = UNPACKED >> 11  # bytes that give about 16 times `UNPACKED`, at the very most
 
     def __init__(self) -> None:
-        self._stream = zstandard.ZstdDecompressor(max_window_size=WINDOW).decompressobj()
+        library = require("zstandard", extra="tables", purpose="unpacking zstd files")
+        self._stream = library.ZstdDecompressor(max_window_size=WINDOW).decompressobj()
+        self._damage = library.ZstdError
 
     @property
     def ended(self) -> bool:
@@ -121,7 +124,10 @@ class _Zstandard:
 
     def unpack(self, packed: bytes) -> tuple[bytes, bytes, bool]:
         """As `_Gzip.unpack`."""
-        piece = self._stream.decompress(packed[: self._AT_ONCE])
+        try:
+            piece = self._stream.decompress(packed[: self._AT_ONCE])
+        except self._damage as error:
+            raise OSError(str(error)) from error
         left = packed[self._AT_ONCE :]
         return piece, self._stream.unused_data + left if self.ended else left, False
 
@@ -134,12 +140,7 @@ _FORMATS: dict[bytes, Callable[[], Any]] = {
     b"\x28\xb5\x2f\xfd": _Zstandard,
 }
 # What they raise for bytes that make no sense, or ask for too much.
-_DAMAGE: tuple[Any, ...] = (
-    isal_zlib.IsalError,
-    OSError,
-    lzma.LZMAError,
-    zstandard.ZstdError,
-)
+_DAMAGE: tuple[Any, ...] = (_ZLIB.error, OSError, lzma.LZMAError)
 _TOO_MUCH = re.compile("memory", re.IGNORECASE)
 
 

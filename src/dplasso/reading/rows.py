@@ -1,11 +1,13 @@
 """Rows that were read from a file, and what is publicly known of them."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.data.described import DescribedRows
 from dplasso.data.sparse_bounds import SparseBounds
 from dplasso.reading.plans import FeatureNames, TablePlan
 
@@ -48,7 +50,15 @@ class Rows:
 
     @property
     def recipe(self) -> dict[str, Any] | None:
-        """How rows like these are read, to be kept with a model as ``table_plan_``."""
+        """How rows like these are read, which a model keeps as ``table_plan_``."""
         if self.plan is not None:
             return self.plan.to_dict()
         return {"zero_based": True} if self.zero_based else None
+
+    def described(self, declared: Collection[str] = ()) -> DescribedRows:
+        """The rows as ``fit`` takes them: the model keeps how they are read, and states it.
+
+        ``declared`` are facts that the caller declares to the model although the file does not.
+        """
+        read = self.undeclared.difference(declared)
+        return DescribedRows(self.X, names=self.names, table_plan=self.recipe, read=read)

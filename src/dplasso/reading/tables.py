@@ -17,12 +17,9 @@ from os import PathLike, fspath
 from typing import Any, NoReturn
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv
-import pyarrow.parquet
 from numpy.typing import NDArray
 
+from dplasso.base.extras import require
 from dplasso.base.memory import size_text
 from dplasso.base.wording import Message, ParameterError, Setting
 from dplasso.data.row_chunks import RowChunk
@@ -31,6 +28,9 @@ from dplasso.reading.byte_source import LONGEST_LINE
 from dplasso.reading.parquet_pages import ChunkSizes
 from dplasso.reading.plans import FeatureSpace, TablePlan, repeated
 
+pa = require(
+    "pyarrow", "compute", "csv", "parquet", extra="tables", purpose="reading CSV and Parquet files"
+)
 Progress = Callable[[int, int | None], None]  # rows so far, of how many
 
 MOST_CLASSES = 1000
@@ -512,7 +512,7 @@ def _numbers(column: Any) -> NDArray[np.float64] | None:
         if pa.types.is_large_string(column.type):
             column = column.cast(pa.string())
         if pa.types.is_string(column.type):
-            column = pc.utf8_trim_whitespace(column)
+            column = pa.compute.utf8_trim_whitespace(column)
         numbers = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from dplasso.base import checks
 from dplasso.base.arrays import Ints
+from dplasso.estimators.undeclared import bound_or_one
 from dplasso.mechanisms.grid_gaussian import GridGaussian
 
 # Whole numbers that a gain of 1 is made of.
@@ -83,7 +84,7 @@ def scorer_for(
     if weights is not None:
         raise ValueError("score_weights are weights of classes, and a regressor has none")
     power = POWERS.get(scoring, 2)
-    return Scorer(noise, 1.0, None, np.zeros(0, np.int64), model._y_bound, power)
+    return Scorer(noise, 1.0, None, np.zeros(0, np.int64), bound_or_one(model, "y_bound"), power)
 
 
 def _class_weights(

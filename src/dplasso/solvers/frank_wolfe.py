@@ -17,6 +17,7 @@ from dplasso.data import ColumnMatrix
 from dplasso.kernels import problem as kernel
 from dplasso.kernels.weights import weights_of
 from dplasso.losses import Loss, SquaredLoss
+from dplasso.losses.encoded import EncodedLabels, encoded
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.mechanisms.selection import GREEDY, PRIVATE, Rule
 
@@ -67,7 +68,7 @@ class Solution:
 
 def frank_wolfe(
     X: Any,
-    y: ArrayLike,
+    y: ArrayLike | EncodedLabels,
     *,
     loss: Loss,
     radius: float,
@@ -128,7 +129,7 @@ def frank_wolfe(
         raise ValueError(f"loss must be a Loss such as LogisticLoss(), got {type(loss).__name__}")
     bits = random_bits(generator, name="generator")
     matrix = ColumnMatrix.of(X, x_bound)
-    labels = loss.encode(y)
+    labels = encoded(loss, y)
     if len(labels) != matrix.shape[0]:
         # The number of rows may itself be private: the message does not tell it.
         raise ValueError("X and y differ in their number of rows; give one label per row")

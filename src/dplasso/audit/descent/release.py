@@ -1,7 +1,6 @@
 """Is a fitted model made of its releases alone?"""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -13,7 +12,7 @@ from dplasso.audit.descent.recording import Recorded
 from dplasso.audit.descent.reference import Rows, Walk
 from dplasso.audit.descent.subject import WIDE, DescentSubject
 from dplasso.audit.verdict import Verdict
-from dplasso.base.arrays import Floats
+from dplasso.fitting.fitted import Fitted
 from dplasso.mechanisms.random_bits import random_bits
 
 FITS = 5
@@ -53,7 +52,7 @@ def _figures(session: Session[DescentSubject], k: int) -> tuple[float, float, fl
     (X, y), other = (data.random_rows(columns, facts, rng) for _ in range(2))
     seed, prepared = int(rng.integers(1 << 62)), subject.prepare(X, y)
     drawn = prepared.releases(random_bits(seed))
-    model = prepared.model
+    fitted = prepared.fitted
     elsewhere = subject.prepare(*other)
     elsewhere.answers([release.released for release in drawn])
     whole = clone(prepared.model)
@@ -62,26 +61,23 @@ def _figures(session: Session[DescentSubject], k: int) -> tuple[float, float, fl
     beyond = apart = 0.0
     if columns == subject.columns and facts.n_nonzero is None:
         beyond, apart = _against_reference(
-            model, drawn, Rows.of(X, y, facts), prepared.course, facts
+            fitted, drawn, Rows.of(X, y, facts), prepared.course, facts
         )
-    return differing(model, elsewhere.model), differing(model, whole), beyond, apart
+    return differing(fitted, elsewhere.fitted), differing(fitted, whole.fitted_), beyond, apart
 
 
-def differing(one: Any, other: Any) -> float:
+def differing(one: Fitted | None, other: Fitted | None) -> float:
     """Coefficients and intercepts that are not the same to the last bit."""
-    apart = np.sum(_coefficients(one) != _coefficients(other))
-    return float(apart + np.sum(np.asarray(one.intercept_) != np.asarray(other.intercept_)))
-
-
-def _coefficients(model: Any) -> Floats:
-    dense: Floats = model._weights.toarray()
-    return dense
+    assert one is not None and other is not None
+    apart = np.sum(one.weights.toarray() != other.weights.toarray())
+    return float(apart + np.sum(one.intercepts != other.intercepts))
 
 
 def _against_reference(
-    model: Any, drawn: list[Recorded], rows: Rows, course: Course, facts: DescentFacts
+    fitted: Fitted | None, drawn: list[Recorded], rows: Rows, course: Course, facts: DescentFacts
 ) -> tuple[float, float]:
     """Gaps between the model, its sums, and what the reference makes of rows and releases."""
+    assert fitted is not None
     shape = (1, facts.outputs, -1)
     mass, *steps = drawn
     walk = Walk(mass.released[None, :].astype(np.float64), mass.sigma, course, facts)
@@ -92,7 +88,7 @@ def _against_reference(
     weights, intercepts = walk.result()
     scale = max(float(np.abs(weights).max()), float(np.abs(intercepts).max()), 1e-300)
     beyond = max(
-        np.abs(_coefficients(model) - weights[0]).max(),
-        np.abs(np.asarray(model.intercept_) - intercepts[0]).max(),
+        np.abs(fitted.weights.toarray() - weights[0]).max(),
+        np.abs(fitted.intercepts - intercepts[0]).max(),
     )
     return float(beyond) / scale, float(max(gaps)) / course.unit

@@ -10,8 +10,8 @@ from dplasso.audit.descent.recording import Forgery, Recorded, Recording
 from dplasso.audit.facts import PRESENCE
 from dplasso.audit.subject import Subject
 from dplasso.base.arrays import Floats, Ints
-from dplasso.estimators import gradient_fit
-from dplasso.estimators.gradient_fit import GradientTask
+from dplasso.fitting.fitted import Fitted
+from dplasso.fitting.gradient import DescentTask
 from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.solvers.gradient import GradientPlan
 
@@ -30,7 +30,6 @@ class DescentSubject(Subject):
         model = self.copy()
         if np.ndim(model.x_bound) and X.shape[1] != self.columns:
             model.set_params(x_bound=np.resize(model.x_bound, X.shape[1]).tolist())
-        model._check_parameters()
         return Prepared(model, self.task_of(model, X, y), self.facts)
 
     def _fix_settings(self) -> None:
@@ -49,7 +48,7 @@ class DescentSubject(Subject):
         return DescentFacts(
             **self._common_facts(),
             n_rows=int(self._model.n_rows),
-            n_nonzero=self._model._n_nonzero,
+            n_nonzero=n_nonzero_of(self._model),
         )
 
     def _usual_name(self) -> str:
@@ -59,33 +58,41 @@ class DescentSubject(Subject):
 class Prepared:
     """A descent that stands before its first draw, and can start from there any number of times."""
 
-    def __init__(self, model: Any, task: GradientTask, facts: DescentFacts) -> None:
+    def __init__(self, model: Any, task: DescentTask, facts: DescentFacts) -> None:
         self.model, self.task, self._facts = model, task, facts
         self._recording = Recording()
+        self.fitted: Fitted | None = None  # of the last run
 
     @property
     def course(self) -> Course:
         """How the descent goes on from releases."""
-        return course_of(self.task.plan)
+        return course_of(self.task.plan.descent)
 
     def stated_sigma(self, place: int) -> float:
         """The noise that a release is stated to have, on what the textbook says it can move by."""
-        plan = self.task.plan
+        plan = self.task.plan.descent
         multiplier = plan.step_multiplier if place else plan.mass_multiplier
         return multiplier * plan.unit * self._facts.sensitivity(place)
 
     def releases(self, bits: RandomBits | None = None) -> list[Recorded]:
         """What a fit releases; by bits of its own unless told."""
         self._recording.found.clear()
-        task = self.task._replace(noise_of=self._recording)
-        gradient_fit.run(self.model, task if bits is None else task._replace(bits=bits))
+        task = self.task.with_drawing(noise_of=self._recording)
+        self.fitted = (task if bits is None else task.with_drawing(bits=bits)).run()
         return list(self._recording.found)
 
     def answers(self, releases: Sequence[Ints]) -> list[Recorded]:
         """The sums that a fit forms where its releases are the given ones."""
         forgery = Forgery(releases)
-        gradient_fit.run(self.model, self.task._replace(noise_of=forgery))
+        self.fitted = self.task.with_drawing(noise_of=forgery).run()
         return forgery.found
+
+
+def n_nonzero_of(estimator: Any) -> int | None:
+    """The public number of coefficients to keep; ``sparsify=k`` is the same."""
+    given = estimator.get_params()
+    found = given["sparsify"] if given["n_nonzero"] is None else given["n_nonzero"]
+    return None if found is None else int(found)
 
 
 def course_of(plan: GradientPlan) -> Course:

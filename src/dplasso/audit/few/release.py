@@ -42,12 +42,13 @@ def _figures(session: Session[FewSubject]) -> tuple[float, float, float]:
     subject, facts, rng = session.subject, session.subject.facts, session.rng
     (X, y), other = (data.random_rows(subject.columns, facts, rng) for _ in range(2))
     seed, prepared = int(rng.integers(1 << 62)), subject.prepare(X, y)
-    drawn, model = prepared.run(random_bits(seed)), prepared.model
+    drawn, fitted = prepared.run(random_bits(seed)), prepared.fitted
+    assert fitted is not None
     elsewhere = subject.prepare(*other)
     elsewhere.answers([release.released for release in drawn.sums], drawn.chosen)
-    whole = clone(model)
+    whole = clone(prepared.model)
     whole._random_bits = lambda: random_bits(seed)
     whole.fit(widened(X), subject.labels(y))
-    beyond = np.setdiff1d(model._weights.indices, drawn.chosen.columns)
-    apart = np.sum(whole.vertices_ != model.vertices_) + differing(model, whole)
-    return differing(model, elsewhere.model), float(apart), float(len(beyond))
+    beyond = np.setdiff1d(fitted.weights.indices, drawn.chosen.columns)
+    apart = np.sum(whole.vertices_ != fitted.released) + differing(fitted, whole.fitted_)
+    return differing(fitted, elsewhere.fitted), float(apart), float(len(beyond))

@@ -106,7 +106,7 @@ def _range_share(pair: _Pair) -> float:
     """How far the log-ratio ranges over the columns and signs, over what is charged."""
     centre, weights = pair.chosen.centre, []
     for fit in pair.fits:
-        theta = fit.task.plan.theta(fit.task.scores.longest(centre))
+        theta = fit.task.plan.few.theta(fit.task.scores.longest(centre))
         weights.append((theta, fit.task.scores.of_centre(centre)))
     (theta, one), (same, other) = weights
     if theta != same:

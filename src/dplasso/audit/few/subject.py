@@ -8,12 +8,19 @@ import scipy.sparse as sp
 
 from dplasso.audit.descent.facts import Course
 from dplasso.audit.descent.recording import Forgery, Recorded, Recording
-from dplasso.audit.descent.subject import MOST_ROWS, WIDE, DescentSubject, course_of
+from dplasso.audit.descent.subject import (
+    MOST_ROWS,
+    WIDE,
+    DescentSubject,
+    course_of,
+    n_nonzero_of,
+)
 from dplasso.audit.facts import PRESENCE
 from dplasso.audit.few.facts import FewFacts
 from dplasso.base.arrays import Floats, Ints
-from dplasso.estimators import few_fit
-from dplasso.estimators.few_fit import FewTask
+from dplasso.fitting import fitters
+from dplasso.fitting.fitted import Fitted
+from dplasso.fitting.select import Select, SelectTask
 from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.solvers.few import Chosen
 from dplasso.solvers.few.plan import GRAINS, LABEL
@@ -39,7 +46,6 @@ class FewSubject(DescentSubject):
     def prepare(self, X: Any, y: Floats) -> "FewPrepared":  # type: ignore[override]
         """A fit up to its first draw."""
         model = self.wide_copy()
-        model._check_parameters()
         return FewPrepared(model, self.task_of(model, widened(X), y), self.facts)
 
     def wide_copy(self, **parameters: Any) -> Any:
@@ -65,8 +71,7 @@ class FewSubject(DescentSubject):
     def _fewer_rows(self) -> None:
         """Rows that are replaced are as many as declared: no more than the rule asks for."""
         declared, rows = int(self._model.n_rows), MOST_ROWS
-        while rows < declared and self._model._chosen_solver((rows, WIDE), 1)[0] != "select":
-            self._model.set_params(n_rows=2 * rows)
+        while rows < declared and not selects(self._model, rows):
             rows *= 2
         self._model.set_params(n_rows=min(rows, declared))
         if rows < declared:
@@ -77,7 +82,7 @@ class FewSubject(DescentSubject):
             **self._common_facts(),
             n_rows=int(self._model.n_rows),
             n_nonzero=None,  # a descent that keeps all of its columns
-            chosen=int(self._model._n_nonzero),
+            chosen=int(n_nonzero_of(self._model) or 0),
         )
 
     def _usual_name(self) -> str:
@@ -87,14 +92,15 @@ class FewSubject(DescentSubject):
 class FewPrepared:
     """A fit that stands before its first draw, and can start from there any number of times."""
 
-    def __init__(self, model: Any, task: FewTask, facts: FewFacts) -> None:
+    def __init__(self, model: Any, task: SelectTask, facts: FewFacts) -> None:
         self.model, self.task, self._facts = model, task, facts
         self._recording = Recording()
+        self.fitted: Fitted | None = None  # of the last run
 
     @property
     def course(self) -> Course:
         """How the descent goes on from releases."""
-        return course_of(self.task.plan.refit)
+        return course_of(self.task.plan.few.refit)
 
     @property
     def label_unit(self) -> float:
@@ -103,7 +109,7 @@ class FewPrepared:
 
     def stated_sigma(self, place: int) -> float:
         """The noise that a sum is stated to have, on what the textbook says it can move by."""
-        plan, descent = self.task.plan, self.task.plan.refit
+        plan, descent = self.task.plan.few, self.task.plan.few.refit
         multipliers = (plan.centre_multiplier, descent.mass_multiplier, descent.step_multiplier)
         unit = self.label_unit if place == 0 else descent.unit
         return multipliers[min(place, 2)] * unit * self._facts.sensitivity(place)
@@ -111,16 +117,15 @@ class FewPrepared:
     def choices(self, bits: RandomBits) -> Run:
         """The first part of a fit alone."""
         self._recording.found.clear()
-        task = self.task._replace(noise_of=self._recording, bits=bits)
-        chosen = few_fit.choose_columns(self.model, task)
+        chosen = self.task.with_drawing(noise_of=self._recording, bits=bits).choose()
         return Run(chosen, list(self._recording.found))
 
     def run(self, bits: RandomBits | None = None) -> Run:
         """What a fit releases; by bits of its own unless told."""
         self._recording.found.clear()
-        task = self.task._replace(noise_of=self._recording)
-        few_fit.run(self.model, task if bits is None else task._replace(bits=bits))
-        columns, signs = self.model.vertices_.T
+        task = self.task.with_drawing(noise_of=self._recording)
+        self.fitted = (task if bits is None else task.with_drawing(bits=bits)).run()
+        columns, signs = self.fitted.released.T
         return Run(Chosen(0, columns, signs), list(self._recording.found))
 
     def releases(self, bits: RandomBits | None = None) -> list[Recorded]:
@@ -130,10 +135,24 @@ class FewPrepared:
     def answers(self, releases: Sequence[Ints], chosen: Chosen) -> list[Recorded]:
         """The sums that a fit forms where its releases and columns are the given ones."""
         forgery = Forgery(releases)
-        task = self.task._replace(noise_of=forgery)
-        few_fit.choose_columns(self.model, task)
-        few_fit.refit_columns(self.model, task, chosen)
+        task = self.task.with_drawing(noise_of=forgery)
+        task.choose()
+        self.fitted = task.refit(chosen)
         return forgery.found
+
+
+def selects(estimator: Any, rows: int, outputs: int = 1) -> bool:
+    """Whether a fit of this estimator to many columns selects a few of them first."""
+    name, _ = fitters.choose(
+        estimator.solver,
+        epsilon=float(estimator.epsilon),
+        delta=float(estimator.delta),
+        n_rows=rows,
+        n_features=WIDE,
+        outputs=outputs,
+        n_nonzero=n_nonzero_of(estimator),
+    )
+    return name == Select.name
 
 
 def widened(X: Any) -> Any:

@@ -21,7 +21,7 @@ from dplasso.audit.subject import Subject
 from dplasso.base.arrays import Floats
 from dplasso.data import ColumnMatrix
 from dplasso.data.unit_rows import UnitRows
-from dplasso.estimators import private_bound
+from dplasso.fitting.private_bound import UnboundedTask, is_asked
 from dplasso.mechanisms.random_bits import random_bits
 
 
@@ -31,6 +31,9 @@ def quietly() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
+
+
+_RELEASED = ("coef_", "intercept_", "vertices_", "n_iter_", "solver_", "rows_")
 
 
 class Holder(ABC):
@@ -65,7 +68,7 @@ class FitHolder(Holder):
         self.columns, self.rows = WIDE if self._wide else subject.columns, rows
         self.named = ", ".join(f"{name}={_short(value)}" for name, value in parameters.items())
         model = self.model()
-        if model.rows == AS_IS and not private_bound.is_asked(model):
+        if model.rows == AS_IS and not is_asked(model.x_bound):
             self.own_bound = model.x_bound
             self.bound = float(np.max(model.x_bound))
 
@@ -85,17 +88,17 @@ class FitHolder(Holder):
 
     def released(self, X: Any, y: Any, seed: int) -> dict[str, bytes]:
         model = self.fitted(X, y, seed)
-        names = ["coef_", *(name for name in vars(model) if name.endswith("_"))]
+        known = (name for name in vars(model) if name.endswith("_") and name != "fitted_")
+        names = [*_RELEASED, *known]
         return {name: _bytes(getattr(model, name)) for name in names}
 
     def held(self, X: Any, y: Any) -> Floats:
         model = self.model()
         with quietly():
-            model._check_parameters()
-            task = model._prepare(X, y)
-        if isinstance(task, private_bound.Unbounded):
-            return np.column_stack([task.entries[:, :USED].toarray(), task.loss.encode(task.y)])
-        labels = task.loss.encode(task.y)
+            task = model.prepare(X, y)
+        labels = task.labels
+        if isinstance(task, UnboundedTask):
+            return np.column_stack([task.entries[:, :USED].toarray(), labels])
         if isinstance(self._subject, SelectionSubject):
             return np.column_stack([_dense(task.matrix), labels])
         if isinstance(self._subject, FewSubject):

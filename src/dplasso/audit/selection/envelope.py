@@ -110,11 +110,11 @@ class _Watched(NamedTuple):
         subject, facts = session.subject, session.subject.facts
         X, y = _rows(subject.columns, ones, facts, session.rng)
         task = subject.prepare(X, y).task
-        matrix, bound = task.matrix, task.matrix.x_bound
+        matrix, bound, loss = task.matrix, task.matrix.x_bound, task.plan.request.loss
         radius = margin / bound if facts.classes else margin * facts.y_bound / bound
-        steep = task.loss.gradient_bound(radius, bound)
+        steep = loss.gradient_bound(radius, bound)
         theta = _NATS / (_ROWS * bound * steep)
-        problem = _solver._problem(matrix, task.labels, task.loss, radius, theta, DECREASING)
+        problem = _solver._problem(matrix, task.labels, loss, radius, theta, DECREASING)
         walk = _solver._walk(problem, ROUNDS)
         rule = selection.PRIVATE["lazy"](problem, walk, session.bits.generator, _THREADS)
         if not isinstance(rule, LazyDraw):

@@ -116,9 +116,8 @@ def _path(
 def _log_weights(prepared: Prepared, path: list[tuple[int, int]], facts: SelectionFacts) -> Floats:
     """Log-weights of all outcomes, one row for each round looked at and way of scoring."""
     task = prepared.task
-    problem = _solver._problem(
-        task.matrix, task.labels, task.loss, task.settings.radius, task.plan.theta, DECREASING
-    )
+    loss, theta = task.plan.request.loss, task.plan.selections.theta
+    problem = _solver._problem(task.matrix, task.labels, loss, task.plan.radius, theta, DECREASING)
     walk = _solver._walk(problem, len(path) + 1)
     pushed: Any = hold(problem, walk, 1) if facts.stale else None
     found = []

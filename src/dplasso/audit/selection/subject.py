@@ -9,8 +9,8 @@ from dplasso.audit.facts import AS_IS
 from dplasso.audit.selection.facts import SelectionFacts
 from dplasso.audit.subject import Subject
 from dplasso.base.arrays import Floats, Ints
-from dplasso.estimators import Sparsifier, frank_wolfe_fit
-from dplasso.estimators.frank_wolfe_fit import Task
+from dplasso.estimators import Sparsifier
+from dplasso.fitting.frank_wolfe import FrankWolfePlan, FrankWolfeTask
 from dplasso.mechanisms.random_bits import RandomBits
 
 
@@ -22,7 +22,6 @@ class SelectionSubject(Subject):
     def prepare(self, X: Any, y: Floats) -> "Prepared":
         """A fit up to its first draw."""
         model = self.copy()
-        model._check_parameters()
         return Prepared(model, self.task_of(model, X, y), self.facts)
 
     def _fix_settings(self) -> None:
@@ -37,10 +36,11 @@ class SelectionSubject(Subject):
             return
         self._fix_n_rows()
         rows = np.zeros((2, self.columns))
-        settings = self.copy()._prepare(rows, self.labels(np.arange(2.0))).settings
-        self._model.set_params(radius=settings.radius, max_iter=settings.rounds)
+        plan = self.copy().prepare(rows, self.labels(np.arange(2.0))).plan
+        assert isinstance(plan, FrankWolfePlan)
+        self._model.set_params(radius=plan.radius, max_iter=plan.rounds.value)
         self.notes.append(
-            f"by the public rules: radius {settings.radius:g}, {settings.rounds} rounds"
+            f"by the public rules: radius {plan.radius:g}, {plan.rounds.value} rounds"
         )
 
     def _enough_columns(self, least: int) -> int:
@@ -80,7 +80,7 @@ class SelectionSubject(Subject):
 class Prepared:
     """A fit that stands before its first draw, and can be drawn from there any number of times."""
 
-    def __init__(self, model: Any, task: Task, facts: SelectionFacts) -> None:
+    def __init__(self, model: Any, task: FrankWolfeTask, facts: SelectionFacts) -> None:
         self.model, self.task, self._facts = model, task, facts
 
     def transcripts(
@@ -94,18 +94,17 @@ class Prepared:
 
         ``rounds`` are the first of a fit, if not all: those after them make no difference to them.
         """
-        task = self.task._replace(bits=bits)
+        task = self.task.with_drawing(bits=bits)
         found = np.empty((runs, rounds), np.int64)
         for run in range(runs):
-            frank_wolfe_fit.walk(self.model, task, rounds)
-            found[run] = outcomes(self.model.vertices_, self._facts)
+            found[run] = outcomes(task.walk(rounds).released, self._facts)
             if tell is not None and run % 50 == 49:
                 tell((run + 1) / runs)
         return found
 
     def count(self, bits: RandomBits) -> int:
         """The count that a fit with a Sparsifier releases."""
-        kept = frank_wolfe_fit.count_to_keep(self.model, self.task._replace(bits=bits))
+        kept = self.task.with_drawing(bits=bits).count_to_keep()
         assert kept is not None
         return kept
 

@@ -13,6 +13,7 @@ from dplasso.base import threads as pool
 from dplasso.base.arrays import Floats, Ints
 from dplasso.data.unit_rows import Scaling, UnitRows
 from dplasso.losses import Loss
+from dplasso.losses.encoded import EncodedLabels, encoded
 from dplasso.mechanisms.grid_gaussian import GridGaussian, NoiseOf
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.solvers.gradient.conditioning import Mass
@@ -41,7 +42,7 @@ class GradientSolution:
 
 def gradient_descent(
     X: Any,
-    y: ArrayLike,
+    y: ArrayLike | EncodedLabels,
     *,
     loss: Loss,
     plan: GradientPlan,
@@ -96,7 +97,7 @@ def gradient_descent(
     bits = random_bits(generator, name="generator")
     threads = pool.available() if n_threads is None else checks.count("n_threads", n_threads, 1)
     rows = X if isinstance(X, UnitRows) else UnitRows.of(X, scaling)
-    labels = loss.encode(y)
+    labels = encoded(loss, y)
     _check(rows, labels, loss, plan)
     private = PrivateRows(rows, labels, loss, plan, threads)
     with bits.exclusive() as stream:

@@ -6,15 +6,22 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
-from fuzzing.door import MIB, Door
-from fuzzing.worker import Tally, attempts
+from harness.fuzzing.door import MIB, Door
+from harness.fuzzing.worker import Tally, attempts
+from harness.options import parser
 
 RESULT = "RESULT "  # what a line for `stress.py` begins with
 _STRIDE = 1 << 40  # seeds of one run; those of another begin beyond
 
 
-def main(about: str | None, doors: Sequence[Door], argv: Sequence[str] | None = None) -> int:
+def fuzz(about: str, doors: Sequence[Door]) -> NoReturn:
+    """Run a script, and exit with 1 if anything was found."""
+    sys.exit(main(about, doors))
+
+
+def main(about: str, doors: Sequence[Door], argv: Sequence[str] | None = None) -> int:
     """Run attempts at every door; returns 0 where nothing was found, else 1."""
     options = _options(about, doors, argv)
     if options.case is not None:
@@ -57,17 +64,15 @@ def _summary(tally: Tally) -> dict[str, object]:
     }
 
 
-def _options(
-    about: str | None, doors: Sequence[Door], argv: Sequence[str] | None
-) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(about or "").splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=1.0, help="of all doors together")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--door", choices=[door.name for door in doors], help="this door only")
-    parser.add_argument("--cases", type=int, help="attempts at each door, at most")
-    parser.add_argument("--case", type=int, help="one attempt at --door, in this process")
-    parser.add_argument("--most-findings", type=int, default=20, help="at each door")
-    return parser.parse_args(argv)
+def _options(about: str, doors: Sequence[Door], argv: Sequence[str] | None) -> argparse.Namespace:
+    command = parser(about)
+    command.add_argument("--minutes", type=float, default=1.0, help="of all doors together")
+    command.add_argument("--seed", type=int, default=0)
+    command.add_argument("--door", choices=[door.name for door in doors], help="this door only")
+    command.add_argument("--cases", type=int, help="attempts at each door, at most")
+    command.add_argument("--case", type=int, help="one attempt at --door, in this process")
+    command.add_argument("--most-findings", type=int, default=20, help="at each door")
+    return command.parse_args(argv)
 
 
 def _again(doors: Sequence[Door], options: argparse.Namespace) -> int:

@@ -15,7 +15,7 @@ import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzzing.door import MIB, Door
+from harness.fuzzing.door import MIB, Door
 
 _NOTE = struct.Struct("<QQQdQQ")  # seed at work, attempts, cases, slowest, its seed, most memory
 _BEYOND = 4 << 30  # bytes of address space that a child may take beyond what it starts with

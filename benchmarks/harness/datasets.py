@@ -12,7 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
-ROOT = Path(__file__).resolve().parent.parent
+from harness import ROOT
+
 REAL = ("news20_rebuilt", "url_subset", "reuters21578_usa", "imdb_uni")
 
 
@@ -27,6 +28,17 @@ def real(name: str) -> tuple[sp.csc_array, np.ndarray] | None:
         return None
     X = sp.csc_array(sp.load_npz(place / "X.npz"))
     return X, (np.load(place / "y.npy") > 0).astype(np.float64)
+
+
+def halves(name: str) -> tuple[sp.csr_array, np.ndarray, sp.csr_array, np.ndarray] | None:
+    """A random 80 % of a real set's rows, their labels, the other rows and theirs."""
+    data = real(name)
+    if data is None:
+        return None
+    X, y = sp.csr_array(data[0]).astype(np.float32), data[1]
+    order = np.random.default_rng(0).permutation(len(y))
+    train, test = np.split(order, [int(0.8 * len(y))])
+    return X[train], y[train], X[test], y[test]
 
 
 def text_like(

@@ -1,8 +1,9 @@
 """Real sets as streams: rows in a random order, columns hashed where they are many."""
 
-import datasets
 import numpy as np
 import scipy.sparse as sp
+
+from harness import datasets
 
 
 def in_random_order(name: str, most: int | None = None) -> tuple[sp.csr_array, np.ndarray] | None:

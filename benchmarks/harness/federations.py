@@ -1,4 +1,4 @@
-"""What the benchmarks of federations have in common: sets split by columns, generated rows."""
+"""What the benchmarks of federations share: sets split by columns, generated rows, rivals."""
 
 from typing import NamedTuple
 
@@ -7,8 +7,12 @@ import scipy.sparse as sp
 from comparison import cases
 from rivals.problem import presence
 
+from dplasso import PrivateLassoRegressor
 from dplasso.federated import Outcome, Terms, agree, simulate
 
+RADIUS = 5.0
+# Of jobs on generated rows.
+EPSILON, DELTA, PARTIES = 3.0, 1e-9, 3
 SETS = ("a9a", "kddcup99_10pct", "reuters21578_usa")
 
 
@@ -81,3 +85,18 @@ def federate(
         **more,
     )
     return terms, simulate(terms, blocks, task.labels, random_state=seed, watch=watch)
+
+
+def centralised(task: Task, epsilon: float, delta: float, seed: int) -> PrivateLassoRegressor:
+    """The engine on all columns at one place: the same loss, radius and budget."""
+    model = PrivateLassoRegressor(
+        epsilon,
+        delta,
+        radius=RADIUS,
+        solver="frank_wolfe",
+        x_bound=1.0,
+        y_bound=1.0,
+        n_rows=len(task.labels),
+        random_state=seed,
+    )
+    return model.fit(task.train, task.labels)

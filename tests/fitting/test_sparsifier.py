@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dplasso import PrivateLassoClassifier
 from dplasso.data import ColumnMatrix
-from dplasso.estimators.sparsifier import Sparsifier, keep_largest
+from dplasso.fitting.sparsifier import Sparsifier, keep_largest
 from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 from dplasso.privacy.zcdp import rho_of
 from reference import chi_square, seeded

@@ -1,6 +1,6 @@
 """Every selection rule and the replay floor, on every set, in one process and one run.
 
-    python benchmarks/run.py [--sets news20_rebuilt,zipf] [--epsilons 1,0.1] [--seeds 5]
+    python benchmarks/selection.py [--sets news20_rebuilt,zipf] [--epsilons 1,0.1] [--seeds 5]
 
 Prints a table and saves it beside a plot under benchmarks/results. Times are wall-clock, from the
 column-compressed matrix in memory (a ColumnMatrix, for every rule) to the weights, set-up included,
@@ -11,59 +11,21 @@ them from memory: the ratio to replay is on the strict side. Rules too slow for 
 on fewer (the last column says how many) and their rounds scaled up.
 """
 
-import argparse
-import contextlib
-import importlib
-import json
 import math
-import platform
 import statistics
-import time
-from pathlib import Path
+from functools import partial
 
-import datasets
 import numpy as np
+from harness import datasets
+from harness.machine import machine, memory_mib, peak_reset, timed
+from harness.options import names, study
+from harness.results import pyplot, save, save_plot
+from harness.walks import DELTA, RADIUS, ROUNDS, run_once, time_replay
 
 import dplasso
 from dplasso.data import ColumnMatrix
-from dplasso.kernels.steps import replay
-from dplasso.mechanisms.random_bits import random_bits
-from dplasso.mechanisms.selection import PRIVATE
 
-solver = importlib.import_module("dplasso.solvers.frank_wolfe")
-
-RESULTS = Path(__file__).resolve().parent / "results"
-ROUNDS, RADIUS, DELTA = 4000, 50.0, 1e-6
 SLOW_SECONDS = 6.0  # a rule that would take longer is timed on fewer rounds
-
-
-def peak_reset() -> None:
-    """Start the process's high-water mark of memory anew (Linux)."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-
-
-def memory_mib(field: str) -> float:
-    try:
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith(field):
-                return float(line.split()[1]) / 1024
-    except OSError:
-        pass
-    return math.nan
-
-
-def machine() -> str:
-    model = platform.processor() or platform.machine()
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                model = line.split(":", 1)[1].strip()
-                break
-    except OSError:
-        pass
-    threads = importlib.import_module("dplasso.base.threads").available()
-    return f"{model}, {threads} cores, Python {platform.python_version()}"
 
 
 class Timing:
@@ -89,29 +51,6 @@ class Timing:
             "peak_mib": self.peak_mib,
             "timed_rounds": self.timed_rounds,
         }
-
-
-def run_once(name: str, matrix: ColumnMatrix, y: np.ndarray, theta: float, seed: int, rounds: int):
-    """One timed run of a rule: set-up, rounds, weights."""
-    loss = dplasso.LogisticLoss()
-    bits = random_bits(seed)
-    start = time.perf_counter()
-    problem = solver._problem(matrix, loss.encode(y), loss, RADIUS, theta, 0.0)
-    walk = solver._walk(problem, rounds)
-    rule = PRIVATE[name](problem, walk, bits.generator, 2)
-    ready = time.perf_counter()
-    rule.advance(rounds)
-    moved = time.perf_counter()
-    solver._solution(problem, walk, matrix.shape[1], False)
-    done = time.perf_counter()
-    return problem, walk, ready - start, moved - ready, done - start
-
-
-def time_replay(problem, walk) -> float:
-    margins = np.zeros(len(problem.labels))
-    start = time.perf_counter()
-    replay(problem, walk, margins)
-    return time.perf_counter() - start
 
 
 def time_rule(name: str, matrix: ColumnMatrix, y: np.ndarray, theta: float, seeds: int) -> Timing:
@@ -151,9 +90,7 @@ def run_set(name: str, epsilons: list[float], seeds: int, rules: list[str]) -> l
         print(f"{name}: not at hand, left out")
         return []
     X, y = data
-    start = time.perf_counter()
-    matrix = ColumnMatrix.of(X)
-    held = time.perf_counter() - start
+    matrix, held = timed(partial(ColumnMatrix.of, X))
     del X, data
     rows = []
     for epsilon in epsilons:
@@ -200,13 +137,9 @@ def line(row: dict) -> str:
     )
 
 
-def plot(rows: list[dict], path: Path) -> None:
+def plot(rows: list[dict], name: str) -> None:
     """Seconds of every rule, and of replay, on a log scale."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+    plt = pyplot()
     cases = list(dict.fromkeys((row["set"], row["epsilon"]) for row in rows))
     rules = list(dict.fromkeys(row["rule"] for row in rows))
     figure, axes = plt.subplots(figsize=(9, 0.62 * len(cases) + 1.6), layout="constrained")
@@ -231,30 +164,23 @@ def plot(rows: list[dict], path: Path) -> None:
     axes.grid(axis="x", alpha=0.3)
     axes.legend(loc="upper center", bbox_to_anchor=(0.4, -0.12), ncols=4, frameon=False)
     axes.set_title("Private selection: seconds from matrix to weights", loc="left")
-    figure.savefig(path, dpi=130)
+    save_plot(figure, name)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sets", default=",".join((*datasets.REAL, "zipf")))
-    parser.add_argument("--epsilons", default="1,0.1")
-    parser.add_argument("--rules", default="lazy,big_step_little_step,noisy_max")
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--name", default="selection")
-    options = parser.parse_args()
-    epsilons = [float(text) for text in options.epsilons.split(",")]
+    command = study(__doc__, (*datasets.REAL, "zipf"), (1.0, 0.1), seeds=5)
+    command.add_argument("--rules", type=names, default="lazy,big_step_little_step,noisy_max")
+    command.add_argument("--name", default="selection")
+    options = command.parse_args()
     print(machine())
     print(HEADER)
     rows: list[dict] = []
-    for name in options.sets.split(","):
-        rows += run_set(name, epsilons, options.seeds, options.rules.split(","))
-    RESULTS.mkdir(exist_ok=True)
-    saved = {"machine": machine(), "rounds": ROUNDS, "radius": RADIUS, "delta": DELTA, "rows": rows}
-    (RESULTS / f"{options.name}.json").write_text(json.dumps(saved, indent=1))
-    table = "\n".join([machine(), HEADER, *map(line, rows)]) + "\n"
-    (RESULTS / f"{options.name}.txt").write_text(table)
+    for name in options.sets:
+        rows += run_set(name, options.epsilons, options.seeds, options.rules)
+    facts = {"machine": machine(), "rounds": ROUNDS, "radius": RADIUS, "delta": DELTA, "rows": rows}
+    save(options.name, "\n".join([machine(), HEADER, *map(line, rows)]), facts)
     if rows:
-        plot(rows, RESULTS / f"{options.name}.png")
+        plot(rows, options.name)
 
 
 if __name__ == "__main__":
