@@ -12,6 +12,7 @@ import dplasso
 from commanding import COLUMNS, PLAN, people, problem, write_svmlight, write_table
 from dplasso import PrivateLassoClassifier, Rows, read_rows
 from dplasso.base.wording import ParameterError
+from dplasso.estimators.prediction_file import without_names
 from dplasso.reading import convert
 from dplasso.reading.formats import FORMATS, Format
 from dplasso.reading.plans import FeatureSpace
@@ -93,6 +94,19 @@ def test_a_model_knows_how_its_rows_were_read(tmp_path, text):
         read_rows(text, like=model, n_features=3)
     with pytest.raises(ParameterError, match="like must be a fitted model or Rows, got list"):
         read_rows(text, like=[])
+
+
+def test_a_model_fitted_to_a_table_predicts_tables(tmp_path, table):
+    """In Python as by the command: the model keeps how its rows were read."""
+    rows = read_rows(table, **ROLES)
+    model = PrivateLassoClassifier(1.0, classes=rows.classes, x_bound=rows.bounds, n_rows=200)
+    model.fit(rows.described(), rows.y).save(tmp_path / "model.dpl")
+    assert (model.feature_names_in_ == rows.names) and model.table_plan_ == rows.recipe
+    loaded = dplasso.load(tmp_path / "model.dpl")
+    loaded.predict_file(table, tmp_path / "out", identifier="id")
+    lines = (tmp_path / "out").read_text().splitlines()
+    wanted = without_names(model).predict(rows.X)
+    assert [line.split("\t")[1] for line in lines[1:]] == wanted.tolist()
 
 
 def test_rows_without_the_features_of_a_table_are_rejected(tmp_path, table, text):

@@ -115,7 +115,7 @@ def _fit(model: Model, found: Rows, options: TrainOptions) -> dict[str, float]:
     declared = {"classes"} if options.classes is not None else set()
     model.fit(found.described(declared), _labels(found, options.regression))
     fitted = time.perf_counter()
-    kept(options.output, model.save, "model")
+    kept(options.model_file, model.save, "model")
     return {"fitting": fitted - start, "saving": time.perf_counter() - fitted}
 
 
@@ -137,7 +137,7 @@ def _show(
 ) -> None:
     """The model, its guarantee and its scores, as people or programs read them."""
     facts = {
-        "model": str(options.output),
+        "model": str(options.model_file),
         "nonzeros": int(model.fitted_.weights.nnz),
         "columns": int(model.n_features_in_),
         "rounds": int(model.n_iter_),

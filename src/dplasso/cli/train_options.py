@@ -19,7 +19,12 @@ class TrainOptions:
     """As they are given; the command line is made of these fields."""
 
     data: o.Data
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes.")]
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Where the model goes; --dry-run needs none.", show_default=False
+        ),
+    ] = None
     epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="inf: no privacy.")] = 1.0
     delta: Annotated[float, typer.Option(help="Chance that epsilon fails.")] = 1e-6
     classes: o.Classes = None
@@ -99,13 +104,22 @@ class TrainOptions:
         return not (self.quiet or self.json)
 
     @property
+    def model_file(self) -> Path:
+        """Where the model goes."""
+        if self.output is None:
+            raise ValueError("--output must name the file of the model; give -o model.dpl")
+        return self.output
+
+    @property
     def declared_classes(self) -> list[str] | None:
         """Declared labels, as they are written."""
         return o.classes_of(self.classes)
 
     def check_files(self) -> None:
         """Reject an output that cannot be written, or must not be replaced."""
-        output, read = self.output, (self.data, self.test, self.labels, self.test_labels)
+        if self.output is None and self.dry_run:
+            return
+        output, read = self.model_file, (self.data, self.test, self.labels, self.test_labels)
         o.check_output(output, *read, self.names)
         o.check_replaceable(output, b"dplasso-model", "model")
         if self.budget is not None and output.exists() and not self.overwrite:
@@ -168,6 +182,6 @@ class TrainOptions:
         """The ledger, whose entries say what they were for."""
         if self.budget is None:
             return None
-        label = self.label or self.output.name
+        label = self.label or ("" if self.output is None else self.output.name)
         shown = "".join(sign if sign.isprintable() else "?" for sign in label)
         return Budget.open(self.budget).labelled(shown[:100])
