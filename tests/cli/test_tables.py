@@ -255,7 +255,7 @@ def test_a_dry_run_shows_roles_and_does_nothing(tmp_path, good, run):
     assert "hashed into 16 buckets" in out and "nothing was fitted" in out and not path.exists()
     assert good("train", data, *TABLE, "--classes", "no,yes", "--dry-run") == out
     done = run("train", data, *TABLE, "--classes", "no,yes")
-    assert done.code == 1 and "give -o model.dpl" in done.err
+    assert done.code == 2 and "give -o model.dpl" in done.err
 
 
 def test_a_delta_that_makes_no_sense_is_told(tmp_path, run):

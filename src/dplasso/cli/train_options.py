@@ -107,7 +107,7 @@ class TrainOptions:
     def model_file(self) -> Path:
         """Where the model goes."""
         if self.output is None:
-            raise ValueError("--output must name the file of the model; give -o model.dpl")
+            raise typer.BadParameter("give -o model.dpl, or --dry-run", param_hint="--output")
         return self.output
 
     @property
