@@ -96,9 +96,9 @@ def warm() -> None:
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "rows.svm"
         text.write_text("1 1:0.5 3:1e-3\n0 2:0.25\n" * 2)
-        chunks = svmlight_chunks(text, columns=3, zero_based=False)
+        chunks = svmlight_chunks(text, n_features=3, zero_based=False)
         build_store(Path(folder) / "rows.dpc", chunks, 3, memory=1 << 27)
-        read_svmlight(text, columns=3)
+        read_svmlight(text, n_features=3)
 
 
 def main() -> None:

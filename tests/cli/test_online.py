@@ -13,7 +13,9 @@ from typer.testing import CliRunner
 import dplasso
 import stream_killing as killing
 from commanding import COLUMNS, COMMAND, SECRET, problem, subprocess_of, write_svmlight
+from dplasso.base.wording import ParameterError, worded
 from dplasso.cli.app import app
+from dplasso.cli.wording import in_options
 from dplasso.privacy import leaks
 
 # A seed is told once a process: whichever test comes first.
@@ -31,11 +33,13 @@ def place(tmp_path, monkeypatch):
 
 
 def run(*arguments, given=None):
-    """The command in this process; what it raises is raised."""
+    """The command in this process; what it raises is raised, in the words of the command."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(signal, "signal", lambda *_: None)
         done = CliRunner().invoke(app, ["online", *map(str, arguments)], input=given)
     if done.exception is not None and not isinstance(done.exception, SystemExit):
+        if isinstance(done.exception, ParameterError):
+            raise ValueError(worded(done.exception, in_options))
         raise done.exception
     return done
 
@@ -161,7 +165,7 @@ def test_what_cannot_be_learned_from_is_not_journaled(place):
     assert (place / "out").read_text() == (place / "wanted").read_text()
     few = ("--features", COLUMNS, "--classes", "-1,1", "--seed", 7, "--rows", 40)
     for _ in range(2):
-        with pytest.raises(ValueError, match="n_rows must not be exceeded, 40 are declared"):
+        with pytest.raises(ValueError, match="--rows must not be exceeded, 40 are declared"):
             run("rows.svm", *few, "--state", "u", "-o", "few", "-q")
         assert len((place / "few").read_text().splitlines()) == 40
 

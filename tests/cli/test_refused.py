@@ -266,6 +266,6 @@ def test_options_that_would_be_ignored_are_refused(tmp_path, text, run):
     done = run("train", text, "-o", tmp_path / "x", *DECLARED, "--target", "y")
     assert done.code == 1 and "--target is for a table" in done.err
     done = run("train", text, "-o", tmp_path / "x", *DECLARED, "--labels", text)
-    assert done.code == 1 and "--labels is for a .npz matrix" in done.err
+    assert done.code == 1 and "--labels is for an .npz matrix" in done.err
     done = run("train", text, "-o", tmp_path / "x", "--regression", "--features", COLUMNS)
     assert done.code == 1 and "--y-bound" in done.err

@@ -249,10 +249,13 @@ def test_other_delimiters(tmp_path, good, run):
     assert good("predict", path, data, "--id", "id") == wanted
 
 
-def test_a_dry_run_shows_roles_and_does_nothing(tmp_path, good):
+def test_a_dry_run_shows_roles_and_does_nothing(tmp_path, good, run):
     data, path = write_table(tmp_path / "people.csv", people()), tmp_path / "model.dpl"
     out = good("train", data, "-o", path, *TABLE, "--classes", "no,yes", "--dry-run")
     assert "hashed into 16 buckets" in out and "nothing was fitted" in out and not path.exists()
+    assert good("train", data, *TABLE, "--classes", "no,yes", "--dry-run") == out
+    done = run("train", data, *TABLE, "--classes", "no,yes")
+    assert done.code == 2 and "give -o model.dpl" in done.err
 
 
 def test_a_delta_that_makes_no_sense_is_told(tmp_path, run):

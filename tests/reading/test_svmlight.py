@@ -45,7 +45,7 @@ def test_a_number_of_columns_that_was_read_is_reported_and_refused_in_strict_mod
     path = write(tmp_path, b"1 1:1 9:1\n")
     with pytest.warns(leaks.PrivacyLeakWarning, match="number of columns was read"):
         read_svmlight(path)
-    read_svmlight(path, columns=9)  # no warning
+    read_svmlight(path, n_features=9)  # no warning
     leaks.set_strict(True)
     try:
         with pytest.raises(leaks.PrivacyLeakError, match="columns"):
@@ -196,10 +196,10 @@ def test_the_number_of_columns_may_be_given(folder):
     for zero_based, least in ((True, 6), (False, 5), ("auto", 5)):
         for columns in (least, least + 7):
             theirs = load_svmlight_file(str(path), n_features=columns, zero_based=zero_based)
-            assert_same(read(path, columns=columns, zero_based=zero_based), theirs)
-        assert refused_line(path, columns=least - 1, zero_based=zero_based) == 1
-    with pytest.raises(ValueError, match="raise columns"):
-        read(write(folder, b"1 0:2 5:3\n"), columns=5)
+            assert_same(read(path, n_features=columns, zero_based=zero_based), theirs)
+        assert refused_line(path, n_features=least - 1, zero_based=zero_based) == 1
+    with pytest.raises(ValueError, match="raise n_features"):
+        read(write(folder, b"1 0:2 5:3\n"), n_features=5)
 
 
 def test_index_0_is_refused_where_indices_start_at_1(folder):
@@ -220,7 +220,7 @@ def test_the_largest_index(folder):
     [
         ({"zero_based": "no"}, "zero_based"),
         ({"zero_based": None}, "zero_based"),
-        ({"columns": 0}, "columns"),
+        ({"n_features": 0}, "n_features"),
         ({"threads": 0}, "threads"),
     ],
 )
@@ -260,7 +260,7 @@ def chunk_of(X, kind=np.int32):
 
 
 def test_assembled_arrays_outgrow_their_first_room(monkeypatch):
-    monkeypatch.setattr("dplasso.reading.chunks._FIRST_BYTES", 64)
+    monkeypatch.setattr("dplasso.data.row_chunks._FIRST_BYTES", 64)
     parts = [sp.random_array((7, 30), density=0.4, rng=k, format="csr") for k in range(40)]
     X, y = assemble(map(chunk_of, parts), 30)
     assert_same((X, y), (sp.csr_array(sp.vstack(parts)), np.tile(np.arange(7.0), 40)))

@@ -174,7 +174,7 @@ def _stream(subject: StreamSubject) -> Draw:
     steps, columns = STREAM_STEPS[subject.facts.noise], -(-_SIGNS // subject.outputs)
 
     def draw(bits: RandomBits | None, halfway: Callable[[], None] | None) -> tuple[Ints, int]:
-        total = subject.begun(columns, bits, n_rows=None)._run.total
+        total = subject.begun(columns, bits, n_rows=None).stream_.total
         noise = total.stretch(steps // 2).values
         if halfway is not None:
             halfway()

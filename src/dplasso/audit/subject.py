@@ -156,7 +156,7 @@ class Subject(ABC):
 def check_parameters(model: Any) -> None:
     """Reject parameters that a fit would reject."""
     if isinstance(model, ONLINE):
-        model._check_parameters()
+        model.check_parameters()
     else:
         model.check_parameters()
 

@@ -12,15 +12,14 @@ from dplasso.base import memory
 from dplasso.base.arrays import Labels
 from dplasso.cli import options as o
 from dplasso.cli.evaluate import NOT_COVERED, per_class, scores_of, show_classes
-from dplasso.cli.inputs import Rows, read_rows, same_file
-from dplasso.cli.output import emit, say, show, show_rows, warn
+from dplasso.cli.output import emit, reading, say, show, show_rows, warn
 from dplasso.cli.rescue import kept
-from dplasso.cli.scoring import nameless, rows_for
 from dplasso.cli.train_options import Model, TrainOptions
-from dplasso.data.described import DescribedRows
 from dplasso.estimators import PrivateLassoClassifier
+from dplasso.estimators.prediction_file import without_names
 from dplasso.fitting import fitters
 from dplasso.privacy import leaks
+from dplasso.reading import Rows, read_rows
 from dplasso.reading.plans import FeatureSpace
 from dplasso.report import Evaluation, cautions
 from dplasso.report import evaluate as score
@@ -35,18 +34,19 @@ def train(**given: Any) -> None:
     if options.strict:
         leaks.set_strict(True)
     options.check_files()
-    form, model = options.form(), options.model()
+    how, model = options.reading(), options.model()
     _warn_of(options)
     start = time.perf_counter()
-    found = read_rows(options.data, form, x_bound=_store_bound(options), quiet=not options.watched)
+    with reading(options.data, quiet=not options.watched) as progress:
+        found = read_rows(options.data, x_bound=_store_bound(options), progress=progress, **how)
     _declare(model, found, options)
-    reading = time.perf_counter() - start
+    taken = time.perf_counter() - start
     if options.watched:
         _show_roles(found)
     if options.dry_run:
         _show_plan(model, found, options)
         return
-    times = {"reading": reading, **_fit(model, found, options)}
+    times = {"reading": taken, **_fit(model, found, options)}
     _warn_of_rows(model)
     scores = None if options.test is None else _scored(model, options.test, options)
     _show(model, options, times, scores)
@@ -112,21 +112,11 @@ def _check_width(model: Model, found: Rows, data: Path) -> None:
 def _fit(model: Model, found: Rows, options: TrainOptions) -> dict[str, float]:
     """Fit and save; returns the seconds that each took."""
     start = time.perf_counter()
-    model.fit(_described(found, options), _labels(found, options.regression))
-    fitted = time.perf_counter()
-    kept(options.output, model.save, "model")
-    return {"fitting": fitted - start, "saving": time.perf_counter() - fitted}
-
-
-def _described(found: Rows, options: TrainOptions) -> DescribedRows:
-    """The rows, with all that the privacy statement must say of them."""
     declared = {"classes"} if options.classes is not None else set()
-    return DescribedRows(
-        found.X,
-        names=found.names,
-        table_plan=found.recipe,
-        read=frozenset(found.undeclared - declared),
-    )
+    model.fit(found.described(declared), _labels(found, options.regression))
+    fitted = time.perf_counter()
+    kept(options.model_file, model.save, "model")
+    return {"fitting": fitted - start, "saving": time.perf_counter() - fitted}
 
 
 def _labels(found: Rows, regression: bool) -> Labels | None:
@@ -137,16 +127,9 @@ def _labels(found: Rows, regression: bool) -> Labels | None:
 
 
 def _scored(model: Model, test: Path, options: TrainOptions) -> Evaluation:
-    plain = nameless(model)
-    X, y = rows_for(
-        plain,
-        test,
-        zero_based=None,
-        labels=options.test_labels,
-        labelled=True,
-        quiet=not options.watched,
-    )
-    return score(plain, X, y)
+    with reading(test, quiet=not options.watched) as progress:
+        rows = read_rows(test, like=model, labels=options.test_labels, progress=progress)
+    return score(without_names(model), rows.X, rows.y)
 
 
 def _show(
@@ -154,7 +137,7 @@ def _show(
 ) -> None:
     """The model, its guarantee and its scores, as people or programs read them."""
     facts = {
-        "model": str(options.output),
+        "model": str(options.model_file),
         "nonzeros": int(model.fitted_.weights.nnz),
         "columns": int(model.n_features_in_),
         "rounds": int(model.n_iter_),
@@ -214,5 +197,5 @@ def _warn_of(options: TrainOptions) -> None:
         raise FileNotFoundError(f"{test} does not exist; check the path")
     if not options.test_is_public:
         leaks.report(f"{NOT_COVERED.format(data=test.name)}; then say so with --test-is-public")
-    if same_file(options.data, test):
+    if o.same_file(options.data, test):
         leaks.report(f"{test.name} is the training data: the figures say nothing of new rows")

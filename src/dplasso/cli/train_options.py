@@ -1,14 +1,13 @@
 """The options of ``dplasso train``, and what they mean for the reader and for the estimator."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from dplasso.cli import options as o
-from dplasso.cli.inputs import Form
-from dplasso.cli.table_options import form_of
+from dplasso.cli.table_options import reading_options
 from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
 from dplasso.ledger import Budget
 from dplasso.losses import CLASS_LOSSES
@@ -21,7 +20,12 @@ class TrainOptions:
     """As they are given; the command line is made of these fields."""
 
     data: o.Data
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes.")]
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Where the model goes; --dry-run needs none.", show_default=False
+        ),
+    ] = None
     epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="inf: no privacy.")] = 1.0
     delta: Annotated[float, typer.Option(help="Chance that epsilon fails.")] = 1e-6
     classes: o.Classes = None
@@ -105,13 +109,22 @@ class TrainOptions:
         return not (self.quiet or self.json)
 
     @property
+    def model_file(self) -> Path:
+        """Where the model goes."""
+        if self.output is None:
+            raise typer.BadParameter("give -o model.dpl, or --dry-run", param_hint="--output")
+        return self.output
+
+    @property
     def declared_classes(self) -> list[str] | None:
         """Declared labels, as they are written."""
         return o.classes_of(self.classes)
 
     def check_files(self) -> None:
         """Reject an output that cannot be written, or must not be replaced."""
-        output, read = self.output, (self.data, self.test, self.labels, self.test_labels)
+        if self.output is None and self.dry_run:
+            return
+        output, read = self.model_file, (self.data, self.test, self.labels, self.test_labels)
         o.check_output(output, *read, self.names)
         o.check_replaceable(output, b"dplasso-model", "model")
         if self.budget is not None and output.exists() and not self.overwrite:
@@ -119,9 +132,9 @@ class TrainOptions:
                 f"{output} exists, and was paid for; give another name, or --overwrite"
             )
 
-    def form(self) -> Form:
-        """How the data are read."""
-        found = form_of(
+    def reading(self) -> dict[str, Any]:
+        """How the data are read: parameters of `read_rows`."""
+        return reading_options(
             self.data,
             target=self.target,
             bounds=self.bounds,
@@ -136,9 +149,9 @@ class TrainOptions:
             zero_based=self.zero_based,
             names=self.names,
             labels=self.labels,
+            longest_line=self.longest_line,
             x_bound=self.x_bound,
         )
-        return replace(found, longest_line=o.longest_line_of(self.longest_line))
 
     def model(self) -> Model:
         """The estimator, its parameters checked before a long file is read."""
@@ -177,6 +190,6 @@ class TrainOptions:
         """The ledger, whose entries say what they were for."""
         if self.budget is None:
             return None
-        label = self.label or self.output.name
+        label = self.label or ("" if self.output is None else self.output.name)
         shown = "".join(sign if sign.isprintable() else "?" for sign in label)
         return Budget.open(self.budget).labelled(shown[:100])

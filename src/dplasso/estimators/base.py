@@ -388,6 +388,51 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
 
         save(self, path)
 
+    def predict_file(
+        self,
+        path: str | PathLike[str],
+        output: str | PathLike[str],
+        *,
+        proba: bool = False,
+        identifier: str | None = None,
+        **options: Any,
+    ) -> None:
+        """Predict the rows of a file, which are read as the training rows were, into a file.
+
+        Parameters
+        ----------
+        path : str or path
+            Rows of any format that `dplasso.read_rows` reads.
+        output : str or path
+            The file to write, one line per row. Only its owner may read it, since predictions are
+            AS PRIVATE AS THE ROWS. It is there whole or not at all.
+        proba : bool, default=False
+            Whether to write the probabilities of all classes, below a header, separated by tabs.
+        identifier : str, default=None
+            A column of a table to write before each prediction, below a header.
+        **options
+            ``zero_based``, ``longest_line`` and ``progress``, as of `dplasso.read_rows`; and
+            ``raw``, whether to leave texts as they are that a spreadsheet takes for formulas.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from pathlib import Path
+        >>> from dplasso import PrivateLassoClassifier
+        >>> X = np.tile([[1.0, 0.0], [0.0, 1.0]], (500, 1))
+        >>> model = PrivateLassoClassifier(5.0, classes=[0, 1], n_rows=1000, x_bound=1.0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     rows = Path(folder) / "rows.svm"
+        ...     _ = rows.write_text("0 1:1\\n0 2:1\\n")
+        ...     model.fit(X, X[:, 0] > 0).predict_file(rows, Path(folder) / "predicted")
+        ...     (Path(folder) / "predicted").read_text().split()
+        ['1', '0']
+        """
+        from dplasso.estimators.prediction_file import predict_file
+
+        predict_file(self, path, output, proba=proba, identifier=identifier, **options)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True

@@ -5,6 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
+from dplasso.base.wording import ParameterError
 from dplasso.estimators.seeding import SEEDED, Seed
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.privacy import leaks
@@ -28,9 +29,9 @@ def check_accountant(model: Charged) -> None:
             "leave it out, or pass a budget"
         )
     if model.accountant is not None and math.isinf(model.epsilon):
-        raise ValueError(
-            "epsilon is infinite, and a fit without privacy cannot be charged to an "
-            "accountant: choose a finite epsilon, or pass accountant=None"
+        raise ParameterError(
+            "{epsilon} is infinite, and a fit without privacy cannot be charged to a budget; "
+            "choose a finite one, or leave out {accountant}"
         )
 
 

@@ -7,11 +7,18 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from dplasso.base.arrays import Floats, Labels
+from dplasso.base.wording import ParameterError
 from dplasso.estimators.base import LabelFacts, PrivateLasso, reject
 from dplasso.estimators.scores import ScoredClassifier, tells_probabilities
 from dplasso.estimators.seeding import Seed
 from dplasso.estimators.to_sklearn import hand_over
-from dplasso.estimators.validation import check_classes, check_gaps, distinct
+from dplasso.estimators.validation import (
+    CLASSES_READ,
+    check_classes,
+    check_enough,
+    check_gaps,
+    distinct,
+)
 from dplasso.fitting.request import Auto
 from dplasso.fitting.sparsifier import Sparsifier
 from dplasso.losses import Loss, class_loss, loss_of_classes
@@ -210,28 +217,21 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
 
     def _make_loss(self, y: Labels) -> Loss:
         if self.classes is None:
-            leaks.report(
-                "classes were read from y, which reveals which labels occur; declare them with "
-                "classes="
-            )
+            leaks.report(CLASSES_READ)
         self.classes_ = distinct(y) if self.classes is None else self._declared_classes()
-        if len(self.classes_) < 2:
-            raise ValueError(
-                "y holds one class only; a classifier needs two, declare them with classes="
-            )
+        check_enough(self.classes_, declared=False)
         return self._loss_of(self.classes_)
 
     def _declared_loss(self) -> Loss:
         if self.classes is None:
-            raise ValueError(
-                "classes are not declared, and a plan cannot read them from y; pass classes="
+            raise ParameterError(
+                "{classes} are not declared, and a plan cannot read them from y; declare them"
             )
         return self._loss_of(self._declared_classes())
 
     def _declared_classes(self) -> Labels:
         found = distinct(np.asarray(self.classes))
-        if len(found) < 2:
-            raise ValueError("classes must list at least two distinct labels, got 1 class")
+        check_enough(found, declared=True)
         return found
 
     def _loss_of(self, labels: Labels) -> Loss:

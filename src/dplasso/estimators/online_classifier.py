@@ -12,8 +12,15 @@ from sklearn.utils.metaestimators import available_if
 from dplasso.base.arrays import Floats
 from dplasso.domains import Domain
 from dplasso.estimators.online_base import PrivateOnline
+from dplasso.estimators.online_rules import outputs_for
 from dplasso.estimators.scores import ScoredClassifier, tells_probabilities
-from dplasso.estimators.validation import check_classes, check_gaps, distinct
+from dplasso.estimators.validation import (
+    CLASSES_READ,
+    check_classes,
+    check_enough,
+    check_gaps,
+    distinct,
+)
 from dplasso.losses import Loss, class_loss
 from dplasso.losses.labels import positions
 from dplasso.privacy import leaks
@@ -172,13 +179,16 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
         chances = probabilities(self._margins_one(x))[0]
         return dict(zip(self.classes_.tolist(), chances.tolist(), strict=True))
 
-    def _meet_dicts(
-        self, rows: Sequence[Mapping[Any, Any]] = (), labels: Sequence[Any] = ()
-    ) -> None:
+    def check_parameters(self) -> None:
+        """Reject parameters that cannot be used, before any row is seen."""
+        super().check_parameters()
+        if self.classes is not None:
+            check_enough(distinct(self.classes), declared=True)
+
+    def _declare_usual(self) -> None:
         if "classes_" not in vars(self):
             known = [False, True] if self.classes is None else self.classes
             self._declare(known, "False and True by default")
-        super()._meet_dicts(rows, labels)
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         X, labels = super()._checked(X, y)
@@ -186,10 +196,7 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
         if "classes_" not in vars(self):
             if self.classes is None:
                 check_classes(labels)
-                leaks.report(
-                    "classes were read from y, which reveals which labels occur; declare them with "
-                    "classes="
-                )
+                leaks.report(CLASSES_READ)
             self._declare(
                 labels if self.classes is None else self.classes,
                 READ if self.classes is None else "declared",
@@ -202,31 +209,26 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
         found = distinct(classes)
         if "classes_" in vars(self) and not np.array_equal(found, self.classes_):
             raise ValueError("classes must be those of the first call; leave them out, or fit anew")
-        if len(found) < 2:
-            raise ValueError(
-                "y holds one class only; a classifier needs two, declare them with classes="
-                if source == READ
-                else "classes must list at least two distinct labels, got 1 class"
-            )
-        self.classes_, self._classes_source = found, source
+        check_enough(found, declared=source != READ)
+        self.classes_, self.classes_source_ = found, source
 
-    def _encoded(self, y: NDArray[Any]) -> Floats:
+    def encode(self, y: NDArray[Any]) -> Floats:
         return positions(y, self.classes_.tolist())
 
     def _make_loss(self) -> Loss:
         return class_loss(self.loss).two_classes()
 
     def _outputs(self) -> int:
-        return 1 if len(self.classes_) == 2 else len(self.classes_)
+        return outputs_for(self.classes_)
 
-    def _decided(self, margins: Floats) -> NDArray[Any]:
+    def decide(self, margins: Floats) -> NDArray[Any]:
         one = margins.shape[1] == 1
         places = (margins[:, 0] > 0).astype(np.intp) if one else margins.argmax(axis=1)
         chosen: NDArray[Any] = self.classes_[places]
         return chosen
 
     def _own_facts(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        return {}, {"classes": fact(self.classes_.tolist(), self._classes_source)}
+        return {}, {"classes": fact(self.classes_.tolist(), self.classes_source_)}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -118,12 +118,13 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
         X, labels = super()._checked(X, y)
         return X, checked_numbers(labels)
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        """Reject parameters that cannot be used, before any row is seen."""
+        super().check_parameters()
         if self.y_bound is None:
             report_bounds([Y_BOUND], private=not math.isinf(self.epsilon))
 
-    def _encoded(self, y: NDArray[Any]) -> Floats:
+    def encode(self, y: NDArray[Any]) -> Floats:
         return self._make_loss().encode(y)
 
     def _make_loss(self) -> SquaredLoss:
@@ -138,7 +139,7 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
     def _outputs(self) -> int:
         return 1
 
-    def _decided(self, margins: Floats) -> NDArray[Any]:
+    def decide(self, margins: Floats) -> NDArray[Any]:
         return margins[:, 0]
 
     def _own_facts(self) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -5,10 +5,14 @@ epsilon 1 over three public sets, and tried on three others: benchmarks/online.p
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
 
 from dplasso.base import checks
 from dplasso.domains import Box, Domain, L1Ball, L2Ball, Simplex
+from dplasso.estimators.online_rows import RowForm
 from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.online import Leader, OracleLeader, ProjectedLeader
 from dplasso.streams import RunningSum, running_sum
@@ -30,6 +34,17 @@ class Plan(NamedTuple):
     radius: float | None
     regularisation: float
     start_rows: float
+
+
+def row_form(model: Any, columns: int) -> RowForm:
+    """How rows of so many columns are read."""
+    unit, intercept = model.rows == "unit", bool(model.fit_intercept)
+    return RowForm(columns, unit=unit, intercept=intercept, names=model.feature_names)
+
+
+def outputs_for(classes: Sequence[Any] | NDArray[Any] | None) -> int:
+    """Margins per row: one for numbers and two classes, else one per class."""
+    return 1 if classes is None or len(classes) == 2 else len(classes)
 
 
 def rows_a_release(model: Any) -> int | None:
@@ -75,7 +90,7 @@ def sum_of(model: Any, dimension: int, clip: float, bits: RandomBits) -> Running
     return running_sum(
         dimension,
         sensitivity=clip,
-        window=model.window,
+        window=None if model.window is None else int(model.window),
         steps=steps,
         batch=batch,
         epsilon=model.epsilon,

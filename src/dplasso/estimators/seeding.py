@@ -6,13 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 
+from dplasso.base.wording import Message
 from dplasso.mechanisms.random_bits import RandomBits, is_secure
 from dplasso.privacy import leaks
 
 Seed = int | np.random.Generator | np.random.RandomState | RandomBits | None
-SEEDED = (
-    "random_state makes the fit repeatable, and its noise with it: whoever knows the seed can undo "
-    "the protection; leave it None for anything you release"
+SEEDED = Message(
+    "{random_state} makes the fit repeatable, and its noise with it: whoever knows the seed can "
+    "undo the protection; leave it out for anything you release"
 )
 # Parts of scikit-learn that set what a person has named: a grid, or the helpers of its checks.
 _BY_NAME = ("sklearn.model_selection", "sklearn.utils")
@@ -54,7 +55,7 @@ class SeedsByName:
 
     def _tell_of_seed(self) -> None:
         facts = vars(self)
-        stated = facts.get("privacy_", facts.get("_stated"))
+        stated = facts.get("privacy_", getattr(facts.get("stream_"), "stated", None))
         secure = is_secure(self.random_state) if stated is None else stated.get("secure_rng", True)
         if not secure and isinstance(self.epsilon, float | int) and not math.isinf(self.epsilon):
             leaks.warn_once(SEEDED)

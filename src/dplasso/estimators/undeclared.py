@@ -9,20 +9,26 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from dplasso.base.wording import Message, Setting
 from dplasso.fitting.plan import Plan
 from dplasso.privacy import leaks
 from dplasso.privacy.leaks import UndeclaredBoundWarning
 
 X_BOUND, Y_BOUND = "x_bound", "y_bound"
 _BOUNDS = {
-    X_BOUND: "x_bound is not declared, and entries beyond 1 are cut to 1; pass x_bound, a bound on "
-    "entries that is known without the data, or x_bound='private' to spend budget on one",
-    Y_BOUND: "y_bound is not declared, and labels beyond 1 are cut to 1; pass y_bound, a bound on "
-    "labels that is known without the data",
+    X_BOUND: Message(
+        "{x_bound} is not declared, and entries beyond 1 are cut to 1; pass {x_bound}, a bound on "
+        "entries that is known without the data, or {private} to spend budget on one",
+        private=Setting(X_BOUND, "private"),
+    ),
+    Y_BOUND: Message(
+        "{y_bound} is not declared, and labels beyond 1 are cut to 1; pass {y_bound}, a bound on "
+        "labels that is known without the data"
+    ),
 }
-_ROWS = (
-    "the number of rows is not declared, and the rules for solver, radius, max_iter and steps read "
-    "it from the data; pass n_rows"
+_ROWS = Message(
+    "the number of rows is not declared, and the rules for {solver}, {radius}, {max_iter} and "
+    "steps read it from the data; pass {n_rows}"
 )
 
 

@@ -5,7 +5,7 @@ None is passed on but those that name columns alone.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from dplasso.base.arrays import Floats, Labels
+from dplasso.base.wording import Message, ParameterError
 from dplasso.data import ColumnMatrix
 from dplasso.data.structure import is_real, sound
 
@@ -58,8 +59,13 @@ _GAPS = {
 }
 _NUMBERS = {"": "Unknown label type: y must hold real numbers"}
 _CLASSES = {
-    "": "Unknown label type: y must hold classes; declare them with classes=, or use a regressor"
+    "": Message(
+        "Unknown label type: y must hold classes; declare them with {classes}, or use a regressor"
+    )
 }
+CLASSES_READ = Message(
+    "classes were read from y, which reveals which labels occur; declare them with {classes}"
+)
 _ORDER = {"": "y holds labels that have no order among them; give labels of one kind"}
 _SCORED = {
     "": "y must have one label per row of X, of the kind the model was fitted to, and so must "
@@ -120,6 +126,17 @@ def distinct(labels: ArrayLike) -> Labels:
     return found
 
 
+def check_enough(classes: Labels, *, declared: bool) -> None:
+    """Reject fewer than two classes."""
+    if len(classes) >= 2:
+        return
+    if declared:
+        raise ParameterError("{classes} must list at least two distinct labels, got 1 class")
+    raise ParameterError(
+        "y holds one class only; a classifier needs two, declare them with {classes}"
+    )
+
+
 def scored(
     metric: Callable[..., float], y: object, predicted: Labels, sample_weight: object
 ) -> float:
@@ -129,7 +146,7 @@ def scored(
 
 
 def _in_our_words(
-    words: dict[str, str],
+    words: Mapping[str, str | Message],
     call: Callable[Given, Found],
     *args: Given.args,
     **options: Given.kwargs,

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dplasso.base.arrays import Floats
+from dplasso.base.wording import ParameterError
 
 
 def one_dimensional(y: ArrayLike) -> NDArray[Any]:
@@ -35,8 +36,8 @@ def positions(y: ArrayLike, classes: Sequence[Any]) -> Floats:
         known += int(np.count_nonzero(mine))
         places += small(place) * mine
     if known != len(array):
-        raise ValueError(
-            "y holds labels outside the declared classes; declare all of them in classes="
+        raise ParameterError(
+            "y holds labels outside the declared classes; declare all of them with {classes}"
         )
     return places.astype(np.float64)
 

@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.base.wording import ParameterError, Setting
 from dplasso.data.sparse_bounds import SparseBounds
 
 FEWEST_BUCKETS, BUCKETS, MOST_BUCKETS = 1 << 8, 1 << 12, 1 << 16
@@ -54,24 +55,30 @@ class TablePlan:
             raise ValueError(f"column {twice[0]!r} has two roles in the plan; give it one")
         for name, (low, high) in self.bounds.items():
             if not (-np.inf < low <= high < np.inf) or low == high == 0:
-                raise ValueError(
-                    f"bounds of column {name!r} must be finite, low first, and not both 0; "
-                    f"give --bounds {name}=low:high"
+                raise ParameterError(
+                    "{bounds} of column {name!r} must be finite, low first, and not both 0; give "
+                    "{setting}",
+                    name=name,
+                    setting=Setting("bounds", {name: ("low", "high")}),
                 )
         for name, count in {**self.hashed, "": self.buckets}.items():
             where = f"column {name!r}" if name else "the plan"
             if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-                raise ValueError(f"buckets of {where} must be a positive whole number")
+                raise ParameterError(
+                    "{buckets} of {where} must be a positive whole number", where=where
+                )
         if 2 * len(self.bounds) + sum(self.hashed.values()) > _MOST_FEATURES:
-            raise ValueError(
-                f"buckets of all columns must be at most {_MOST_FEATURES:,}; give fewer"
+            raise ParameterError(
+                "{buckets} of all columns must be at most {most:,}; give fewer", most=_MOST_FEATURES
             )
         if self.delimiter is not None and not re.fullmatch(r'[^\r\n"]', self.delimiter):
-            raise ValueError("delimiter must be one character, such as ; or a tab")
+            raise ParameterError("{delimiter} must be one character, such as ; or a tab")
         if self.classes is not None and (
             len(set(self.classes)) < 2 or len(set(self.classes)) < len(self.classes)
         ):
-            raise ValueError("classes must be two or more different strings; declare them all")
+            raise ParameterError(
+                "{classes} must be two or more different strings; declare them all"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """The plan for JSON; `from_dict` takes it back."""

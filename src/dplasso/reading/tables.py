@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from dplasso.base.extras import require
 from dplasso.base.memory import size_text
+from dplasso.base.wording import Message, ParameterError, Setting
+from dplasso.data.row_chunks import RowChunk
 from dplasso.privacy import leaks
 from dplasso.reading.byte_source import LONGEST_LINE
-from dplasso.reading.chunks import RowChunk
 from dplasso.reading.parquet_pages import ChunkSizes
 from dplasso.reading.plans import FeatureSpace, TablePlan, repeated
 
@@ -66,7 +67,11 @@ def table_chunks(
     plan = _completed(table, plan, labelled)
     if plan.classes is None and labelled and not table.numeric([plan.target]):
         leaks.report(
-            f"classes were read from {table.path}, which reveals which labels occur; declare them"
+            Message(
+                "classes were read from {path}, which reveals which labels occur; declare them "
+                "with {classes}",
+                path=table.path,
+            )
         )
         plan = replace(plan, classes=_found_classes(table, plan.target))
     space = FeatureSpace(plan)
@@ -127,17 +132,23 @@ class _Table:
         """A header of one column that looks like several."""
         for sign in ";\t|,":
             if sign in name and sign != self.delimiter:
-                raise ValueError(
-                    f"{self.path} has but one column; it seems to be separated by {sign!r}: say so "
-                    f"with --delimiter {sign!r}"
+                raise ParameterError(
+                    "{path} has one column only, and seems to be separated by {sign!r}; say so "
+                    "with {delimiter}",
+                    path=self.path,
+                    sign=sign,
+                    delimiter=Setting("delimiter", sign),
                 )
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Record batches of the named columns, in bounded memory."""
         if len(names) > MOST_COLUMNS:
-            raise ValueError(
-                f"{self.path}: {len(names):,} columns have a role, and {MOST_COLUMNS:,} can be "
-                "read; give the others to --ignore, or write the rows as svmlight text"
+            raise ParameterError(
+                "{path}: {count:,} columns have a role, and {most:,} can be read; give the others "
+                "to {ignore}, or write the rows as svmlight text",
+                path=self.path,
+                count=len(names),
+                most=MOST_COLUMNS,
             )
         with self.readable():
             if self.delimiter is not None:
@@ -200,10 +211,13 @@ class _Table:
         except ValueError as error:
             raise pa.ArrowInvalid("broken pages") from error
         if found.largest > self.longest:
-            raise ValueError(
-                f"{self.path}: a page of column {column.path_in_schema!r} unpacks to "
-                f"{size_text(found.largest)}, and {size_text(self.longest)} are allowed; write "
-                "the file with smaller pages, or raise --longest-line"
+            raise ParameterError(
+                "{path}: a page of column {column!r} unpacks to {size}, and {allowed} are allowed; "
+                "write the file with smaller pages, or raise {longest_line}",
+                path=self.path,
+                column=column.path_in_schema,
+                size=size_text(found.largest),
+                allowed=size_text(self.longest),
             )
         return found
 
@@ -231,9 +245,11 @@ class _Table:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             if "straddling" in str(error):
-                raise ValueError(
-                    f"{self.path}: a row is longer than {size_text(self.longest)}, or a quote is "
-                    "not closed; mend the file, or allow longer rows (--longest-line)"
+                raise ParameterError(
+                    "{path}: a row is longer than {longest}, or a quote is not closed; mend the "
+                    "file, or allow longer rows with {longest_line}",
+                    path=self.path,
+                    longest=size_text(self.longest),
                 ) from None
             if isinstance(error, MemoryError):
                 raise ValueError(f"{self.path} needs more memory than there is") from None
@@ -294,9 +310,14 @@ def _completed(table: _Table, plan: TablePlan, labelled: bool) -> TablePlan:
         _refuse_unbounded(table, table.numeric(left))
         if left:
             leaks.report(
-                f"columns of {table.path} without a role are taken as categories, as their kind "
-                f"suggests: {_listed(left)}, in {plan.buckets:,} buckets each; give them --hash or "
-                "--text, or --ignore them"
+                Message(
+                    "columns of {path} without a role are taken as categories, as their kind "
+                    "suggests: {columns}, in {buckets:,} buckets each; give them a role with "
+                    "{hashed} or {text}, or leave them out with {ignore}",
+                    path=table.path,
+                    columns=_listed(left),
+                    buckets=plan.buckets,
+                )
             )
         hashed.update(dict.fromkeys(left, plan.buckets))
     if not plan.bounds and not hashed:
@@ -319,10 +340,12 @@ def _check_names(table: _Table, plan: TablePlan, more: list[str], labelled: bool
 
 def _refuse_unbounded(table: _Table, numeric: list[str]) -> None:
     if numeric:
-        options = " ".join(f"--bounds {name}=low:high" for name in numeric[:_LISTED])
-        raise ValueError(
-            f"{table.path}: columns have numbers but no public bounds: {_listed(numeric)}; give "
-            f"{options}, or leave them out with --ignore"
+        raise ParameterError(
+            "{path}: columns have numbers but no public bounds: {columns}; give {bounds}, or leave "
+            "them out with {ignore}",
+            path=table.path,
+            columns=_listed(numeric),
+            bounds=Setting("bounds", dict.fromkeys(numeric[:_LISTED], ("low", "high"))),
         )
 
 
@@ -434,15 +457,11 @@ class _Cells:
         used, places = np.unique(codes, return_inverse=True)
         gap = int(len(used) > 0 and used[0] < 0)
         texts = column.dictionary.take(pa.array(used[gap:])).cast(pa.string()).to_pylist()
-        return cls(texts, places - gap)._without_gaps()
-
-    def _without_gaps(self) -> "_Cells":
-        """A dictionary may hold a missing text itself."""
-        if None not in self.texts:
-            return self
-        gaps = np.array([text is None for text in self.texts])
-        codes = np.where(gaps[self.codes], -1, self.codes)
-        return _Cells([text or "" for text in self.texts], codes)
+        codes = places - gap
+        if None in texts:  # a dictionary may hold a missing text itself
+            gaps = np.array([text is None for text in texts])
+            codes = np.where(gaps[codes], -1, codes)
+        return cls([text or "" for text in texts], codes)
 
 
 def _category_part(space: FeatureSpace, name: str, cells: _Cells) -> _Part:

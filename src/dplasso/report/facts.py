@@ -152,7 +152,7 @@ def _source(source: str) -> Markup:
 def _digest(model: Any, path: Path) -> str:
     """SHA-256 of the whole file, once it is known to hold this very model."""
     _, arrays = read(path)
-    expected = {"weights": model._weights} if is_online(model) else arrays_of(model.fitted_)
+    expected = {"weights": model.stream_.weights} if is_online(model) else arrays_of(model.fitted_)
     if not all(np.array_equal(arrays.get(name, ()), kept) for name, kept in expected.items()):
         raise ValueError(f"{path} holds another model; save this one and give its file")
     with path.open("rb") as file:

@@ -88,7 +88,11 @@ def _second_charge(session: Session[StreamSubject]) -> Recorder:
 def _matrix(subject: StreamSubject, model: Any, steps: int) -> Floats:
     """Of the noise, in units that cost 1: deviations, or scales of Gamma noise."""
     matrix = noise_matrix(model, steps)
-    return matrix if subject.norm == 2 else matrix / reference.gamma_deviation(model._weights.size)
+    return (
+        matrix
+        if subject.norm == 2
+        else matrix / reference.gamma_deviation(model.stream_.weights.size)
+    )
 
 
 def _stated(statement: dict[str, Any], facts: StreamFacts) -> float:

@@ -113,6 +113,6 @@ def _released(
     for step in range(steps):
         X = np.zeros((subject.rows_a_step, columns))
         X[0] = entry if step == row else 0.0
-        model._learn(*rows_of(model, X, labels))
+        model.stream_.learn(*rows_of(model, X, labels))
         sums[step] = released_sum(model)
     return sums * (math.sqrt(columns) / subject.facts.reach)

@@ -77,11 +77,11 @@ def noise_of_stream(
     rows = subject.rows_a_step
     X, y = data.random_rows(rows * steps, columns, subject.facts, rng)
     (starts, *entries), labels = rows_of(model, X, subject.labels(y))
-    found = np.empty((steps, model._weights.size))
+    found = np.empty((steps, model.stream_.weights.size))
     for step in range(steps):
         first, last = step * rows, (step + 1) * rows
-        model._learn((starts[first : last + 1], *entries), labels[first:last])
-        found[step] = released_sum(model) - exact_sum(model) * model._run.total.unit
+        model.stream_.learn((starts[first : last + 1], *entries), labels[first:last])
+        found[step] = released_sum(model) - exact_sum(model) * model.stream_.total.unit
     return found / subject.facts.reach
 
 

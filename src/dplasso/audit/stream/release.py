@@ -63,16 +63,16 @@ def _differing(session: Session[StreamSubject]) -> int:
     """Weights of two streams of the same releases that are not the same, over all steps."""
     subject, rng = session.subject, session.rng
     model, blind = (subject.begun(subject.columns) for _ in range(2))
-    heard, forged = _Heard(model._run.total), _Forged(blind._run.total)
-    model._run._learner._total, blind._run._learner._total = heard, forged
+    heard, forged = _Heard(model.stream_.total), _Forged(blind.stream_.total)
+    model.stream_.learner._total, blind.stream_.learner._total = heard, forged
     found = 0
     for _ in range(_STEPS):
         X, y = data.random_rows(subject.rows_a_step, subject.columns, subject.facts, rng)
-        model._learn(*rows_of(model, X, subject.labels(y)))
+        model.stream_.learn(*rows_of(model, X, subject.labels(y)))
         assert heard.noise is not None
         released: Ints = heard.total[None, :] + heard.noise.values
         forged.next = Stretch(released, heard.noise.floors)
         nothing = np.zeros(len(y) + 1, np.int64), np.empty(0, np.int32), np.empty(0)
-        blind._learn(nothing, np.zeros(len(y)))
-        found += int(np.sum(model._weights != blind._weights))
+        blind.stream_.learn(nothing, np.zeros(len(y)))
+        found += int(np.sum(model.stream_.weights != blind.stream_.weights))
     return found

@@ -58,12 +58,14 @@ def _tried(session: Session[StreamSubject]) -> tuple[float, int]:
     for _ in range(int(rng.integers(_BEFORE + 1))):
         _learn(session, one, other)
     _differ(session, one, other)
-    apart = math.sqrt(square_length(exact_sum(one) - exact_sum(other))) * one._run.total.unit
-    other._run.total.total[:] = one._run.total.total
-    other._run._learner.resume(one._run._learner.state())
+    apart = math.sqrt(square_length(exact_sum(one) - exact_sum(other))) * one.stream_.total.unit
+    other.stream_.total.total[:] = one.stream_.total.total
+    other.stream_.learner.resume(one.stream_.learner.state())
     for _ in range(_AFTER):
         _learn(session, one, other)
-    later = np.sum(exact_sum(one) != exact_sum(other)) + np.sum(one._weights != other._weights)
+    later = np.sum(exact_sum(one) != exact_sum(other)) + np.sum(
+        one.stream_.weights != other.stream_.weights
+    )
     return apart / subject.facts.reach, int(later)
 
 
@@ -71,7 +73,7 @@ def _learn(session: Session[StreamSubject], one: Any, other: Any) -> None:
     """A step of the same rows."""
     X, y = _batch(session)
     for model in (one, other):
-        model._learn(*rows_of(model, X, session.subject.labels(y)))
+        model.stream_.learn(*rows_of(model, X, session.subject.labels(y)))
 
 
 def _differ(session: Session[StreamSubject], one: Any, other: Any) -> None:
@@ -79,15 +81,15 @@ def _differ(session: Session[StreamSubject], one: Any, other: Any) -> None:
     subject, rng = session.subject, session.rng
     X, y = _batch(session)
     place, form = int(rng.integers(len(y))), random_form(rng)
-    one._learn(*rows_of(one, form(X), subject.labels(y)))
+    one.stream_.learn(*rows_of(one, form(X), subject.labels(y)))
     if subject.facts.neighboring == "replace_one":
         rival, label = data.random_rows(1, subject.columns, subject.facts, rng)
         X, y = X.copy(), y.copy()
         X[place], y[place] = (-X[place], y[place]) if rng.random() < 0.5 else (rival[0], label[0])
-        other._learn(*rows_of(other, form(X), subject.labels(y)))
+        other.stream_.learn(*rows_of(other, form(X), subject.labels(y)))
     else:
         rows, labels = rows_of(other, form(X), subject.labels(y))
-        other._learn(without(rows, place), labels)
+        other.stream_.learn(without(rows, place), labels)
 
 
 def _batch(session: Session[StreamSubject]) -> tuple[Any, Any]:

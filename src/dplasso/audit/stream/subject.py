@@ -128,14 +128,14 @@ def begun(model: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", leaks.PrivacyLeakWarning)  # seeds of the audit's own
         warnings.simplefilter("ignore", leaks.UndeclaredBoundWarning)
-        model._meet_dicts()
+        model.begin()
     return model
 
 
 def rows_of(model: Any, X: Any, y: NDArray[Any]) -> tuple[Compressed, Floats]:
     """Rows and labels as the learner is handed them, by the estimator's own intake."""
     checked, labels = model._checked(X, y)
-    return model._form.of_matrix(checked), model._encoded(labels)
+    return model.stream_.form.of_matrix(checked), model.encode(labels)
 
 
 def without(rows: Compressed, place: int) -> Compressed:
@@ -149,18 +149,18 @@ def without(rows: Compressed, place: int) -> Compressed:
 
 def exact_sum(model: Any) -> Ints:
     """The sum without noise, in whole numbers, as it stands."""
-    found: Ints = model._run.total.total.copy()
+    found: Ints = model.stream_.total.total.copy()
     return found
 
 
 def noise_matrix(model: Any, steps: int) -> Floats:
     """Which noises the product says are in its releases: in units of what a row moves."""
-    found: Floats = model._run.total.noise.noise_matrix(steps)
+    found: Floats = model.stream_.total.noise.noise_matrix(steps)
     return found
 
 
 def released_sum(model: Any) -> Floats:
     """The sum as the weights tell it, where they are `READABLE`."""
     total = model.rows_seen_ + READABLE["start_rows"]
-    found: Floats = -model._weights.ravel() * total
+    found: Floats = -model.stream_.weights.ravel() * total
     return found

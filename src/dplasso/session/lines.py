@@ -1,25 +1,46 @@
-"""Lines of a stream as rows and labels: svmlight text, or a JSON object a line."""
+"""Lines of a stream as rows and labels: svmlight text, or one JSON object per line."""
 
 import json
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.base.wording import ParameterError
+from dplasso.estimators.online_rows import RowForm
 from dplasso.online.stream_learner import Compressed
-from dplasso.reading.svmlight import svmlight_rows
+from dplasso.reading.svmlight import LineError, svmlight_rows
 
 FORMATS = ("svmlight", "jsonl")
 
 
-class LineForm(NamedTuple):
-    """How a line is read."""
+@dataclass(frozen=True)
+class LineForm:
+    """How lines become rows.
+
+    Attributes
+    ----------
+    kind : "svmlight", or "jsonl" for one JSON object per line.
+    n_features : columns of svmlight rows, or that names of JSON rows are hashed to.
+    zero_based : whether svmlight indices start at 0.
+    target : name of the label in a JSON object.
+    regression : whether labels are numbers.
+    """
 
     kind: str
-    columns: int
+    n_features: int
     zero_based: bool
     target: str
     regression: bool
+
+    def __post_init__(self) -> None:
+        if self.kind not in FORMATS:
+            raise ParameterError(
+                "{format} must be one of {known}, got {kind!r}",
+                known=", ".join(FORMATS),
+                kind=self.kind,
+            )
 
 
 class Parsed(NamedTuple):
@@ -29,20 +50,18 @@ class Parsed(NamedTuple):
     labels: NDArray[Any]
 
 
-def parsed(model: Any, lines: bytes, form: LineForm, before: int) -> Parsed:
+def parsed(columns: RowForm, lines: bytes, form: LineForm, before: int) -> Parsed:
     """Rows of whole lines; an error names the line, ``before`` lines having come before."""
     if form.kind == "jsonl":
-        return _of_json(model, lines, form, before)
+        return _of_json(columns, lines, form, before)
     try:
-        chunk = svmlight_rows(lines, columns=form.columns, zero_based=form.zero_based)
-    except ValueError as error:
-        number, _, reason = str(error).removeprefix("line ").partition(": ")
-        raise ValueError(f"line {before + int(number)}: {reason}") from error
-    rows = model._form.of_parts(chunk.indptr, chunk.indices, chunk.values)
-    return Parsed(rows, chunk.labels)
+        chunk = svmlight_rows(lines, n_features=form.n_features, zero_based=form.zero_based)
+    except LineError as error:
+        raise LineError(before + error.line, error.reason) from error
+    return Parsed(columns.of_parts(chunk.indptr, chunk.indices, chunk.values), chunk.labels)
 
 
-def _of_json(model: Any, lines: bytes, form: LineForm, before: int) -> Parsed:
+def _of_json(columns: RowForm, lines: bytes, form: LineForm, before: int) -> Parsed:
     rows, labels = [], []
     for number, line in enumerate(lines.splitlines(), before + 1):
         if not line.strip():
@@ -53,7 +72,7 @@ def _of_json(model: Any, lines: bytes, form: LineForm, before: int) -> Parsed:
         labels.append(_label(row.pop(form.target), form, number))
         rows.append(row)
     try:
-        made = model._form.of_dicts(rows)
+        made = columns.of_dicts(rows)
     except ValueError as error:
         raise ValueError(f"after line {before}: {error}") from None
     return Parsed(made, np.array(labels, np.float64 if form.regression else object))

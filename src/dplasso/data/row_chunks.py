@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dplasso.base import memory
+from dplasso.base.wording import ParameterError
 
 _MOST_INT32 = np.iinfo(np.int32).max
 # Memory of this size is taken from the system directly: it is not there until it is written to, and
@@ -68,7 +69,7 @@ def matrix_of(rows: RowChunk, columns: int | None = None) -> sp.csr_array:
     needed = int(rows.indices.max()) + 1 if rows.entries else 1
     columns = needed if columns is None else columns
     if columns < needed:
-        raise ValueError("an index is beyond the number of columns; raise columns")
+        raise ParameterError("an index is beyond the number of columns; raise {n_features}")
     small = max(columns, rows.rows, rows.entries) <= _MOST_INT32
     kind = np.int32 if small else np.int64
     indices = rows.indices.astype(kind, copy=False)
@@ -102,7 +103,7 @@ class _Growing:
 
     def _widen(self, kind: np.dtype[Any]) -> None:
         if kind != self._array.dtype:
-            wider = np.empty(len(self._array), kind)
+            wider = np.empty(max(self.size, self._array.nbytes // kind.itemsize), kind)
             wider[: self.size] = self._array[: self.size]
             self._array = wider
 

@@ -1,6 +1,6 @@
-"""The state directory of a stream: its lock, its journal, and what it takes to go on.
+"""The folder of a stream: its lock, its journal, and the state that it continues from.
 
-What is in it, and why nothing is learned twice or lost, is told in docs/online.md.
+docs/online.md says what is in it, and why nothing is learned twice or lost.
 """
 
 import json
@@ -8,7 +8,9 @@ import os
 from pathlib import Path
 from typing import Any, Self
 
-from dplasso.estimators.online_saving import load_state, save_state
+from dplasso.base.wording import ParameterError, Setting
+from dplasso.estimators.online_base import PrivateOnline
+from dplasso.estimators.online_saving import save_state
 from dplasso.storage import read
 from dplasso.storage.atomic import replace_file
 from dplasso.storage.journal import Journal
@@ -21,11 +23,13 @@ weight that was ever released. Keep it on an encrypted disk, do not copy it, and
 copy: two streams with the same noise reveal their difference. Delete it when the stream is over.
 """
 _CONFIG, _STATE, _LOCK = "stream.json", "state", "lock"
+# What the file calls the parameters of a session and its model, where that differs.
+_PARAMETERS = {"rows": "n_rows", "features": "n_features", "seed": "random_state"}
 START = {"rows": 0, "lines": 0, "input_bytes": 0, "output_bytes": 0, "right": 0.0, "saves": 0}
 
 
 class StateFolder:
-    """A folder that one process at a time goes on from.
+    """A folder that one process at a time continues from.
 
     Formal guarantees
     -----------------
@@ -45,31 +49,33 @@ class StateFolder:
 
     @property
     def exists(self) -> bool:
-        """Whether there is a stream to go on with."""
+        """Whether there is a stream to continue."""
         return (self.folder / _STATE).exists()
 
     def check(self, config: dict[str, Any]) -> None:
-        """Note what the stream is, or refuse where it is another."""
-        path, found = self.folder / _CONFIG, json.loads(json.dumps(config))
+        """Note what the stream is, or reject one that differs from the stream that is here."""
+        path, found = self.folder / _CONFIG, json.loads(json.dumps(config, default=_plain))
         if not self.exists:
             replace_file(self.folder / "README.txt", _README.encode())
             replace_file(path, json.dumps(found, indent=1).encode())
             return
         known = json.loads(path.read_text())
         for name in {**known, **found}:
-            if known.get(name) != found.get(name):
-                raise ValueError(
-                    f"--{name.replace('_', '-')} is not what it was when {self.folder} was begun; "
-                    "a stream goes on as it began"
+            if not _same(known.get(name), found.get(name)):
+                raise ParameterError(
+                    "{parameter} is not what it was when {folder} was begun; a stream continues as "
+                    "it began",
+                    parameter=Setting(_PARAMETERS.get(name, name)),
+                    folder=self.folder,
                 )
 
-    def begin(self, model: Any) -> None:
+    def begin(self, model: PrivateOnline) -> None:
         """A new stream: the model is charged for and its first state written."""
         self.save(model, dict(START))
 
-    def resume(self, model: Any) -> list[bytes]:
-        """Stand where the state was saved; lines that came in after that, to learn from again."""
-        self.more = load_state(model, self.folder / _STATE)
+    def resume(self, model: PrivateOnline) -> list[bytes]:
+        """Stand where the state was saved; returns later lines, which are to be learned again."""
+        self.more = model.resume(self.folder / _STATE)
         self._open_journal()
         assert self._journal is not None
         return list(self._journal.records())
@@ -79,7 +85,7 @@ class StateFolder:
         assert self._journal is not None
         self._journal.append(lines)
 
-    def save(self, model: Any, more: dict[str, Any]) -> None:
+    def save(self, model: PrivateOnline, more: dict[str, Any]) -> None:
         """Save the state, and begin a journal of what follows."""
         self.more = {**more, "saves": self.more["saves"] + 1}
         save_state(model, self.folder / _STATE, self.more)
@@ -95,11 +101,11 @@ class StateFolder:
                 os.unlink(self.folder / name)
 
     def write(self, name: str, document: dict[str, Any]) -> None:
-        """A small file beside the state, replaced in one step."""
+        """A small file next to the state, replaced in one step."""
         replace_file(self.folder / name, json.dumps(document, allow_nan=False).encode())
 
     def taken(self) -> dict[str, Any]:
-        """How far the stream is, by state and journal, without going on from it."""
+        """How far the stream is, by state and journal; nothing is learned from."""
         more = dict(START)
         if self.exists:
             more = read(self.folder / _STATE)[0]["more"]
@@ -116,6 +122,21 @@ class StateFolder:
         if self._journal is not None:
             self._journal.close()
         os.close(self._lock)
+
+
+def _plain(number: Any) -> Any:
+    """A number of numpy's as one of Python's."""
+    return number.item()
+
+
+def _same(known: Any, found: Any) -> bool:
+    """Whether a setting is the one that was noted; early files hold the text that was typed."""
+    if isinstance(known, str) and isinstance(found, int | float):
+        try:
+            return float(known) == found
+        except ValueError:
+            return False
+    return bool(known == found)
 
 
 def _journal_of(folder: Path, more: dict[str, Any]) -> Path:
