@@ -175,7 +175,7 @@ def test_streams_are_audited_by_name_or_from_a_saved_model(run, tmp_path):
     (facts,) = json.loads(out)["estimators"]
     assert code == 0 and (facts["name"], facts["window"]) == ("classifier, online", 300)
     code, _, err = run("--model", tmp_path / "m.dpl", "--solver", "online")
-    assert code == 1 and "leave out --estimator and --solver" in " ".join(err.split())
+    assert code == 1 and "leave out --estimator, --solver and --loss" in " ".join(err.split())
 
 
 def test_the_help_names_every_check(run):
