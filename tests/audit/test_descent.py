@@ -129,7 +129,7 @@ def test_rows_with_much_in_common_are_centred_as_the_textbook_has_it(uneven):
     """Engine and reference, written apart, take the same centre off: all columns of it, shrunk."""
     subject = session_of(audit.example_estimators("gradient")[0]).subject
     prepared = subject.prepare(np.ones((200, subject.columns)), np.tile([0, 1], 100))
-    plan = prepared.task.plan
+    plan = prepared.task.plan.descent
     noise = np.random.default_rng(0).normal(0.0, plan.mass_sigma, subject.columns)
     whole = plan.unit * plan.n_rows / np.sqrt(subject.columns)
     apart = 1.0 + uneven * np.linspace(-1.0, 1.0, subject.columns)

@@ -47,6 +47,14 @@ def test_a_model_is_the_one_that_python_fits(tmp_path, good, name, kind, classes
         assert np.allclose(found, theirs.predict_proba(X), rtol=1e-8, atol=0)
 
 
+def test_a_hinge_model_is_trained_evaluated_and_audited(tmp_path, text, good):
+    path = tmp_path / "model.dpl"
+    good("train", text, "-o", path, *DECLARED, "--loss", "hinge")
+    assert load(path).loss == "hinge"
+    assert "accuracy" in good("evaluate", path, text, "--public")
+    assert "No alarm" in good("audit", "--model", path, "--check", "accounting")
+
+
 def test_options_reach_the_estimator(tmp_path, text, good):
     path = tmp_path / "model.dpl"
     more = ("--x-bound", 0.5, "--keep", 3, "--no-intercept", "--neighboring", "replace_one")

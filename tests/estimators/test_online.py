@@ -234,7 +234,7 @@ def test_what_is_not_declared_is_reported():
         ({"epsilon": 0.0}, "epsilon must be"),
         ({"window": 0}, "window must be"),
         ({"batch": 0}, "batch must be"),
-        ({"loss": "squared"}, "loss must be one of logistic"),
+        ({"loss": "squared"}, "loss must be one of 'logistic'"),
         ({"domain": "l3"}, "domain must be one of l2"),
         ({"domain": L1Ball(3, 1.0)}, "domain must have 9 dimensions"),
         ({"radius": -1.0}, "radius must be"),

@@ -322,7 +322,7 @@ def test_parameters_of_older_versions_take_their_defaults(path, content):
     [
         ("class", "PrivateForest", "class 'PrivateForest' is unknown; upgrade dplasso"),
         ("class", "__import__", "is unknown"),
-        ("class", "PrivateLassoRegressor", "parameter 'classes' is unknown"),
+        ("class", "PrivateLassoRegressor", "parameter '(classes|loss)' is unknown"),
         ("class", ["PrivateLassoRegressor"], "'class' is missing or of the wrong type"),
         ("novelty", 1, "header entry 'novelty' is unknown; upgrade dplasso"),
         ("parameters", {"novelty": 1}, "parameter 'novelty' is unknown; upgrade dplasso"),

@@ -17,7 +17,7 @@ from dplasso.data import columns
 from dplasso.estimators import base
 from dplasso.fitting import frank_wolfe as fit_by_frank_wolfe
 from dplasso.kernels.problem import SCALE
-from dplasso.kernels.scores import LANE, score
+from dplasso.kernels.scores import BUFFER, score
 from dplasso.kernels.steps import release, step_size
 from dplasso.mechanisms import counting, random_bits, selection
 from dplasso.mechanisms.selection.base import Rule
@@ -45,7 +45,7 @@ def theta_doubled_in_the_engine(monkeypatch):
 def _rounds_with_exact_signs(problem, walk, rng, done, until):
     """The paper's Algorithm 2, line 16: the column is drawn, its sign is read."""
     vertices = (problem.indptr.size - 1) * problem.classes
-    alpha, buffer = np.empty(vertices), np.empty(LANE)
+    alpha, buffer = np.empty(vertices), np.empty(BUFFER)
     for t in range(done, until):
         for vertex in range(vertices):
             alpha[vertex] = score(problem, walk.margins, walk.scalars[SCALE], vertex, buffer)

@@ -23,13 +23,13 @@ from dplasso.federated.plan import FederatedPlan
 from dplasso.fitting import frank_wolfe as fit_by_frank_wolfe
 from dplasso.fitting import private_bound, sparsifier
 from dplasso.fitting.request import RowCount
-from dplasso.kernels import big_step_little_step as big_step
 from dplasso.kernels import descent, noisy_max, stream_steps
-from dplasso.kernels.problem import PUSHES, SOFTMAX
-from dplasso.kernels.pushes import step_and_push
+from dplasso.kernels.problem import PUSHES
+from dplasso.kernels.rivals import big_step_little_step as big_step
+from dplasso.kernels.rivals.pushes import step_and_push
 from dplasso.losses import SoftmaxLoss, SquaredLoss
-from dplasso.losses.base import one_dimensional
 from dplasso.losses.encoded import encoded
+from dplasso.losses.labels import one_dimensional
 from dplasso.mechanisms import private_quantile
 from dplasso.mechanisms.counting import double_geometric
 from dplasso.mechanisms.grid_gaussian import GridGaussian
@@ -395,7 +395,7 @@ def residuals_cut_class_by_class(monkeypatch):
     right = descent.coefficients
 
     def coefficients(loss, clip, margins, labels, row_weights, constant, first, last, out):
-        if loss != SOFTMAX:
+        if len(margins) == 1:
             return right(loss, clip, margins, labels, row_weights, constant, first, last, out)
         own = np.arange(len(margins))[:, None] == labels[first:last]
         residual = softmax(margins[:, first:last], axis=0) - own

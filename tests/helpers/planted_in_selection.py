@@ -5,7 +5,7 @@ from numba import njit
 
 from dplasso.kernels import envelope as tiers
 from dplasso.kernels.problem import PATH, SCALE
-from dplasso.kernels.scores import LANE, score
+from dplasso.kernels.scores import BUFFER, score
 from dplasso.kernels.steps import release, step_size
 from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 from dplasso.mechanisms import selection
@@ -19,7 +19,7 @@ from dplasso.mechanisms.selection.lazy import LazyDraw
 def _rounds_with_some_signs_read(problem, walk, rng, share, done, until):
     """Columns follow the law; so do signs, but in a share of the rounds they are read."""
     vertices = (problem.indptr.size - 1) * problem.classes
-    alpha, buffer = np.empty(vertices), np.empty(LANE)
+    alpha, buffer = np.empty(vertices), np.empty(BUFFER)
     for t in range(done, until):
         for vertex in range(vertices):
             alpha[vertex] = score(problem, walk.margins, walk.scalars[SCALE], vertex, buffer)

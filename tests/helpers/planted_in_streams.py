@@ -49,7 +49,7 @@ def clip_forgotten(monkeypatch):
             mine = slice(starts[i], starts[i + 1])
             margins[i, 0] = weights[columns[mine]] @ values[mine]
             slope = expit(margins[i, 0]) - labels[i]
-            whole = np.trunc(slope * values[mine] * (2.0**bits / loss[2]))
+            whole = np.trunc(slope * values[mine] * (2.0**bits / loss[1]))
             total[columns[mine]] += whole.astype(np.int64)
 
     monkeypatch.setattr(stream_learner, "_compiled", lambda leader: None)

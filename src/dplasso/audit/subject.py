@@ -19,6 +19,7 @@ from dplasso.estimators import (
 )
 from dplasso.fitting import private_bound
 from dplasso.fitting.private_bound import UnboundedTask
+from dplasso.losses import loss_of_classes
 
 COLUMNS = 12  # of the data that audits make, where nothing asks for more
 RELEASED = 1.0  # what a bound that is released is taken to be
@@ -115,15 +116,18 @@ class Subject(ABC):
 
     def _common_facts(self) -> dict[str, Any]:
         """What the facts of either solver have."""
-        model, kind = self._model, SQUARED
-        if self.classifies:
+        model, kind, slope = self._model, SQUARED, None
+        if self.classifies and model.loss == LOGISTIC:
             kind = LOGISTIC if self.outputs == 1 else SOFTMAX
+        elif self.classifies:
+            kind, slope = model.loss, loss_of_classes(model.loss, self.classes.tolist()).gradient
         x_bound = RELEASED if private_bound.is_asked(model.x_bound) else model.x_bound
         bounds = None if np.ndim(x_bound) == 0 else np.asarray(x_bound, np.float64)
         y_bound = float(getattr(model, "y_bound", 1.0))
         residual = getattr(model, "residual_bound", "auto")
         return {
             "loss": kind,
+            "slope": slope,
             "outputs": self.outputs,
             "epsilon": float(model.epsilon),
             "delta": float(model.delta),
@@ -136,7 +140,7 @@ class Subject(ABC):
         }
 
     def _usual_name(self) -> str:
-        return _KINDS[self.facts.loss]
+        return _KINDS.get(self.facts.loss, f"classifier, {self.facts.loss} loss")
 
     def to_dict(self) -> dict[str, Any]:
         """As the report has it."""

@@ -13,6 +13,7 @@ from dplasso.cli.output import note, say, shown, warn, watched
 from dplasso.cli.signals import heeded
 from dplasso.estimators import PrivateOnlineClassifier, PrivateOnlineRegressor
 from dplasso.ledger import Budget
+from dplasso.losses import CLASS_LOSSES
 from dplasso.privacy import leaks
 from dplasso.reading.line_source import LineSource
 from dplasso.session import StreamSession
@@ -53,7 +54,7 @@ def online(
     form: Annotated[str, typer.Option("--format", help="svmlight or jsonl.")] = "svmlight",
     target: Annotated[str, typer.Option(help="Name of the label in a JSON object.")] = "y",
     zero_based: o.ZeroBased = None,
-    loss: Annotated[str | None, typer.Option(help="logistic or smoothed_hinge.")] = None,
+    loss: Annotated[str | None, typer.Option(help=f"{', '.join(CLASS_LOSSES)}.")] = None,
     domain: Annotated[str, typer.Option(help="l2, l1, simplex or box.")] = "l2",
     radius: Annotated[str, typer.Option(help="Size of the set of weights, or auto.")] = "auto",
     construction: Annotated[

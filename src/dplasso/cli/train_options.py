@@ -10,6 +10,7 @@ from dplasso.cli import options as o
 from dplasso.cli.table_options import reading_options
 from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
 from dplasso.ledger import Budget
+from dplasso.losses import CLASS_LOSSES
 
 Model = PrivateLassoClassifier | PrivateLassoRegressor
 
@@ -51,6 +52,10 @@ class TrainOptions:
     )
     regression: o.Regression = False
     y_bound: o.YBound = None
+    loss: Annotated[
+        str | None,
+        typer.Option(help=f"Of a classifier: {', '.join(CLASS_LOSSES)}; logistic by default."),
+    ] = None
     solver: Annotated[
         str, typer.Option(help="frank_wolfe (sparse), gradient (dense, more accurate) or auto.")
     ] = "frank_wolfe"
@@ -151,7 +156,10 @@ class TrainOptions:
     def model(self) -> Model:
         """The estimator, its parameters checked before a long file is read."""
         if not self.regression:
-            model: Model = PrivateLassoClassifier(self.epsilon, **self._parameters())
+            loss = self.loss or "logistic"
+            model: Model = PrivateLassoClassifier(self.epsilon, loss=loss, **self._parameters())
+        elif self.loss is not None:
+            raise ValueError("--loss is of a classifier; leave it out with --regression")
         elif self.y_bound is None:
             raise ValueError("labels need a public bound to be clipped to; give --y-bound")
         else:

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import expit, log_expit, log_softmax, softmax
+from sklearn.utils.metaestimators import available_if
 
 from dplasso.base.arrays import Floats, Labels
 from dplasso.base.wording import ParameterError
 from dplasso.estimators.base import LabelFacts, PrivateLasso, reject
-from dplasso.estimators.scores import ScoredClassifier
+from dplasso.estimators.scores import ScoredClassifier, tells_probabilities
 from dplasso.estimators.seeding import Seed
 from dplasso.estimators.to_sklearn import hand_over
 from dplasso.estimators.validation import (
@@ -21,7 +21,8 @@ from dplasso.estimators.validation import (
 )
 from dplasso.fitting.request import Auto
 from dplasso.fitting.sparsifier import Sparsifier
-from dplasso.losses import LogisticLoss, Loss, SoftmaxLoss
+from dplasso.losses import Loss, class_loss, loss_of_classes
+from dplasso.losses.base import Probabilities
 from dplasso.privacy import leaks
 from dplasso.privacy.accountant import Accountant
 from dplasso.privacy.calibration import Neighboring
@@ -29,6 +30,7 @@ from dplasso.privacy.statement import READ, fact
 
 if TYPE_CHECKING:
     from sklearn.linear_model import LogisticRegression
+    from sklearn.svm import LinearSVC
 
 
 class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
@@ -44,6 +46,8 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         or "auto": a rule that uses ``epsilon``, ``delta`` and the number of rows only. Where
         columns have bounds of their own, a coefficient counts times its bound over the largest.
     max_iter : number of rounds, or "auto": a rule of the same kind.
+    loss : "logistic" (softmax for more than two classes), or another name of
+        `dplasso.losses.CLASS_LOSSES`.
     x_bound : public bound on the size of entries: one number, one per column, or a mapping from
         feature names; 1 where it is left out, which warns. Larger entries are clipped; what is
         never that large wastes budget. "private" releases one first: about the median size of a
@@ -112,6 +116,7 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         *,
         radius: float | Auto = "auto",
         max_iter: int | Auto = "auto",
+        loss: str = "logistic",
         x_bound: float | Sequence[float] | Mapping[str, float] | str | None = None,
         bound_share: float = 0.05,
         fit_intercept: bool = True,
@@ -135,6 +140,7 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         self.delta = delta
         self.radius = radius
         self.max_iter = max_iter
+        self.loss = loss
         self.x_bound = x_bound
         self.bound_share = bound_share
         self.fit_intercept = fit_intercept
@@ -164,30 +170,44 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         chosen: Labels = self.classes_[places]
         return chosen
 
+    @available_if(tells_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: object) -> Floats:
         """Probabilities of the classes, in the order of ``classes_``."""
-        margins = self.decision_function(X)
-        if margins.ndim == 1:
-            return np.stack([expit(-margins), expit(margins)], axis=1)
-        probabilities: Floats = softmax(margins, axis=1)
-        return probabilities
+        return self._link().probabilities(self._margins(X))
 
+    @available_if(tells_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: object) -> Floats:
         """Logarithms of the probabilities, finite where those underflow."""
-        margins = self.decision_function(X)
-        if margins.ndim == 1:
-            return np.stack([log_expit(-margins), log_expit(margins)], axis=1)
-        logarithms: Floats = log_softmax(margins, axis=1)
-        return logarithms
+        return self._link().log_probabilities(self._margins(X))
 
-    def to_sklearn(self) -> "LogisticRegression":
-        """A plain fitted ``LogisticRegression`` with the same predictions."""
-        from sklearn.linear_model import LogisticRegression  # a tenth of a second to import
+    def _link(self) -> Probabilities:
+        found = self._loss_of(self.classes_)
+        assert isinstance(found, Probabilities)
+        return found
 
-        plain = hand_over(self, LogisticRegression())
+    def to_sklearn(self) -> "LogisticRegression | LinearSVC":
+        """A plain fitted scikit-learn classifier with the same predictions.
+
+        Returns
+        -------
+        LogisticRegression or LinearSVC
+            The former where the loss has probabilities.
+        """
+        # A tenth of a second to import.
+        if class_loss(self.loss).has_probabilities:
+            from sklearn.linear_model import LogisticRegression as Plain
+        else:
+            from sklearn.svm import LinearSVC as Plain
+
+        plain = hand_over(self, Plain())
         plain.classes_ = self.classes_
         plain.n_iter_ = np.array([self.n_iter_], dtype=np.int32)
         return plain
+
+    def check_parameters(self) -> None:
+        """Reject what can be rejected before the data are looked at."""
+        class_loss(self.loss)
+        super().check_parameters()
 
     def _checked_labels(self, y: Labels) -> Labels:
         check_gaps(y)
@@ -215,13 +235,15 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         return found
 
     def _loss_of(self, labels: Labels) -> Loss:
-        classes = labels.tolist()
-        return LogisticLoss(classes) if len(classes) == 2 else SoftmaxLoss(classes)
+        return loss_of_classes(self.loss, labels.tolist())
 
     def _label_facts(self, read: frozenset[str]) -> LabelFacts:
         known = self.classes_ if self.classes is None else self._declared_classes()
         source = READ if self.classes is None or "classes" in read else "declared"
-        return LabelFacts({}, {"classes": fact(known.tolist(), source)})
+        facts = {"classes": fact(known.tolist(), source)}
+        if self.loss != "logistic":
+            facts["loss"] = fact(self.loss, "given")
+        return LabelFacts({}, facts)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

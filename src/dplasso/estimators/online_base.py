@@ -24,6 +24,7 @@ from dplasso.estimators.online_run import OnlineRun, Snapshot, margins_of, refus
 from dplasso.estimators.online_statement import statement
 from dplasso.estimators.seeding import SeedsByName
 from dplasso.estimators.validation import checked_rows
+from dplasso.losses import Loss
 from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.online import StreamLearner
 from dplasso.privacy.accountant import Accountant
@@ -59,7 +60,6 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
     neighboring: Neighboring
     accountant: Accountant | None
     random_state: Any
-    _losses: tuple[str, ...]
     stream_: OnlineRun | Snapshot
 
     @abstractmethod
@@ -67,8 +67,8 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
         """Learn from rows in order, as they go on."""
 
     @abstractmethod
-    def _make_loss(self) -> Any:
-        """The loss."""
+    def _make_loss(self) -> Loss:
+        """The loss; a ValueError names the known ones."""
 
     @abstractmethod
     def _outputs(self) -> int:
@@ -150,7 +150,8 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
 
     def check_parameters(self) -> None:
         """Reject parameters that cannot be used, before any row is seen."""
-        check_parameters(self, self._losses)
+        check_parameters(self)
+        self._make_loss()  # rejects a name that is unknown
 
     def _clip(self) -> float:
         """Bound on a row's gradient, over all outputs."""

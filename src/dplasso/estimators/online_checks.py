@@ -17,7 +17,7 @@ from dplasso.privacy.calibration import Neighboring
 from dplasso.streams.settings import Calibration, Construction, NoiseLaw
 
 
-def check_parameters(model: Any, losses: tuple[str, ...]) -> None:
+def check_parameters(model: Any) -> None:
     """Reject what can be rejected before the data are looked at."""
     checks.target("epsilon", model.epsilon)
     checks.probability("delta", model.delta)
@@ -32,7 +32,6 @@ def check_parameters(model: Any, losses: tuple[str, ...]) -> None:
     if model.batch != rules.CALL:
         checks.count("batch", model.batch, least=1)
     choices: dict[str, tuple[str, ...]] = {
-        "loss": losses,
         "learner": rules.LEARNERS,
         "rows": ROWS,
         "construction": get_args(Construction),

@@ -13,7 +13,7 @@ from dplasso.base.arrays import Floats
 from dplasso.domains import Domain
 from dplasso.estimators.online_base import PrivateOnline
 from dplasso.estimators.online_rules import outputs_for
-from dplasso.estimators.scores import ScoredClassifier
+from dplasso.estimators.scores import ScoredClassifier, tells_probabilities
 from dplasso.estimators.validation import (
     CLASSES_READ,
     check_classes,
@@ -21,19 +21,13 @@ from dplasso.estimators.validation import (
     check_gaps,
     distinct,
 )
-from dplasso.losses import LogisticLoss, SmoothedHingeLoss
-from dplasso.losses.base import positions
+from dplasso.losses import Loss, class_loss
+from dplasso.losses.labels import positions
 from dplasso.privacy import leaks
 from dplasso.privacy.accountant import Accountant
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.statement import READ, fact
 from dplasso.streams.settings import Calibration, Construction, NoiseLaw
-
-
-def _tells_probabilities(model: "PrivateOnlineClassifier") -> bool:
-    if model.loss != "logistic":
-        raise AttributeError("probabilities are those of logistic loss; choose loss='logistic'")
-    return True
 
 
 class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
@@ -54,7 +48,7 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
         of the same rows; rows that do not fill a batch wait for the next call. "call" is a release
         a call of `partial_fit`, of all its rows: noise is then that of a release a row, as a call
         may have one.
-    loss : "logistic" or "smoothed_hinge".
+    loss : "logistic", or another name of `dplasso.losses.CLASS_LOSSES`.
     domain : the set of weights: "l2", "l1", "simplex", "box", or a `dplasso.domains.Domain` of as
         many dimensions as outputs x columns, each output's intercept after its columns.
     radius : its size, or "auto".
@@ -104,7 +98,6 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
     (True, 19000)
     """
 
-    _losses = ("logistic", "smoothed_hinge")
     classes_: NDArray[Any]
 
     def __init__(
@@ -175,12 +168,12 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
         margins = self._margins(X)
         return margins[:, 0] if len(self.classes_) == 2 else margins
 
-    @available_if(_tells_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(tells_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, in the order of ``classes_``."""
         return probabilities(self._margins(X))
 
-    @available_if(_tells_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(tells_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
         """Probabilities of the classes of one row of features by name, as in river."""
         chances = probabilities(self._margins_one(x))[0]
@@ -222,8 +215,8 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
     def encode(self, y: NDArray[Any]) -> Floats:
         return positions(y, self.classes_.tolist())
 
-    def _make_loss(self) -> Any:
-        return LogisticLoss() if self.loss == "logistic" else SmoothedHingeLoss()
+    def _make_loss(self) -> Loss:
+        return class_loss(self.loss).two_classes()
 
     def _outputs(self) -> int:
         return outputs_for(self.classes_)

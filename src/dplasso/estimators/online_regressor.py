@@ -53,8 +53,6 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
     1
     """
 
-    _losses = ("squared",)
-
     def __init__(
         self,
         epsilon: float = 1.0,
@@ -123,7 +121,6 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
     def check_parameters(self) -> None:
         """Reject parameters that cannot be used, before any row is seen."""
         super().check_parameters()
-        self._make_loss()
         if self.y_bound is None:
             report_bounds([Y_BOUND], private=not math.isinf(self.epsilon))
 
@@ -131,6 +128,8 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
         return self._make_loss().encode(y)
 
     def _make_loss(self) -> SquaredLoss:
+        if self.loss != "squared":
+            raise ValueError(f"loss must be 'squared', got {self.loss!r}")
         return SquaredLoss(self._margin_unit(), self._margin_unit())
 
     def _margin_unit(self) -> float:

@@ -9,11 +9,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from dplasso.data.merging import merged
-from dplasso.kernels.stream_rows import prepared
-from dplasso.online.rows import SparseRows
+from dplasso.kernels import stream_rows
 from dplasso.online.stream_learner import Compressed
 
 ROWS = ("unit", "as_is")
+_COMPLAINTS = {
+    stream_rows.NOT_FINITE: "rows hold NaN or infinity; remove or impute those rows first",
+    stream_rows.OUT_OF_RANGE: "rows hold a column outside the weights; declare all columns",
+    stream_rows.OUT_OF_ORDER: "rows must name their columns once each, in rising order; sort them",
+}
 
 
 class RowForm:
@@ -79,8 +83,10 @@ class RowForm:
         return int.from_bytes(digest, "little") % self.columns
 
     def _made(self, starts: Any, places: Any, values: Any) -> Compressed:
-        SparseRows(starts, places, values, self.columns)  # refuses what is not sound
-        made: Compressed = prepared(
+        finding = stream_rows.finding(starts, places, values, self.columns)
+        if finding != stream_rows.FINE:
+            raise ValueError(_COMPLAINTS[finding])
+        made: Compressed = stream_rows.prepared(
             starts, places, values, self.columns, self._unit, self._intercept
         )
         return made

@@ -22,8 +22,6 @@ from dplasso.streams.settings import Settings
 DOMAINS = ("l2", "l1", "simplex", "box")
 LEARNERS = ("projection", "oracle")
 REGULARISATION = 5e-4
-# A class is still right where a margin is off by half; a number is not.
-STEADINESS = {"logistic": 1.0, "smoothed_hinge": 1.0, "squared": 10.0}
 CALL = "call"  # a batch that is whatever a call brings
 # Rows of a stream of unknown length, as far as rules are concerned.
 _LONG = 1 << 20
@@ -63,7 +61,7 @@ def plan_of(model: Any, settings: Settings, unit: float) -> Plan:
         regularisation = checks.bound("regularisation", model.regularisation)
     if model.start_rows == "auto":
         # Noise of the first weights, over the size of a margin, is then one over the steadiness.
-        steady = STEADINESS[model.loss] * noise_of_a_release(settings, _LONG)
+        steady = model._make_loss().steadiness * noise_of_a_release(settings, _LONG)
         start_rows = max(steady, 1.0) * clip / (unit * regularisation)
     else:
         start_rows = checks.budget("start_rows", model.start_rows)
@@ -73,8 +71,8 @@ def plan_of(model: Any, settings: Settings, unit: float) -> Plan:
 def leader_of(model: Any, plan: Plan) -> Leader:
     """What turns releases into weights."""
     if model.learner == "oracle":
-        return OracleLeader(plan.domain, plan.regularisation, start_rows=plan.start_rows)
-    return ProjectedLeader(plan.domain, plan.regularisation, plan.start_rows)  # type: ignore[arg-type]
+        return OracleLeader(plan.domain, plan.regularisation, plan.start_rows)
+    return ProjectedLeader(plan.domain, plan.regularisation, plan.start_rows)
 
 
 def sum_of(model: Any, dimension: int, clip: float, bits: RandomBits) -> RunningSum:

@@ -13,7 +13,7 @@ from dplasso.base.wording import ParameterError
 from dplasso.estimators import online_handover as handover
 from dplasso.estimators.online_rows import RowForm, joined, tail
 from dplasso.estimators.online_rules import Plan
-from dplasso.kernels.row_steps import sparse_margins
+from dplasso.kernels import stream_rows
 from dplasso.online.stream_learner import Compressed, StreamLearner
 from dplasso.privacy.accountant import Receipt
 from dplasso.privacy.online_statement import OnlineStatement
@@ -187,5 +187,5 @@ def margins_of(rows: Compressed, weights: Floats) -> Floats:
     """Products of rows with the weights: rows x outputs."""
     margins = np.empty((len(weights), len(rows[0]) - 1))
     for k, output in enumerate(weights):
-        sparse_margins(np.ascontiguousarray(output), *rows, margins[k])
+        stream_rows.margins_of(np.ascontiguousarray(output), *rows, margins[k])
     return margins.T

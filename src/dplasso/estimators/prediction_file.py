@@ -39,7 +39,10 @@ def predicted_lines(
 ) -> list[str]:
     """The lines that `predict_file` writes. Predictions are AS PRIVATE AS THE ROWS."""
     if proba and not hasattr(model, "predict_proba"):
-        raise ParameterError("{proba} needs a classifier; this model predicts numbers")
+        what = "has a loss without them" if hasattr(model, "classes_") else "predicts numbers"
+        raise ParameterError(
+            "{proba} needs a classifier with probabilities; this model {what}", what=what
+        )
     found = existing(path)
     texts = None
     if identifier is not None:

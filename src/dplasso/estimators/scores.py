@@ -1,8 +1,31 @@
 """scikit-learn's mixins, with scores whose errors quote neither labels nor numbers of rows."""
 
+from typing import Protocol
+
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from dplasso.estimators.validation import scored
+from dplasso.losses import class_loss
+
+
+class HasLoss(Protocol):
+    """A classifier, by the name of its loss."""
+
+    loss: str
+
+
+def tells_probabilities(model: HasLoss) -> bool:
+    """Whether the loss of a classifier has probabilities; for scikit-learn's ``available_if``."""
+    try:
+        has_them = class_loss(model.loss).has_probabilities
+    except ValueError as error:  # `hasattr` catches nothing else
+        raise AttributeError(str(error)) from error
+    if not has_them:
+        raise AttributeError(
+            f"loss={model.loss!r} has no probabilities; use decision_function, or fit with "
+            "loss='logistic'"
+        )
+    return True
 
 
 class ScoredClassifier(ClassifierMixin):  # type: ignore[misc]  # scikit-learn is untyped

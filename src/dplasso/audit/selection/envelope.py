@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dplasso.audit.check import Check, Session
-from dplasso.audit.facts import LOGISTIC
 from dplasso.audit.reference_rows import column_bounds
 from dplasso.audit.selection import reference
 from dplasso.audit.selection.facts import SelectionFacts
@@ -90,7 +89,7 @@ def _walks(facts: SelectionFacts) -> Iterator[tuple[float, bool]]:
     yield 0.5, False
     yield 6.0, False
     yield 0.5, True
-    if facts.loss == LOGISTIC:
+    if facts.classes and facts.outputs == 1:
         yield 6.0, True
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from dplasso.audit.account import rho_for
 from dplasso.audit.facts import LOGISTIC, SOFTMAX, Facts
 
@@ -26,6 +28,9 @@ class SelectionFacts(Facts):
     def gradient_bound(self) -> float:
         """Most that a row's loss can change with one of its margins, anywhere in the ball."""
         reach = self.radius * self.held_bound
+        if self.slope is not None:  # losses are convex: slopes are largest at the ends
+            ends, labels = np.array([[reach], [-reach]] * 2), np.array([0.0, 0.0, 1.0, 1.0])
+            return float(np.abs(self.slope(ends, labels)).max())
         if self.loss == LOGISTIC:
             return 1.0 / (1.0 + math.exp(-reach))
         if self.loss == SOFTMAX:

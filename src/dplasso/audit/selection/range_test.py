@@ -18,10 +18,10 @@ from dplasso.audit.verdict import Verdict
 from dplasso.base.arrays import Floats
 from dplasso.kernels.gradients import row_gradients
 from dplasso.kernels.problem import DECREASING, SCALE, Problem, Walk
-from dplasso.kernels.pushes import step_and_push
-from dplasso.kernels.scores import LANE, grain_size, score, scores_from
+from dplasso.kernels.rivals.pushes import step_and_push
+from dplasso.kernels.scores import BUFFER, grain_size, score, scores_from
 from dplasso.kernels.steps import release
-from dplasso.mechanisms.selection.pushed import hold
+from dplasso.mechanisms.selection.rivals.pushed import hold
 
 _solver = importlib.import_module("dplasso.solvers.frank_wolfe")  # the package has a function so
 
@@ -143,7 +143,7 @@ def _scores(problem: Problem, walk: Walk) -> list[Floats]:
     all_gradients = np.empty(rows * problem.classes)
     row_gradients(problem, walk, all_gradients, 0, rows)
     scores_from(problem, all_gradients, vertices, together)
-    margins, scale, buffer = walk.margins, walk.scalars[SCALE], np.empty(LANE)
+    margins, scale, buffer = walk.margins, walk.scalars[SCALE], np.empty(BUFFER)
     alone = np.array([score(problem, margins, scale, v, buffer) for v in vertices])
     return [together, alone]
 

@@ -9,9 +9,9 @@ from dplasso.base import threads as pool
 from dplasso.base.arrays import Ints
 from dplasso.data.unit_rows import UnitRows
 from dplasso.kernels import residual_sums as kernel
-from dplasso.losses import Loss, SquaredLoss
+from dplasso.losses import Loss, OneMarginLoss, check_taken
 from dplasso.losses.encoded import EncodedLabels, encoded
-from dplasso.solvers.few.plan import GRAINS, LABEL, FewPlan
+from dplasso.solvers.few.plan import GRAINS, LABEL, LOSSES, FewPlan
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,7 @@ class ColumnScores:
 
 def _whole(loss: Loss, y: ArrayLike | EncodedLabels) -> Ints:
     """Labels as whole numbers from -LABEL to LABEL."""
-    labels = encoded(loss, y)
-    shares = labels / loss.y_bound if isinstance(loss, SquaredLoss) else 2.0 * labels - 1.0
+    check_taken(loss, LOSSES, "a choice of columns")
+    assert isinstance(loss, OneMarginLoss)
+    shares = loss.label_shares(encoded(loss, y))
     return np.rint(np.clip(shares, -1.0, 1.0) * LABEL).astype(np.int64)

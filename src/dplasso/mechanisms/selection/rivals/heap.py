@@ -2,17 +2,17 @@
 
 import numpy as np
 
-from dplasso.kernels import heap as kernels
 from dplasso.kernels.problem import SEARCHED, Problem, Walk
+from dplasso.kernels.rivals import heap as kernels
 from dplasso.mechanisms.selection.base import Rule
-from dplasso.mechanisms.selection.pushed import hold
+from dplasso.mechanisms.selection.rivals.pushed import hold
 
 
 class Heap(Rule):
     """Takes the largest held score every round; ties go to the smallest vertex.
 
     Algorithms 2 and 3 of the paper. The scores held are not those of the iterate: see
-    `dplasso.kernels.pushes`. Holds the matrix a second time, by rows.
+    `dplasso.kernels.rivals.pushes`. Holds the matrix a second time, by rows.
 
     Not private: for theta = infinity only.
     """

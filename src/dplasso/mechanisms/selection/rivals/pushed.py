@@ -4,9 +4,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from dplasso.base import threads as pool
-from dplasso.kernels import pushes as kernels
 from dplasso.kernels.gradients import row_gradients
 from dplasso.kernels.problem import Problem, Walk
+from dplasso.kernels.rivals import pushes as kernels
 
 
 def hold(problem: Problem, walk: Walk, threads: int) -> kernels.Held:

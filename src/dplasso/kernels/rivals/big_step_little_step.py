@@ -14,7 +14,7 @@ from numba import njit
 from dplasso.kernels.arithmetic import LN2
 from dplasso.kernels.lottery import draw_cell, exponent_for, owner
 from dplasso.kernels.problem import PROPOSALS, PUSHES, REFRESHES, Problem, Walk
-from dplasso.kernels.pushes import LANE, PATIENCE, Held, step_and_push
+from dplasso.kernels.rivals.pushes import LANE, PATIENCE, Held, step_and_push
 from dplasso.kernels.scores import grain_size
 from dplasso.kernels.trials import settle, tickets_for
 

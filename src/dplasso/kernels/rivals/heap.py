@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from numba import njit
 
 from dplasso.kernels.problem import PROPOSALS, PUSHES, Problem, Walk
-from dplasso.kernels.pushes import PATIENCE, Held, step_and_push
+from dplasso.kernels.rivals.pushes import PATIENCE, Held, step_and_push
 
 
 class Heap(NamedTuple):

@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from dplasso.kernels.arithmetic import entry, nearest_integer, sigmoid
-from dplasso.kernels.gradients import clipped, softmax_weights
-from dplasso.kernels.problem import ENTRIES, LOGISTIC, PUSHES, SCALE, SOFTMAX, Problem, Walk
+from dplasso.kernels.arithmetic import entry, nearest_integer
+from dplasso.kernels.problem import ENTRIES, PUSHES, SCALE, Problem, Walk
+from dplasso.kernels.residuals import to_residuals
 from dplasso.kernels.scores import grain_size
+from dplasso.kernels.softmax import row_residuals
 from dplasso.kernels.steps import release, split, step_size
 
 # Entries of a row handled at a time.
@@ -83,25 +84,22 @@ def push(problem: Problem, walk: Walk, held: Held, vertex):  # type: ignore[no-u
     loop: inside, that would count references.
     """
     indptr, indices, labels = problem.indptr, problem.indices, problem.labels
-    classes, loss, clip, rows = problem.classes, problem.loss, problem.clip, problem.labels.size
+    classes, loss, rows = problem.classes, problem.loss, problem.labels.size
     margins, scores, gradients, starts = walk.margins, held.scores, held.gradients, held.row_starts
     by_rows, listing = (starts, held.row_columns, held.row_values), (held.flags, held.touched)
     scale, grains = walk.scalars[SCALE], 1.0 / grain_size(problem)
-    changes, weights = np.empty(LANE, np.int64), np.empty(classes)
+    changes, residuals = np.empty(LANE, np.int64), np.empty(classes)
     column, _ = split(classes, vertex)
-    touched, pushes, total = np.uint64(0), np.int64(0), 0.0
+    touched, pushes = np.uint64(0), np.int64(0)
     for p in range(np.uint64(indptr[column]), np.uint64(indptr[column + 1])):
         row = np.int64(indices[p])
-        if loss == SOFTMAX:
-            total = softmax_weights(margins, scale, row, classes, weights)
+        if classes > 1:
+            row_residuals(margins, scale, row, labels[row], residuals)
+        else:
+            residuals[0] = margins[row]
+            to_residuals(loss, residuals, labels[row : row + 1], 1, scale)
         for k in range(classes):
-            if loss == LOGISTIC:
-                fresh = sigmoid(margins[row] * scale) - labels[row]
-            elif loss == SOFTMAX:
-                fresh = weights[k] / total - (labels[row] == k)
-            else:
-                fresh = clipped(margins[row] * scale - labels[row], clip)
-            old, new = gradients[k * rows + row], fresh * grains
+            old, new = gradients[k * rows + row], residuals[k] * grains
             gradients[k * rows + row] = new
             touched = _push_row(
                 by_rows, listing, scores, classes, k, row, old, new, touched, changes

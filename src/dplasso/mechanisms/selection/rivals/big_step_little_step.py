@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 from dplasso.base import threads as pool
-from dplasso.kernels import big_step_little_step as kernels
 from dplasso.kernels.problem import Problem, Walk
+from dplasso.kernels.rivals import big_step_little_step as kernels
 from dplasso.mechanisms.selection.base import Rule
-from dplasso.mechanisms.selection.pushed import hold
+from dplasso.mechanisms.selection.rivals.pushed import hold
 
 
 class BigStepLittleStep(Rule):
@@ -17,7 +17,7 @@ class BigStepLittleStep(Rule):
     Algorithms 2 and 4 of the paper, with the sign drawn too: j has priority
     ``log(2 cosh(theta alpha_j))`` and s is +1 with probability ``sigmoid(2 theta alpha_j)``. (The
     paper takes the sign of alpha_j as it is, which is not private.) The scores held are not those
-    of the iterate: see `dplasso.kernels.pushes`. Holds the matrix a second time, by rows.
+    of the iterate: see `dplasso.kernels.rivals.pushes`. Holds the matrix a second time, by rows.
 
     Formal guarantees
     -----------------

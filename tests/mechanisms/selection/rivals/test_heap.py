@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from dplasso.kernels.problem import SEARCHED
 from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
-from dplasso.mechanisms.selection.heap import Heap
+from dplasso.mechanisms.selection.rivals.heap import Heap
 from reference import dense, make_problem, make_walk, margins, seeded, weights_by_recursion
 
 LOSSES = {

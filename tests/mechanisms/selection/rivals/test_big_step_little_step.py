@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dplasso.kernels.problem import PUSHES, REFRESHES
 from dplasso.kernels.scores import GRAIN
-from dplasso.mechanisms.selection.big_step_little_step import BigStepLittleStep
+from dplasso.mechanisms.selection.rivals.big_step_little_step import BigStepLittleStep
 from reference import (
     LOSSES,
     chi_square,
