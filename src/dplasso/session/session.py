@@ -115,6 +115,8 @@ class StreamSession:
         regression = isinstance(model, PrivateOnlineRegressor)
         self._form = LineForm(format, _checked_columns(model), zero_based, target, regression)
         _check_declared(model)
+        if proba and not hasattr(model, "predict_proba"):
+            raise ParameterError("{proba} needs a classifier with probabilities; leave it out")
         self.model, self._proba, self._raw = model, proba, raw
         self._output = None if output is None else Path(output)
         self._snapshot = None if snapshot is None else Path(snapshot)
