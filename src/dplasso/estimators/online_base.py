@@ -151,6 +151,7 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
     def check_parameters(self) -> None:
         """Reject parameters that cannot be used, before any row is seen."""
         check_parameters(self)
+        self._make_loss()  # rejects a name that is unknown
 
     def _clip(self) -> float:
         """Bound on a row's gradient, over all outputs."""

@@ -41,7 +41,6 @@ def check_parameters(model: Any) -> None:
     }
     if not isinstance(model.domain, Domain):
         choices["domain"] = rules.DOMAINS
-    model._make_loss()
     for name, known in choices.items():
         if getattr(model, name) not in known:
             raise ParameterError(
