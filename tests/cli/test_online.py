@@ -1,6 +1,7 @@
 """``dplasso online``: predictions before learning, and a stream that survives whatever ends it."""
 
 import json
+import re
 import signal
 import stat
 import subprocess
@@ -137,6 +138,39 @@ def test_json_lines(place):
         with pytest.raises(ValueError, match=message) as refused:
             run("bad.jsonl", *known, "--state", f"bad-{message[:5]}", "-o", "no")
         assert SECRET not in str(refused.value)
+
+
+# Lines that a fuzzer found, and what is said of them; numbers of 401 digits are whole numbers.
+HOSTILE_LINES = {
+    "a feature of 401 digits": ('{"y": 1, "a": 7%s}' % ("3" * 400), "features must be finite"),
+    "a feature of 5,000 digits": ('{"y": 1, "a": 7%s}' % ("3" * 5000), "this is no JSON"),
+    "a feature beyond doubles": ('{"y": 1, "a": 73e999}', "infinity"),
+    "a label of 401 digits": ('{"y": 7%s, "a": 1}' % ("3" * 400), "'y' must be finite"),
+    "a label beyond doubles": ('{"y": 73e999, "a": 1}', "'y' must be finite"),
+    "a label that is a list": ('{"y": [73], "a": 1}', "'y' must be one label"),
+    "deep lists": ('{"y": 1, "a": %s}' % ("[" * 10**5 + "]" * 10**5), "nested too deeply"),
+    "deep objects": ('{"y": ' + '{"y": ' * 10**5, "nested too deeply"),
+    "a label of deep lists": ('{"y": %s}' % ("[" * 900 + "]" * 900), "one label|nested too deeply"),
+    "half a pair in a name": ('{"y": 1, "\\ud800Rosebud": 1}', "valid Unicode"),
+    "half a pair in a text": ('{"y": 1, "a": "\\udc00Rosebud"}', "valid Unicode"),
+    "half a pair in bytes": (b'{"y": 1, "a": "\xed\xa0\x80Rosebud"}', "valid Unicode"),
+    "bytes that are no text": (b'{"y": 1, "a": "\xff\xfeRosebud"}', "this is no JSON"),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE_LINES)
+@pytest.mark.parametrize("labels", [["--regression", "--y-bound", 1], ["--classes", "0,1"]])
+def test_hostile_json_is_refused_by_line_and_kind_alone(place, kind, labels):
+    line, message = HOSTILE_LINES[kind]
+    line = line if isinstance(line, bytes) else line.encode()
+    (place / "bad.jsonl").write_bytes(b'{"y": 1, "a": 1}\n\n' + line + b"\n")
+    known = ("--format", "jsonl", "--features", 64, "--window", 50, "--state", "s", "-o", "no")
+    with pytest.raises(ValueError) as refused:
+        run("bad.jsonl", *known, *labels)
+    said = str(refused.value)
+    assert "Rosebud" not in said and "73" not in said and "ud800" not in said
+    if "label" not in kind or "--regression" in labels:
+        assert "line 3: " in said and re.search(message, said), said
 
 
 def test_a_line_that_is_wrong_is_named_and_can_be_corrected(place):

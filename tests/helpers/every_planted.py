@@ -7,6 +7,7 @@ import planted_in_bits
 import planted_in_selection
 import planted_in_storage
 import planted_in_streams
+import planted_in_tables
 from planted_bug import Bug
 
 _BY_DEGREE = {
@@ -26,6 +27,7 @@ BUGS: dict[str, Bug | planted_blind.Bug] = {
     **{name: Bug(*slip) for name, slip in planted_in_selection.SLIPS.items()},
     **{name: Bug(*bug) for name, bug in planted_in_bits.BUGS.items()},
     **planted_in_storage.BUGS,
+    **planted_in_tables.BUGS,
     **{f"streams: {name}": bug for name, bug in planted_in_streams.BUGS.items()},
     **_BY_DEGREE,
     **{f"blind: {name}": bug for name, bug in planted_blind.BUGS.items()},

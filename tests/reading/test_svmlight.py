@@ -17,6 +17,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from dplasso.privacy import leaks
 from dplasso.reading import RowChunk, assemble, byte_source, read_svmlight, svmlight_chunks
+from dplasso.reading.svmlight import number_at
 
 PACKERS = [bytes, gzip.compress, bz2.compress, lzma.compress, zstandard.compress]
 BLOCKS = st.sampled_from([1, 2, 3, 5, 8, 13, 40, 200, byte_source.BLOCK])
@@ -25,6 +26,28 @@ BLOCKS = st.sampled_from([1, 2, 3, 5, 8, 13, 40, 200, byte_source.BLOCK])
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("svmlight")
+
+
+class Counted:
+    """A text that counts the bytes taken from it."""
+
+    def __init__(self, text):
+        self.text, self.taken = np.frombuffer(text, np.uint8), 0
+
+    def __getitem__(self, place):
+        found = self.text[place]
+        self.taken += len(found)
+        return found
+
+
+@pytest.mark.parametrize("end", [b" ", b"\t", b"#", b"\n", b"\r\n", b""])
+@pytest.mark.parametrize("digits", [1, 63, 64, 65, 5000])
+def test_a_number_is_cut_out_without_the_rest_of_its_line(end, digits):
+    number = b"3" * digits
+    rest = b"" if not end else end + b" 7:1" * 10**6 + b"\n"
+    text = Counted(b"1 5:" + number + rest)
+    assert number_at(text, 4) == number
+    assert text.taken <= 4 * digits + 64
 
 
 def write(folder, text, pack=bytes):

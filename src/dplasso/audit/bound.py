@@ -20,6 +20,7 @@ from dplasso.audit.few.subject import FewSubject, widened
 from dplasso.audit.quantile import CANDIDATES, law_of_bound
 from dplasso.audit.recorder import Recorder
 from dplasso.audit.selection import range_test
+from dplasso.audit.selection.facts import ROUNDED_WEIGHTS
 from dplasso.audit.selection.subject import SelectionSubject
 from dplasso.audit.statistics import pearson
 from dplasso.audit.stream.subject import StreamSubject
@@ -185,7 +186,9 @@ def _account(subject: Subject, rng: np.random.Generator) -> dict[str, float]:
         released = float(statement["bounds"]["x_bound"]["value"])
         unit = replace(subject.facts, x_bound=released).range_of_unit_theta
         theta = statement["releases"][-1]["theta"]
-        figures["range of a round at a bound, over that charged"] = _over(theta * unit, charged[-1])
+        figures["range of a round at a bound, over that charged"] = _over(
+            theta * unit + ROUNDED_WEIGHTS, charged[-1]
+        )
     return figures
 
 

@@ -13,7 +13,7 @@ from dplasso.audit.bound import Bound
 from dplasso.audit.check import Check, EachInItsWay, Session
 from dplasso.audit.examples import subject_of, usual_estimators, variations
 from dplasso.audit.generator import Generator
-from dplasso.audit.representation import Parties, Representation
+from dplasso.audit.representation import Parties, Representation, Tables
 from dplasso.audit.search import Search
 from dplasso.audit.subject import Subject
 from dplasso.audit.verdict import AuditReport, Verdict
@@ -38,6 +38,7 @@ CHECKS: dict[str, Check[Any]] = {
         Bound(),
         Representation(),
         Parties(),
+        Tables(),
         Search(),
         Generator(),
         Bits(),

@@ -13,7 +13,7 @@ from dplasso.base import memory
 from dplasso.base.arrays import Floats, Ints
 from dplasso.base.memory import TooLargeError
 from dplasso.data.used_columns import has_unused, used_columns, weights_at
-from dplasso.estimators.validation import checked_rows
+from dplasso.estimators.validation import Rows, checked_rows
 from dplasso.fitting.fitted import Fitted
 from dplasso.fitting.sparsifier import Sparsifier
 
@@ -108,7 +108,11 @@ class FittedCoefficients(BaseEstimator):  # type: ignore[misc]  # scikit-learn i
     def _margins(self, X: object) -> Floats:
         """Margins of new rows, rows x outputs."""
         fitted = self._found()
-        rows, weights, columns = checked_rows(self, X, reset=False), fitted.weights, None
+        with np.errstate(all="ignore"):  # it may be set to raise, or warn, depending on the rows
+            return self._margins_of(fitted, checked_rows(self, X, reset=False))
+
+    def _margins_of(self, fitted: Fitted, rows: Rows) -> Floats:
+        weights, columns = fitted.weights, None
         if has_unused(rows):  # memory is then for the entries, whatever the number of columns
             rows, columns = used_columns(rows)
             weights = weights_at(weights, columns)

@@ -101,6 +101,10 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
         return self.decide(self._learn_rows(X, y))
 
     def _learn_rows(self, X: Any, y: Any) -> Floats:
+        with np.errstate(all="ignore"):  # it may be set to raise, or warn, by what rows come to
+            return self._learn_checked(X, y)
+
+    def _learn_checked(self, X: Any, y: Any) -> Floats:
         X, labels = self._checked(X, y)
         if "stream_" in vars(self):
             return self.stream_.learn(self.stream_.form.of_matrix(X), self.encode(labels))
@@ -192,8 +196,9 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
 
     def _margins(self, X: Any) -> Floats:
         check_is_fitted(self)
-        X = checked_rows(self, X, reset=False)
-        return margins_of(self.stream_.form.of_matrix(X), self.stream_.weights)
+        with np.errstate(all="ignore"):
+            X = checked_rows(self, X, reset=False)
+            return margins_of(self.stream_.form.of_matrix(X), self.stream_.weights)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The prediction of every row, by the latest weights."""

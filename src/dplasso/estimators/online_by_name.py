@@ -43,8 +43,9 @@ class RowsByName:
 
     def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:
         """Learn from one row of features by name, as in river."""
-        self._meet([x], [y])
-        self.stream_.learn(self.stream_.form.of_dicts([x]), self.encode(np.array([y])))
+        with np.errstate(all="ignore"):  # it may be set to raise, or warn, depending on the row
+            self._meet([x], [y])
+            self.stream_.learn(self.stream_.form.of_dicts([x]), self.encode(np.array([y])))
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:
         """The prediction of one row of features by name, as in river."""

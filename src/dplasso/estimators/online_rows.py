@@ -79,7 +79,14 @@ class RowForm:
     def _place(self, name: Any) -> int | None:
         if self._places is not None:
             return self._places.get(name)
-        digest = blake2b(str(name).encode(), digest_size=8).digest()
+        try:
+            text = str(name).encode()
+        except UnicodeEncodeError:  # which quotes the text
+            raise ValueError(
+                "names and texts of features must be valid Unicode, got half of a surrogate pair; "
+                "correct them"
+            ) from None
+        digest = blake2b(text, digest_size=8).digest()
         return int.from_bytes(digest, "little") % self.columns
 
     def _made(self, starts: Any, places: Any, values: Any) -> Compressed:
@@ -102,6 +109,8 @@ def _number(value: Any) -> float:
     except (TypeError, ValueError):
         kind = type(value).__name__
         raise ValueError(f"features must be numbers or texts, got {kind}; convert them") from None
+    except OverflowError:
+        raise ValueError("features must be finite, got a number too large; remove it") from None
 
 
 def joined(first: Compressed, second: Compressed) -> Compressed:

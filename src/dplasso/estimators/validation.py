@@ -4,6 +4,7 @@ scikit-learn's errors, and numpy's, quote what they refuse: entries, labels, tex
 None is passed on but those that name columns alone.
 """
 
+import copy
 import re
 from collections.abc import Callable, Mapping
 from typing import ParamSpec, TypeAlias, TypeVar
@@ -85,14 +86,26 @@ def checked_rows(model: BaseEstimator, X: object, *, reset: bool) -> Rows:
     found: Rows = _in_our_words(
         _ROWS, validate_data, model, X, accept_sparse=SPARSE, dtype="numeric", reset=reset
     )
+    if found.dtype == np.longdouble:
+        return _in_our_words(_ROWS, _in_double_precision, found)
     # scikit-learn lets dates through, and frames of categories, as objects.
     return found if is_real(found.dtype) else _in_our_words(_ROWS, _numbers, found)
 
 
+def _in_double_precision(X: Rows) -> Rows:
+    """Rows in the widest precision that is computed in; repeated entries stay apart."""
+    if isinstance(X, np.ndarray):
+        return _numbers(X)
+    found = copy.copy(X)
+    found.data = _numbers(X.data)
+    return found
+
+
 def _numbers(X: NDArray[np.generic]) -> Floats:
-    if X.dtype.kind != "O":
+    if X.dtype.kind not in "Of":
         raise ValueError
-    numbers = np.asarray(X, np.float64)
+    with np.errstate(all="ignore"):
+        numbers = np.asarray(X, np.float64)
     assert_all_finite(numbers, input_name="X")
     return numbers
 

@@ -28,6 +28,8 @@ class Fitter(ABC):
         Whether what it releases is one vertex per round, from which all rounds can be rebuilt.
     stated_bounds : tuple of str
         Bounds that every statement of such a fit has, positive numbers.
+    round_bytes : int
+        Memory that a fit needs for a round, at most.
     """
 
     name: ClassVar[str]
@@ -37,6 +39,7 @@ class Fitter(ABC):
     scales_rows: ClassVar[bool] = False
     replays_rounds: ClassVar[bool] = False
     stated_bounds: ClassVar[tuple[str, ...]] = ()
+    round_bytes: ClassVar[int] = 0
 
     @abstractmethod
     def plan(self, request: Request, reason: str, row_map: str) -> Plan:

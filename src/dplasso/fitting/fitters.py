@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from dplasso.base import memory
 from dplasso.base.arrays import Floats
 from dplasso.data.row_maps import needs_bound
 from dplasso.fitting.fitter import Fitter
@@ -17,6 +18,7 @@ from dplasso.fitting.task import Drawing, Task
 from dplasso.solvers.gradient.plan import NARROW_COLUMNS
 
 AUTO = "auto"
+_LITTLE_MEMORY = 64 << 20  # bytes that are there wherever Python runs
 # The first one is the default, and that of model files which name none.
 FITTERS: dict[str, Fitter] = {
     fitter.name: fitter for fitter in (FrankWolfe(), Gradient(), Select())
@@ -106,9 +108,20 @@ def plan(request: Request) -> Plan:
 
 def prepare(plan: Plan, X: Any, labels: Floats, drawing: Drawing) -> Task:
     """Hold checked rows and encoded labels; nothing is drawn."""
+    _check_memory(plan)
     if plan.bounds is None:
         return UnboundedTask.of(plan, X, labels, drawing)
     return plan.prepare(X, labels, drawing)
+
+
+def _check_memory(plan: Plan) -> None:
+    """Reject a fit that does not fit into memory, by the public numbers of its plan."""
+    fitter, columns, rounds = plan.fitter, plan.request.n_features.value, plan.steps.value or 0
+    of_columns = columns * fitter.column_bytes(plan.request.loss.outputs)
+    if of_columns > _LITTLE_MEMORY:
+        memory.check(of_columns, f"a fit on {columns:,} columns", "give fewer")
+    if (of_rounds := rounds * fitter.round_bytes) > _LITTLE_MEMORY:
+        memory.check(of_rounds, f"a fit of {rounds:,} rounds", "lower max_iter")
 
 
 def _row_map(fitter: Fitter, request: Request) -> str:

@@ -34,6 +34,8 @@ class FrankWolfe(Fitter):
     name = "frank_wolfe"
     in_ball = releases_intercept = replays_rounds = True
     stated_bounds = ("radius",)
+    # A vertex, a sign and a step, what they are made into, and the table that adds them up.
+    round_bytes = 128
 
     def plan(self, request: Request, reason: str, row_map: str) -> "FrankWolfePlan":
         reach, rounds = _reach(request), _rounds(request)

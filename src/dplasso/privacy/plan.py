@@ -7,9 +7,11 @@ from dplasso.base import checks
 from dplasso.privacy import zcdp
 from dplasso.privacy.calibration import (
     Neighboring,
+    range_of_theta,
     range_of_unit_theta,
     selection_event,
     theta_for,
+    theta_of_range,
 )
 from dplasso.privacy.events import BoundedRange, Composed, Event, PureDP
 
@@ -44,8 +46,8 @@ class SelectionPlan:
         A selection stays ``round_epsilon``-bounded-range: theta is rounded down.
         """
         unit = range_of_unit_theta(x_bound, self.neighboring, gradient_bound)
-        theta = self.round_epsilon / unit
-        while self.private and theta * unit > self.round_epsilon:
+        theta = theta_of_range(self.round_epsilon, unit)
+        while self.private and range_of_theta(theta, unit) > self.round_epsilon:
             theta = math.nextafter(theta, 0.0)
         return replace(self, theta=theta)
 
@@ -94,7 +96,9 @@ def plan_selections(
         neighboring=neighboring,
         rounds=selections.count,
         theta=theta,
-        round_epsilon=theta * range_of_unit_theta(x_bound, neighboring, gradient_bound),
+        round_epsilon=range_of_theta(
+            theta, range_of_unit_theta(x_bound, neighboring, gradient_bound)
+        ),
         count_epsilon=count_epsilon,
         event=Composed((*beside, selections)) if beside else selections,
         bound_epsilon=bound_epsilon,

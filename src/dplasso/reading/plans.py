@@ -16,6 +16,7 @@ from dplasso.base.wording import ParameterError, Setting
 from dplasso.data.sparse_bounds import SparseBounds
 
 FEWEST_BUCKETS, BUCKETS, MOST_BUCKETS = 1 << 8, 1 << 12, 1 << 16
+CELL_RULE = 2  # by which a cell that is no text becomes one: `dplasso.reading.cells`
 _MOST_FEATURES = (1 << 63) - 1  # numbers of columns take 64 bits
 
 
@@ -37,6 +38,9 @@ class TablePlan:
     delimiter : what separates the columns of a CSV file; None for a comma (.csv) or a tab (.tsv).
     complete : whether columns without a role are left out; else they are taken as categories, which
         is told, or refused where they are numbers.
+    cell_rule : by which rule cells that are no text become text. Plans saved before there was more
+        than one have 1, under which the text depended on the column's type; rows are read by the
+        newest rule, with a warning where that may differ.
     """
 
     target: str
@@ -48,6 +52,7 @@ class TablePlan:
     classes: Sequence[str] | None = None
     delimiter: str | None = None
     complete: bool = False
+    cell_rule: int = CELL_RULE
 
     def __post_init__(self) -> None:
         hashed = dict.fromkeys([*self.hashed, *self.text])
@@ -71,6 +76,8 @@ class TablePlan:
             raise ParameterError(
                 "{buckets} of all columns must be at most {most:,}; give fewer", most=_MOST_FEATURES
             )
+        if self.cell_rule not in range(1, CELL_RULE + 1):
+            raise ValueError("cell_rule is of a newer version of dplasso; install that one")
         if self.delimiter is not None and not re.fullmatch(r'[^\r\n"]', self.delimiter):
             raise ParameterError("{delimiter} must be one character, such as ; or a tab")
         if self.classes is not None and (
@@ -95,13 +102,15 @@ class TablePlan:
             "classes": None if self.classes is None else list(self.classes),
             "delimiter": self.delimiter,
             "complete": self.complete,
+            "cell_rule": self.cell_rule,
         }
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """The plan that `to_dict` gave."""
         bounds = {name: (low, high) for name, low, high in content["bounds"]}
-        return cls(**{**content, "bounds": bounds, "hashed": dict(content["hashed"])})
+        own = {"cell_rule": 1, **content, "bounds": bounds, "hashed": dict(content["hashed"])}
+        return cls(**own)
 
 
 @dataclass(frozen=True)

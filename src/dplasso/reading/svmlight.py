@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any, Literal
@@ -19,6 +20,8 @@ from dplasso.privacy import leaks
 from dplasso.reading import byte_source
 from dplasso.reading.byte_source import LONGEST_LINE, Progress, line_blocks
 
+_USUAL_NUMBER = 64  # bytes
+_NUMBER = re.compile(rb"[^#\s]*")
 _LARGEST_INDEX = np.iinfo(np.int32).max
 
 _REASONS: dict[int, str | Message] = {
@@ -190,12 +193,25 @@ def _parse(text: NDArray[np.uint8], base: int, last: int) -> tuple[RowChunk, int
     return chunk, reason, line
 
 
+def number_at(text: NDArray[np.uint8], position: int) -> bytes:
+    """The text from ``position`` to the next blank, "#" or line end.
+
+    No more of the rest of the line is copied than about twice that: there may be many numbers.
+    """
+    size = _USUAL_NUMBER
+    while True:
+        some = text[position : position + size].tobytes()
+        number: bytes = _NUMBER.findall(some)[0]
+        if len(number) < size:
+            return number
+        size *= 2
+
+
 def _decide(text: NDArray[np.uint8], numbers: NDArray[np.float64]) -> int | None:
     """Put `float` of their text in place of undecided numbers; the line of one that is infinite."""
     for place in np.flatnonzero(np.isnan(numbers)):
         position = int(numbers[place : place + 1].view(np.int64)[0]) & kernels.POSITION_BITS
-        line = text[position : kernels.after_line(text, position)].tobytes()
-        numbers[place] = float(line.partition(b"#")[0].split()[0])
+        numbers[place] = float(number_at(text, position))
         if math.isinf(numbers[place]):
             return int(np.count_nonzero(text[:position] == ord("\n")))
     return None

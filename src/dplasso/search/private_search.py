@@ -131,6 +131,10 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
         See the class. The whole search is charged to ``accountant`` after every check and after
         the coins that split the rows, which read no data, and before anything else is drawn.
         """
+        with np.errstate(all="ignore"):  # it may be set to raise, or warn, by what rows come to
+            return self._search(X, y)
+
+    def _search(self, X: Any, y: Any) -> Self:
         check_parameters(self)
         stop = trials.stop_for(self.trials, self.law)
         rho = trials.rho_of(self.epsilon, self.delta, stop, self.law)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from dplasso.base import checks
 from dplasso.base.arrays import Ints
 from dplasso.estimators.undeclared import bound_or_one
+from dplasso.losses.labels import positions
 from dplasso.mechanisms.grid_gaussian import GridGaussian
 
 # Whole numbers that a gain of 1 is made of.
@@ -52,8 +53,9 @@ class Scorer(NamedTuple):
             return np.zeros(0, np.int64)
         predicted = model.predict(X)
         if self.classes is not None:
-            places = np.searchsorted(self.classes, y)
-            return np.where(predicted == y, self.weights[places], 0)
+            classes = self.classes.tolist()
+            own, guessed = (positions(labels, classes) for labels in (y, predicted))
+            return np.where(guessed == own, self.weights[own.astype(np.intp)], 0)
         # A prediction beyond twice the bound is off by the bound at least: all that counts.
         bound = self.y_bound
         error = np.clip(predicted, -2.0 * bound, 2.0 * bound) - np.clip(y, -bound, bound)

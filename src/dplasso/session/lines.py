@@ -1,6 +1,7 @@
 """Lines of a stream as rows and labels: svmlight text, or one JSON object per line."""
 
 import json
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -62,7 +63,7 @@ def parsed(columns: RowForm, lines: bytes, form: LineForm, before: int) -> Parse
 
 
 def _of_json(columns: RowForm, lines: bytes, form: LineForm, before: int) -> Parsed:
-    rows, labels = [], []
+    rows, labels, numbers = [], [], []
     for number, line in enumerate(lines.splitlines(), before + 1):
         if not line.strip():
             continue
@@ -71,11 +72,22 @@ def _of_json(columns: RowForm, lines: bytes, form: LineForm, before: int) -> Par
             raise ValueError(f"line {number}: there is no {form.target!r}; every row has its label")
         labels.append(_label(row.pop(form.target), form, number))
         rows.append(row)
+        numbers.append(number)
     try:
         made = columns.of_dicts(rows)
-    except ValueError as error:
-        raise ValueError(f"after line {before}: {error}") from None
+    except ValueError:
+        _refuse_first(columns, rows, numbers)
+        raise
     return Parsed(made, np.array(labels, np.float64 if form.regression else object))
+
+
+def _refuse_first(columns: RowForm, rows: list[dict[str, Any]], numbers: list[int]) -> None:
+    """Name the line of the first row that cannot be taken."""
+    for row, number in zip(rows, numbers, strict=True):
+        try:
+            columns.of_dicts([row])
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from None
 
 
 def _object(line: bytes, number: int) -> dict[str, Any]:
@@ -83,14 +95,26 @@ def _object(line: bytes, number: int) -> dict[str, Any]:
         row = json.loads(line)
     except ValueError:
         raise ValueError(f"line {number}: this is no JSON; correct the line") from None
+    except RecursionError:
+        raise ValueError(f"line {number}: lists or objects are nested too deeply") from None
     if not isinstance(row, dict):
         raise ValueError(f"line {number}: a row is an object of names and values; make it one")
     return row
 
 
 def _label(value: Any, form: LineForm, number: int) -> Any:
+    if isinstance(value, list | dict):
+        raise ValueError(
+            f"line {number}: {form.target!r} must be one label, not a list or an object; correct it"
+        )
     if not form.regression:
         return value if isinstance(value, str) else json.dumps(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"line {number}: {form.target!r} must be a number; correct it")
-    return float(value)
+    try:
+        label = float(value)
+    except OverflowError:  # of a whole number
+        label = math.inf
+    if not math.isfinite(label):
+        raise ValueError(f"line {number}: {form.target!r} must be finite; correct it")
+    return label

@@ -2,5 +2,6 @@
 
 from dplasso.audit.representation.check import Representation
 from dplasso.audit.representation.parties import Parties
+from dplasso.audit.representation.tables import Tables
 
-__all__ = ["Parties", "Representation"]
+__all__ = ["Parties", "Representation", "Tables"]

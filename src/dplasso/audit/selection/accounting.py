@@ -8,7 +8,7 @@ import numpy as np
 from dplasso.audit.account import epsilon_at, range_of_event, rho_of_event
 from dplasso.audit.check import Check, Session
 from dplasso.audit.recorder import Recorder
-from dplasso.audit.selection.facts import SelectionFacts
+from dplasso.audit.selection.facts import ROUNDED_WEIGHTS, SelectionFacts
 from dplasso.audit.selection.subject import SelectionSubject
 from dplasso.audit.synthetic import random_labels
 from dplasso.audit.verdict import Verdict
@@ -49,7 +49,7 @@ class Accounting(Check[SelectionSubject]):
             "rho of what is stated, not charged": (rho, charged * _ROUNDING),
             "rho of a second fit, not charged": (charged, rho_of_event(again.event()) * _ROUNDING),
             "range of a round at the theta stated": (
-                theta * facts.range_of_unit_theta,
+                theta * facts.range_of_unit_theta + ROUNDED_WEIGHTS,
                 range_of_event(event) * _ROUNDING,
             ),
             "terms of the claim that differ": (

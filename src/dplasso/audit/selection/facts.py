@@ -10,6 +10,8 @@ import numpy as np
 from dplasso.audit.account import rho_for
 from dplasso.audit.facts import LOGISTIC, SOFTMAX, Facts
 
+ROUNDED_WEIGHTS = 2e-13  # that rounding of exponentials adds to the range of a round, at the most
+
 
 @dataclass(frozen=True, kw_only=True)
 class SelectionFacts(Facts):
@@ -51,7 +53,7 @@ class SelectionFacts(Facts):
     def theta(self) -> float:
         """The sharpest selection that the claim allows."""
         share = self.rho * (1.0 - self.count_share) / self.rounds
-        return math.sqrt(8.0 * share) / self.range_of_unit_theta
+        return (math.sqrt(8.0 * share) - ROUNDED_WEIGHTS) / self.range_of_unit_theta
 
     @property
     def count_epsilon(self) -> float:
