@@ -15,10 +15,25 @@ from dplasso.audit.stream import noise as stream_noise
 from dplasso.audit.stream import sensitivity as stream_sensitivity
 from dplasso.losses import LogisticLoss
 from dplasso.solvers.gradient import plan_descent
-from planted import BUGS
+from planted import BUGS, bugs_of, choices, descents, frank_wolfe, rows
 
 SEEDS = range(4)
-FOUND = [(name, check) for name, bug in BUGS.items() for check in bug.found_by]
+# Found by as many runs as a quick audit makes, and not by fewer.
+SMALL = {
+    "theta a tenth too large in the engine",
+    "signs read in 5 % of rounds",
+    "noise of the count halved",
+    "entries clipped a thousandth too late",
+    "rows a thousandth too long",
+    "noise of sums a twentieth too small",
+    "draws a twentieth too sharp",
+}
+FOUND = [
+    (name, check)
+    for name, bug in bugs_of(frank_wolfe, rows, descents, choices).items()
+    for check in bug.found_by
+    if name not in SMALL and "blind" not in name
+]
 NEEDED_RUNS = {
     **{canary: 400, law: 120, count: 150, descent_canary: 200, noise: 20, stream_noise: 20},
     **{few_canary: 100, few_law: 150},

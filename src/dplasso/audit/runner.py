@@ -90,16 +90,8 @@ def run(
     >>> report.passed
     True
     """
-    subjects, chosen = _subjects(estimator, mode), _chosen(checks)
     given = numbers.bound("seconds", THOROUGH_SECONDS if seconds is None else seconds)
-    jobs = [
-        _Job(asked, subject)
-        for check in chosen
-        for k, subject in enumerate(subjects)
-        if (asked := check.asked_of(subject)) is not None and not (check.once and k)
-    ]
-    if not jobs:
-        raise ValueError("checks must fit the estimator, none of those named does; name others")
+    subjects, jobs = _planned(estimator, mode, checks)
     root = np.random.SeedSequence(_seed(seed))
     sources = [own.spawn(2) for own in root.spawn(len(jobs))]
     error = FALSE_ALARM / max(sum(job.check.tests for job in jobs), 1)
@@ -117,10 +109,17 @@ def run(
                 tell=partial(tell, job.check.name, k),
             )
             verdicts += job.check.run(session)
-    return AuditReport(tuple(verdicts), _facts(subjects, mode, seed, chosen))
+    return AuditReport(tuple(verdicts), _facts(subjects, mode, seed, _chosen(checks)))
 
 
-class _Job(NamedTuple):
+def jobs_of(estimator: Any, mode: Mode, checks: Sequence[str] | None) -> list["Job"]:
+    """Which checks `run` makes, and of what."""
+    return _planned(estimator, mode, checks)[1]
+
+
+class Job(NamedTuple):
+    """One check of one subject."""
+
     check: Check[Any]
     subject: Subject
 
@@ -128,6 +127,21 @@ class _Job(NamedTuple):
     def weight(self) -> float:
         """What part of the time it asks for, beside the others."""
         return self.check.share * self.subject.weight
+
+
+def _planned(
+    estimator: Any, mode: Mode, checks: Sequence[str] | None
+) -> tuple[list[Subject], list[Job]]:
+    subjects = _subjects(estimator, mode)
+    jobs = [
+        Job(asked, subject)
+        for check in _chosen(checks)
+        for k, subject in enumerate(subjects)
+        if (asked := check.asked_of(subject)) is not None and not (check.once and k)
+    ]
+    if not jobs:
+        raise ValueError("checks must fit the estimator, none of those named does; name others")
+    return subjects, jobs
 
 
 def _subjects(estimator: Any, mode: Mode) -> list[Subject]:

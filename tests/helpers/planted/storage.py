@@ -1,18 +1,18 @@
-"""Slips by which the storage of rows would reach a release, planted where one would make them."""
+"""Bugs by which the storage of rows reaches a release."""
 
 import dataclasses
 
 import numpy as np
 import scipy.sparse as sp
 
-from dplasso.data import columns, merging
+from dplasso.data import columns, merging, row_maps
 from dplasso.data.columns import ColumnMatrix
-from dplasso.data.unit_rows import UnitRows
+from dplasso.data.unit_rows import _SAFE, NO_BOUND, UnitRows
 from dplasso.estimators import base, frank_wolfe_fit, gradient_fit
 from dplasso.estimators.online_rows import RowForm
 from dplasso.federated import columns as federated_columns
 from dplasso.storage.column_store import ColumnStore
-from planted_bug import Bug
+from planted.bug import of_any_size
 
 
 def clip_limit_by_precision(monkeypatch):
@@ -161,21 +161,99 @@ def roots_in_the_precision_of_the_entries(monkeypatch):
         monkeypatch.setattr(module, "row_view", row_view)
 
 
-def _slip(plant, solver="frank_wolfe", found_by="representation"):
-    return Bug(plant, (found_by,), solver)
+def rows_keep_their_precision(monkeypatch):
+    """Rows in single precision are clipped and mapped in single precision, at half the memory.
+
+    One entry that single precision does not hold makes all rows double, and every other row's
+    roots are rounded elsewhere: n rows move a score by n parts in 10^8 more than stated.
+    """
+
+    def clipped(X, bound):
+        found = row_maps._merged(X) if sp.issparse(X) else np.array(X)
+        values = found.data if sp.issparse(X) else found
+        kind = np.float32 if values.dtype == np.float32 else np.float64
+        values = row_maps.clipped_in_place(values.astype(kind), bound)
+        return row_maps._with_values(found, values) if sp.issparse(X) else values
+
+    right = row_maps._of
+
+    def of(values, rows, bound):
+        if rows != "sqrt":
+            return right(values, rows, bound)
+        return np.sign(values) * np.sqrt(np.abs(values))
+
+    monkeypatch.setattr(row_maps, "clipped", clipped)
+    monkeypatch.setattr(row_maps, "_of", of)
 
 
-BUGS = {
-    "clip limit by precision": _slip(clip_limit_by_precision),
-    "intercept read from the matrix": _slip(intercept_read_from_the_matrix),
-    "repeats added in own precision": _slip(repeats_added_in_own_precision),
-    "all ones are not clipped": _slip(all_ones_are_not_clipped),
-    "constant of a store": _slip(constant_of_a_store),
-    "dense rows as they are": _slip(dense_rows_as_they_are, "gradient"),
-    "whole numbers by precision": _slip(whole_numbers_by_precision, "gradient"),
-    "roots in the precision of the entries": _slip(roots_in_the_precision_of_the_entries, "select"),
-    "rows over the largest of a call": _slip(rows_over_the_largest_of_a_call, "online"),
-    "a party's entries in single precision": _slip(
-        entries_of_parties_in_single_precision, found_by="parties"
-    ),
-}
+def ones_stay_ones(monkeypatch):
+    """Rows of ones alone have no values to be made whole numbers of.
+
+    One row with another entry makes all others' entries 2^20 in place of 1, in sums whose noise is
+    for 2^20: where columns are chosen, that one row decides whether anything is chosen at all.
+    """
+    right = UnitRows.of
+
+    def of(X, scaling="presence"):
+        matrix = X if isinstance(X, ColumnMatrix) else ColumnMatrix.of(X, NO_BOUND)
+        rows = right(matrix, scaling)
+        if matrix.values is not None or scaling == "presence":
+            return rows
+        entries = np.bincount(matrix.indices[: matrix.entries], minlength=matrix.shape[0])
+        with np.errstate(divide="ignore"):
+            units = np.where(entries > 0, _SAFE / np.sqrt(entries), 0.0)
+        return dataclasses.replace(rows, values=None, units=units)
+
+    monkeypatch.setattr(UnitRows, "of", of)
+
+
+@of_any_size
+def clip_by_storage(monkeypatch, size):
+    """Entries that are held in double precision are clipped a little later than others."""
+    right = columns.clipped_in_place
+
+    def clipped_in_place(values, x_bound):
+        found = right(values, x_bound)
+        if values.dtype == np.float64:
+            limit = columns.clip_limit(x_bound)
+            found[np.abs(found) == limit] *= size
+        return found
+
+    monkeypatch.setattr(columns, "clipped_in_place", clipped_in_place)
+
+
+@of_any_size
+def units_by_storage(monkeypatch, size):
+    """Rows that are held in double precision get a little more length than others."""
+    right = UnitRows.of
+
+    def of(X, scaling="presence"):
+        rows = right(X, scaling)
+        double = getattr(getattr(X, "values", None), "dtype", None) == np.float64
+        return dataclasses.replace(rows, units=rows.units * size) if double else rows
+
+    monkeypatch.setattr(UnitRows, "of", of)
+
+
+@of_any_size
+def rows_of_a_call_by_storage(monkeypatch, size):
+    """Rows of a stream that are handed in as whole numbers get a little more length."""
+    right = RowForm.of_matrix
+
+    def of_matrix(self, X):
+        starts, places, values = right(self, X)
+        return starts, places, values * size if X.dtype.kind in "iub" else values
+
+    monkeypatch.setattr(RowForm, "of_matrix", of_matrix)
+
+
+@of_any_size
+def entries_of_parties_by_storage(monkeypatch, size):
+    """Entries of a party that are handed in as whole numbers are a little larger."""
+    right = federated_columns.table_of
+
+    def table(X):
+        found, given = right(X), X if sp.issparse(X) else np.asarray(X)
+        return found * size if given.dtype.kind in "iub" else found
+
+    monkeypatch.setattr(federated_columns, "table_of", table)
