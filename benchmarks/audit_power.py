@@ -60,11 +60,13 @@ def _estimator(fault: Fault):
 
 def _chance(fault: Fault) -> float:
     """So that the single check has the limits of the complete quick audit."""
-    complete = sum(job.check.tests for job in runner.jobs_of(None, "quick", None))
-    alone = sum(
-        job.check.tests for job in runner.jobs_of(_estimator(fault), "quick", [fault.check])
-    )
-    return 1e-4 * max(alone, 1) / complete
+    alone = _tests(_estimator(fault), [fault.check])
+    return 1e-4 * max(alone, 1) / _tests(None, None)
+
+
+def _tests(estimator, checks) -> int:
+    subjects = runner.subjects_of(estimator, "quick")
+    return sum(job.tests for job in runner.jobs_of(subjects, checks))
 
 
 def smallest(fault: Fault) -> tuple[Key, str, float]:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dplasso import audit
-from dplasso.audit import bits as module
-from dplasso.audit.bits import RUN, _repeated
+from dplasso.audit.checks.bits import RUN, _repeated
+from dplasso.audit.selection import transcript
 from planted import bits, bugs_of
 
 BUGS = {name: bug for name, bug in bugs_of(bits).items() if "blind" not in name}
@@ -15,7 +15,7 @@ SEEDS = range(3)
 
 @pytest.mark.parametrize(("bug", "check"), FOUND)
 def test_a_planted_bug_is_found(monkeypatch, bug, check):
-    monkeypatch.setitem(module.LONG, "lazy", 20_000)
+    monkeypatch.setitem(transcript.LONG, "lazy", 20_000)
     BUGS[bug].plant(monkeypatch)
     for seed in SEEDS:
         report = audit.run(BUGS[bug].estimator(), checks=[check], seed=seed, seconds=600.0)

@@ -1,6 +1,1 @@
 """Does how rows are stored reach a release?"""
-
-from dplasso.audit.representation.check import Representation
-from dplasso.audit.representation.parties import Parties
-
-__all__ = ["Parties", "Representation"]

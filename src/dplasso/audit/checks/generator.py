@@ -3,13 +3,15 @@
 import copy
 import os
 import pickle
-import warnings
 from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from dplasso.audit import keys
-from dplasso.audit.check import Check, Session
+from dplasso.audit.access import bits_of
+from dplasso.audit.check import Check
+from dplasso.audit.forking import fork
+from dplasso.audit.session import Session
 from dplasso.audit.statistics import pearson
 from dplasso.audit.subject import Subject
 from dplasso.audit.verdict import Verdict
@@ -38,7 +40,7 @@ class Generator(Check[Subject]):
         model, held = session.subject.copy(), random_bits()
 
         def first_bytes() -> bytes:
-            return bytes(model._random_bits().generator.bytes(_SIZE))
+            return bytes(bits_of(model).generator.bytes(_SIZE))
 
         def held_bytes() -> bytes:
             return bytes(held.generator.bytes(_SIZE))  # as a fit does that a fork interrupts
@@ -61,9 +63,9 @@ class Generator(Check[Subject]):
         for kind, keyed in keys.keyed().items():
             idle = keys.idle_bytes(keyed)
             yield Verdict(self.name, name, f"bytes of its key that {kind} does not use", idle, 0.0)
-        asked = keys.fewest_system_bytes(model._random_bits)
+        asked = keys.fewest_system_bytes(lambda: bits_of(model))
         yield Verdict(self.name, name, "bytes of the system in a key", asked, keys.LENGTH, "below")
-        fairness = _fairness(model._random_bits().generator.bytes(_BYTES))
+        fairness = _fairness(bits_of(model).generator.bytes(_BYTES))
         yield from self.doubted(session, {"bytes of a fit's stream": fairness}, _BYTES)
 
 
@@ -75,10 +77,7 @@ def _fairness(drawn: bytes) -> float:
 def _in_child(draw: Callable[[], bytes]) -> bytes:
     """What a forked child draws, sent back through a pipe."""
     receive, send = os.pipe()
-    with warnings.catch_warnings():
-        # Python 3.12 and later warn of forks beside threads; this child touches no lock of theirs.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
+    child = fork()
     if child == 0:
         try:
             os.write(send, draw())

@@ -1,76 +1,36 @@
-"""Can one row spread the log-ratio of a round further than was charged?"""
+"""How far one row spreads the log-ratio of a round, on the engine's own scores."""
 
-import importlib
-import math
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dplasso.audit.account import range_of_event
-from dplasso.audit.check import Check, Session
+from dplasso.audit.account import ranges_of_event
 from dplasso.audit.reference_rows import held_rows
 from dplasso.audit.selection import data
+from dplasso.audit.selection.engine import problem_of, walk_of
 from dplasso.audit.selection.facts import SelectionFacts
-from dplasso.audit.selection.subject import Prepared, SelectionSubject
 from dplasso.audit.synthetic import random_form, random_row
-from dplasso.audit.verdict import Verdict
 from dplasso.base.arrays import Floats
 from dplasso.kernels.gradients import row_gradients
-from dplasso.kernels.problem import DECREASING, SCALE, Problem, Walk
+from dplasso.kernels.problem import SCALE, Problem, Walk
 from dplasso.kernels.pushes import step_and_push
 from dplasso.kernels.scores import LANE, grain_size, score, scores_from
 from dplasso.kernels.steps import release
 from dplasso.mechanisms.selection.pushed import hold
 
-_solver = importlib.import_module("dplasso.solvers.frank_wolfe")  # the package has a function so
+if TYPE_CHECKING:
+    from dplasso.audit.selection.subject import Prepared, SelectionSubject
 
-
-NEIGHBOURS = 60
-_ROUNDING = 1.0 + 1e-9
 _SHOWN = (0, 1, 3, 8)  # rounds before those whose laws are compared
 
 
-class RangeTest(Check[SelectionSubject]):
-    """Compares both laws of a round, for many neighbours, on the engine's own scores.
+def widest(subject: "SelectionSubject", rng: np.random.Generator) -> dict[str, float]:
+    """The widest log-ratio over the rounds of one walk on two neighbours, over what is charged.
 
-    Two data sets go through the estimator's own intake and the engine's own scoring, as far as
-    theta; both walk along the same vertices. The log-ratio of their laws may range over no more
-    than the event charged says. Rows are extreme, far beyond their bounds, in several formats;
-    walks drive the row's gradient to its bound. Nothing is left to chance but which neighbours are
-    tried. Finds missing clipping, a row that counts more than once, a wrong bound of a gradient.
-    Does not look at the draw itself: `law` does.
+    Both data sets go through the estimator's own validation and the engine's own scoring, as far as
+    theta; both walk along the same vertices, which may drive the row's gradient to its bound.
     """
-
-    name = "range"
-    of = SelectionSubject
-    share = 0.2
-
-    def run(self, session: Session[SelectionSubject]) -> Iterator[Verdict]:
-        subject, facts = session.subject, session.subject.facts
-        tries = NEIGHBOURS
-        if session.thorough:
-            tries = session.runs(NEIGHBOURS, lambda n: [widest(session) for _ in range(n)])
-        worst, allowed = 0.0, math.inf
-        for k in range(tries):
-            found, charged = widest(session)
-            worst, allowed = max(worst, found / charged), min(allowed, charged)
-            session.tell((k + 1) / tries)
-        yield Verdict(
-            self.name,
-            subject.name,
-            f"widest log-ratio, {'row more' if facts.neighboring == 'add_remove' else 'row other'}",
-            worst * allowed,
-            allowed * _ROUNDING,
-            runs=tries,
-            details={"share_of_limit": worst},
-        )
-
-
-def widest(session: Session[SelectionSubject]) -> tuple[float, float]:
-    """The widest log-ratio over the rounds of one walk on two neighbours, and what was charged."""
-    subject, facts, rng = session.subject, session.subject.facts, session.rng
-    columns = subject.columns
+    facts, columns = subject.facts, subject.columns
     X, y = data.mixed_rows(columns, 1.0, facts, rng)
     row, label = random_row(columns, facts, rng)
     rival, other = random_row(columns, facts, rng)
@@ -87,8 +47,9 @@ def widest(session: Session[SelectionSubject]) -> tuple[float, float]:
         prepared = subject.prepare(form(rows), labels)
         both.append(_log_weights(prepared, path, facts))
     change = both[0] - both[1]
-    charged = range_of_event(prepared.task.plan.event)
-    return float(np.max(change.max(axis=1) - change.min(axis=1))), charged
+    widest = float(np.max(change.max(axis=1) - change.min(axis=1)))
+    charged = ranges_of_event(prepared.task.plan.event)[-1]
+    return {"widest log-ratio of a round, over that charged": widest / charged}
 
 
 def _path(
@@ -96,7 +57,7 @@ def _path(
 ) -> list[tuple[int, int]]:
     """Signed vertices: at random, or all against the row, whose gradient then nears its bound."""
     length = min(max(_SHOWN), facts.rounds)
-    vertices = (columns + facts.intercept) * facts.outputs
+    vertices = (columns + facts.fit_intercept) * facts.outputs
     if rng.random() < 0.5:
         return [(int(rng.integers(vertices)), int(rng.choice([-1, 1]))) for _ in range(length)]
     row = held_rows(row[None, :], facts)[0]
@@ -113,13 +74,13 @@ def _path(
     return [(column * facts.outputs + k, sign)] * length
 
 
-def _log_weights(prepared: Prepared, path: list[tuple[int, int]], facts: SelectionFacts) -> Floats:
+def _log_weights(
+    prepared: "Prepared", path: list[tuple[int, int]], facts: SelectionFacts
+) -> Floats:
     """Log-weights of all outcomes, one row for each round looked at and way of scoring."""
     task = prepared.task
-    problem = _solver._problem(
-        task.matrix, task.labels, task.loss, task.settings.radius, task.plan.theta, DECREASING
-    )
-    walk = _solver._walk(problem, len(path) + 1)
+    problem = problem_of(task, task.settings.radius, task.plan.theta)
+    walk = walk_of(problem, len(path) + 1)
     pushed: Any = hold(problem, walk, 1) if facts.stale else None
     found = []
     for done in range(len(path) + 1):

@@ -8,19 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplasso.audit.account import epsilon_of_search, rho_of_event
-from dplasso.audit.check import Check, Session
+from dplasso.audit.check import Check
 from dplasso.audit.descent.recording import Forgery
 from dplasso.audit.recorder import Recorder
 from dplasso.audit.representation.holder import quietly
+from dplasso.audit.session import Session
 from dplasso.audit.subject import Subject
-from dplasso.audit.verdict import Verdict
+from dplasso.audit.verdict import ROUNDING, Verdict
 from dplasso.base.arrays import Floats
 from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
 from dplasso.privacy.events import Selected
 from dplasso.search import PrivateSearch
 from dplasso.search.scoring import Scorer
 
-_ROUNDING = 1.0 + 1e-9
 _ROWS, _COLUMNS = 120, 4
 _Y_BOUND = 1.1
 _GRID: dict[str, list[Any]] = {"radius": [1.0, 8.0], "max_iter": [4]}
@@ -44,7 +44,7 @@ class Search(Check[Subject]):
     def run(self, session: Session[Subject]) -> Iterator[Verdict]:
         found = [_shares(search, session.rng) for search in _searches()]
         figures = {tested: max(one[tested] for one in found) for tested in found[0]}
-        limits = {tested: (figure, _ROUNDING) for tested, figure in figures.items()}
+        limits = {tested: (figure, ROUNDING) for tested, figure in figures.items()}
         yield from self.limited(session, limits, runs=len(found))
 
 

@@ -8,40 +8,31 @@ from typing import Any
 
 import numpy as np
 
+from dplasso.audit.access import started, with_bits
 from dplasso.audit.account import epsilon_at, ranges_of_event, rho_of_event
-from dplasso.audit.check import Check, Session
-from dplasso.audit.descent import data as descent_data
-from dplasso.audit.descent import sensitivity
-from dplasso.audit.descent.facts import DescentFacts
-from dplasso.audit.descent.subject import DescentSubject
-from dplasso.audit.facts import AS_IS, PRESENCE, Facts
-from dplasso.audit.few.sensitivity import widest_shares
-from dplasso.audit.few.subject import FewSubject, widened
+from dplasso.audit.check import Check
+from dplasso.audit.facts import AS_IS, PRESENCE
+from dplasso.audit.fit_subject import FitSubject
 from dplasso.audit.quantile import CANDIDATES, law_of_bound
 from dplasso.audit.recorder import Recorder
-from dplasso.audit.selection import range_test
 from dplasso.audit.selection.subject import SelectionSubject
+from dplasso.audit.session import Session
 from dplasso.audit.statistics import pearson
-from dplasso.audit.stream.subject import StreamSubject
-from dplasso.audit.subject import Subject
-from dplasso.audit.synthetic import random_labels
-from dplasso.audit.verdict import Verdict
-from dplasso.base.arrays import Floats
+from dplasso.audit.subject import DrawingSubject, NoisySubject
+from dplasso.audit.synthetic import Table, random_labels
+from dplasso.audit.verdict import ROUNDING, Verdict
 from dplasso.estimators import private_bound
 from dplasso.mechanisms.random_bits import random_bits
 
 NEIGHBOURS = 6  # of each kind, under each relation
 RELATIONS = ("add_remove", "replace_one")
 DRAWS = 80
-_ROUNDING = 1.0 + 1e-9
 _ROWS = 40
 _SIZES = (-15.0, 15.0)  # of entries, as powers of 2
 _BOUNDS = (-6, 6)  # of those that are handed to fits, as powers of the root of 2
 
-Table = tuple[Floats, Floats]
 
-
-class Bound(Check[Subject]):
+class Bound(Check[FitSubject]):
     """Takes the subject with ``x_bound="private"``, under both relations.
 
     Neighbours go through the estimator's own intake, and the laws by which their bound would be
@@ -56,20 +47,18 @@ class Bound(Check[Subject]):
     """
 
     name = "bound"
+    of = FitSubject
     tests = 1
 
-    def asked_of(self, subject: Subject) -> Check[Any] | None:
-        return None if isinstance(subject, StreamSubject) else super().asked_of(subject)
-
-    def run(self, session: Session[Subject]) -> Iterator[Verdict]:
+    def run(self, session: Session[FitSubject]) -> Iterator[Verdict]:
         found = [self._shares(session, relation) for relation in RELATIONS]
         figures = {tested: max(share[tested] for share in found) for tested in found[0]}
-        limits = {tested: (figure, _ROUNDING) for tested, figure in figures.items()}
+        limits = {tested: (figure, ROUNDING) for tested, figure in figures.items()}
         yield from self.limited(session, limits, runs=2 * NEIGHBOURS)
         own = _released_of(session.subject, session.subject.facts.neighboring)
         yield from self.doubted(session, {"bounds drawn": _law(own, session)}, DRAWS)
 
-    def _shares(self, session: Session[Subject], relation: str) -> dict[str, float]:
+    def _shares(self, session: Session[FitSubject], relation: str) -> dict[str, float]:
         """All that may be no more than 1, under one relation."""
         own = _released_of(session.subject, relation)
         asked = replace(session, subject=own)
@@ -84,31 +73,21 @@ class Bound(Check[Subject]):
         }
 
 
-def _released_of(subject: Subject, relation: str) -> Subject:
+def _released_of(subject: FitSubject, relation: str) -> FitSubject:
     """The same configuration, whose bound is released."""
-    assert isinstance(subject.facts, Facts)
     rows = AS_IS if subject.facts.rows == PRESENCE else subject.facts.rows
     model = subject.copy(x_bound="private", rows=rows, neighboring=relation)
     return type(subject)(model, subject.name)
 
 
-def _unbounded(subject: Subject, table: Table, **parameters: Any) -> tuple[Any, Any]:
+def _unbounded(subject: FitSubject, table: Table) -> tuple[Any, Any]:
     """An estimator, and its fit before a bound is drawn."""
-    X, y = _as_declared(subject, table)
-    model = subject.copy(**parameters)
-    model._check_parameters()
-    return model, model._prepare(X, subject.labels(y))
+    X, y = subject.as_declared(table)
+    model = subject.copy()
+    return model, started(model, subject.given(X), subject.labels(y))
 
 
-def _as_declared(subject: Subject, table: Table) -> tuple[Any, Floats]:
-    """With as many rows and columns as the fit asks for: empty ones, which have no size."""
-    X, y = table
-    if isinstance(subject.facts, DescentFacts):
-        X, y = descent_data.filled(X, y, subject.facts)
-    return (widened(X) if isinstance(subject, FewSubject) else X), y
-
-
-def _range_share(subject: Subject, rng: np.random.Generator) -> float:
+def _range_share(subject: FitSubject, rng: np.random.Generator) -> float:
     """How far the log-ratio of two laws of a bound ranges, over what is charged."""
     laws = []
     for table in _neighbours(subject, rng):
@@ -119,7 +98,7 @@ def _range_share(subject: Subject, rng: np.random.Generator) -> float:
     return float((max(changes) - min(changes)) / charged)
 
 
-def _neighbours(subject: Subject, rng: np.random.Generator) -> tuple[Table, Table]:
+def _neighbours(subject: FitSubject, rng: np.random.Generator) -> tuple[Table, Table]:
     """Tables that differ in one row, of one entry or of many, mostly at an end of all sizes."""
     X, y = _table(subject, rng)
     at, ends = int(rng.integers(len(X))), np.array(_SIZES)
@@ -136,7 +115,7 @@ def _neighbours(subject: Subject, rng: np.random.Generator) -> tuple[Table, Tabl
     return (one, y), (other, y)
 
 
-def _table(subject: Subject, rng: np.random.Generator) -> Table:
+def _table(subject: FitSubject, rng: np.random.Generator) -> Table:
     """Rows of all sizes, with one entry or many."""
     X = rng.choice([-1.0, 1.0], (_ROWS, subject.columns))
     X *= 2.0 ** rng.uniform(*_SIZES, (_ROWS, 1)) * rng.uniform(0.5, 2.0, X.shape)
@@ -149,13 +128,14 @@ def _at_a_bound(session: Session[Any], k: int) -> float:
     subject = session.subject
     bound = 2.0 ** (int(session.rng.integers(_BOUNDS[0], _BOUNDS[1] + 1)) / 2.0)
     subject.facts = replace(subject.facts, x_bound=bound)
+    shares = [0.0]
+    if isinstance(subject, DrawingSubject):
+        shares += subject.widest_log_ratios(session, k).values()
+    if isinstance(subject, NoisySubject):
+        shares += subject.widest_changes(session, k).values()
     if isinstance(subject, SelectionSubject):
-        found, charged = range_test.widest(session)
-        return max(found / charged, _beyond(subject, session.rng))
-    if isinstance(subject, FewSubject):
-        return widest_shares(session)
-    assert isinstance(subject, DescentSubject)
-    return max(sensitivity.widest(session, k))
+        shares.append(_beyond(subject, session.rng))
+    return max(shares)
 
 
 def _beyond(subject: SelectionSubject, rng: np.random.Generator) -> float:
@@ -165,14 +145,15 @@ def _beyond(subject: SelectionSubject, rng: np.random.Generator) -> float:
     return float(sizes.max(initial=0.0)) / subject.facts.held_bound
 
 
-def _account(subject: Subject, rng: np.random.Generator) -> dict[str, float]:
+def _account(subject: FitSubject, rng: np.random.Generator) -> dict[str, float]:
     """What a bound and the fit with it cost, over what is claimed or charged for both."""
     facts, recorder = subject.facts, Recorder()
-    X, y = _as_declared(subject, _table(subject, rng))
+    X, y = subject.as_declared(_table(subject, rng))
     y[: facts.classes] = np.arange(facts.classes)
-    model, seed = subject.copy(accountant=recorder), int(rng.integers(1 << 31))
-    model._random_bits = lambda: random_bits(seed)  # so that a seed repeats an audit
-    statement = model.fit(X, subject.labels(y)).privacy_
+    seed = int(rng.integers(1 << 31))
+    # A seed repeats an audit.
+    model = with_bits(subject.copy(accountant=recorder), lambda: random_bits(seed))
+    statement = model.fit(subject.given(X), subject.labels(y)).privacy_
     event = recorder.event()
     spent, charged = statement["releases"][0]["bounded_range"], ranges_of_event(event)
     on_terms = recorder.terms_differing(facts.delta, facts.neighboring) == 0
@@ -193,7 +174,7 @@ def _over(figure: float, charged: float) -> float:
     return figure / charged if charged else math.inf
 
 
-def _law(subject: Subject, session: Session[Subject]) -> float:
+def _law(subject: FitSubject, session: Session[FitSubject]) -> float:
     """The p-value of bounds drawn many times."""
     X, y = _table(subject, session.rng)
     model, task = _unbounded(subject, (X, y))
