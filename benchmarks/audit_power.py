@@ -9,23 +9,20 @@ benchmarks/results/audit_power.txt, and the same is in docs/audit.md. A run of s
 their rows alone.
 """
 
-import argparse
 import multiprocessing
 import re
-import sys
 import time
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 
 import pytest
+from harness import ROOT
+from harness.options import parser
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "helpers"))
-
-from dplasso import __version__, audit  # noqa: E402
-from dplasso.audit import runner  # noqa: E402
-from planted.by_degree import FAULTS, Fault  # noqa: E402
+from dplasso import __version__, audit
+from dplasso.audit import runner
+from dplasso.audit.registry import SUBJECTS
+from planted.by_degree import FAULTS, Fault
 
 RESULTS = ROOT / "benchmarks" / "results" / "audit_power.txt"
 DOCUMENT = ROOT / "docs" / "audit.md"
@@ -113,11 +110,11 @@ def save(found: Mapping[Key, str]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--checks", nargs="+", choices=audit.CHECKS, metavar="NAME")
-    parser.add_argument("--solvers", nargs="+", metavar="NAME")
-    parser.add_argument("--jobs", type=int, default=1)
-    chosen = parser.parse_args()
+    command = parser(__doc__)
+    command.add_argument("--checks", nargs="+", choices=audit.CHECKS, metavar="NAME")
+    command.add_argument("--solvers", nargs="+", choices=SUBJECTS, metavar="NAME")
+    command.add_argument("--jobs", type=int, default=1)
+    chosen = command.parse_args()
     wanted = [
         fault
         for fault in FAULTS

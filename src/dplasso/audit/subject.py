@@ -77,6 +77,7 @@ class Subject(ABC):
     options: ClassVar[frozenset[str]] = frozenset()
     canary_runs: ClassVar[int]  # with the canary, and as many without, in a quick audit
     tries: ClassVar[int] = 60  # neighbours that are compared in a quick audit
+    rounding: ClassVar[float] = 1.0 + 1e-12  # limit of shares that are exact but for a division
     facts: Claim
     columns = COLUMNS
     # Parameters that no promise depends on, as audits want them.

@@ -170,13 +170,13 @@ _BLIND = {
     ),
     "residual as long as the longer": Bug(
         losses.residual_as_long_as_the_longer,
-        ("accounting", "range", "envelope", "law"),
+        ("accounting", "envelope", "law"),
         options={"residual_bound": math.inf, "radius": 1.0},
         example=REGRESSOR,
     ),
     "labels cut above alone": Bug(
         losses.labels_cut_above_alone,
-        ("range", "envelope", "law"),
+        ("envelope", "law"),
         options={"residual_bound": math.inf},
         example=REGRESSOR,
     ),

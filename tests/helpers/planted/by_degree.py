@@ -26,9 +26,10 @@ LARGER = (1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 4.0)
 SMALLER = (0.99, 0.98, 0.96, 0.9, 0.8, 0.5, 0.1)
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.3, 0.6, 1.0)
 LITTLE = tuple(10.0**-k for k in (20, 18, 16, 14, 12, 9, 3))
-_POWERS = (14, 12, 11, 10, 9, 8, 3)
+_POWERS = (14, 12, 11, 10, 9, 8, 6, 3)
 JUST_ABOVE = tuple(1.0 + 10.0**-k for k in _POWERS)
 SOME_ABOVE = tuple(1.0 + 10.0**-k for k in (14, 11, 6))  # where a check takes long
+COARSE_ABOVE = tuple(1.0 + 10.0**-k for k in (7, 6, 5, 4, 3, 2))  # of whole numbers
 JUST_BELOW = tuple(1.0 - 10.0**-k for k in _POWERS)
 PERIODS = (100_000, 50_000, 20_000, 5_000, 1_000, 100, 10)
 SHORT_PERIODS = (40, 30, 20, 10, 5, 2, 1)
@@ -139,7 +140,7 @@ FAULTS = [
         "parties",
         "entries by precision, times",
         storage.entries_of_parties_by_storage,
-        SOME_ABOVE,
+        COARSE_ABOVE,
     ),
     Fault("search", "noise of scores, times", search.noise_of_scores_times, JUST_BELOW),
     Fault("generator", "share of bytes with a bit set", bits.bytes_biased, SHARES),

@@ -102,11 +102,13 @@ def clip_times(monkeypatch, size):
         def of(X, x_bound):
             found = ColumnMatrix.of(X, size * x_bound)
             if found.values is None:
-                return dataclasses.replace(found, x_bound=x_bound)
+                return dataclasses.replace(found, x_bound=x_bound, trusted=True)
             values = np.clip(found.values.astype(np.float64), None, size * x_bound)
             beyond = np.abs(values) >= x_bound
             values[beyond] = np.sign(values[beyond]) * size * x_bound
-            return dataclasses.replace(found, values=values, x_bound=x_bound, extended=None)
+            return dataclasses.replace(
+                found, values=values, x_bound=x_bound, extended=None, trusted=True
+            )
 
     monkeypatch.setattr(frank_wolfe_fit, "ColumnMatrix", Lax)
 

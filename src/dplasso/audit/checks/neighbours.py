@@ -7,7 +7,7 @@ from typing import Generic
 from dplasso.audit.check import Check, S
 from dplasso.audit.session import Session
 from dplasso.audit.subject import DrawingSubject, NoisySubject
-from dplasso.audit.verdict import ROUNDING, Verdict
+from dplasso.audit.verdict import Verdict
 
 
 class _Neighbours(Check[S], Generic[S]):
@@ -18,7 +18,6 @@ class _Neighbours(Check[S], Generic[S]):
     """
 
     share = 0.2
-    rounding: float
 
     @abstractmethod
     def shares(self, session: Session[S], k: int) -> dict[str, float]:
@@ -33,7 +32,8 @@ class _Neighbours(Check[S], Generic[S]):
             for tested, share in self.shares(session, k).items():
                 worst[tested] = max(worst.get(tested, 0.0), share)
             session.tell((k + 1) / tries)
-        limits = {tested: (share, self.rounding) for tested, share in worst.items()}
+        limit = session.subject.rounding
+        limits = {tested: (share, limit) for tested, share in worst.items()}
         yield from self.limited(session, limits, tries)
 
 
@@ -48,7 +48,6 @@ class Range(_Neighbours[DrawingSubject]):
 
     name = "range"
     of = DrawingSubject
-    rounding = ROUNDING
 
     def shares(self, session: Session[DrawingSubject], k: int) -> dict[str, float]:
         return session.subject.widest_log_ratios(session, k)
@@ -66,7 +65,6 @@ class Sensitivity(_Neighbours[NoisySubject]):
 
     name = "sensitivity"
     of = NoisySubject
-    rounding = 1.0 + 1e-12
 
     def shares(self, session: Session[NoisySubject], k: int) -> dict[str, float]:
         return session.subject.widest_changes(session, k)

@@ -40,6 +40,7 @@ class SelectionSubject(FitSubject, DrawingSubject):
     quick_examples = None
     options = frozenset({"max_iter", "radius", "selection", "fit_intercept"})
     canary_runs = 900
+    rounding = ROUNDING
     law_tests = law.TESTS
     facts: SelectionFacts
 
