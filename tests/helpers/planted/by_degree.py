@@ -24,6 +24,7 @@ from planted.bug import Plant
 
 LARGER = (1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 4.0)
 SMALLER = (0.99, 0.98, 0.96, 0.9, 0.8, 0.5, 0.1)
+MUCH_SMALLER = (0.9, 0.7, 0.5, 0.4, 0.3, 0.2, 0.1)
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.3, 0.6, 1.0)
 LITTLE = tuple(10.0**-k for k in (20, 18, 16, 14, 12, 9, 3))
 _POWERS = (14, 12, 11, 10, 9, 8, 6, 3)
@@ -75,7 +76,7 @@ FAULTS = [
     Fault("envelope", "scores of cohorts, times", envelope.cohort_scores_times, JUST_ABOVE),
     Fault("envelope", "norms of columns, times", envelope.limits_times, SMALLER),
     Fault("envelope", "curvature of the loss, times", envelope.curvature_times, SMALLER),
-    Fault("envelope", "bound on light columns, times", envelope.light_rate_times, SMALLER),
+    Fault("envelope", "bound on light columns, times", envelope.light_rate_times, MUCH_SMALLER),
     Fault("sensitivity", "length of rows, times", rows.rows_times, JUST_ABOVE, "gradient"),
     Fault("sensitivity", "length of rows, times", rows.rows_times, JUST_ABOVE, "select"),
     Fault("sensitivity", "labels in their sum, times", choices.labels_times, JUST_ABOVE, "select"),
