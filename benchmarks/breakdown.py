@@ -22,7 +22,7 @@ from numba import njit
 import dplasso
 from dplasso.data import ColumnMatrix
 from dplasso.kernels.problem import ENTRIES, EVALUATIONS, PROPOSALS, SCALE
-from dplasso.kernels.scores import LANE, score
+from dplasso.kernels.scores import BUFFER, score
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.mechanisms.selection import PRIVATE
 
@@ -80,7 +80,7 @@ class Long:
 @njit(cache=True)
 def scored(problem, margins, scale, vertex, times):  # type: ignore[no-untyped-def]
     """The same score again and again."""
-    buffer, total = np.empty(LANE), 0.0
+    buffer, total = np.empty(BUFFER), 0.0
     for _ in range(times):
         total += score(problem, margins, scale, vertex, buffer)
     return total

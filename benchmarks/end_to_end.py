@@ -39,7 +39,7 @@ COMMAND = str(Path(sys.executable).with_name("dplasso"))
 READ = """
 import sys
 from dplasso.reading import read_svmlight
-read_svmlight(sys.argv[1], columns=int(sys.argv[2]), zero_based=False)
+read_svmlight(sys.argv[1], n_features=int(sys.argv[2]), zero_based=False)
 """
 TARGET = 2.0  # times as long as reading
 TIMES_MEMORY = 4
@@ -102,7 +102,7 @@ def write_rows(path: Path, size: int) -> None:
 
 def measured(arguments: list[str], small: list[str]) -> None:
     """In a process of its own: print memory before and at the peak of a command, in MiB."""
-    from dplasso.cli import main
+    from dplasso.cli.app import main
 
     def run(command: list[str]) -> None:
         sys.argv = ["dplasso", *command]
@@ -167,7 +167,7 @@ def in_bounds(mib: int, folder: Path) -> dict:
     }
     ours, theirs = load(folder / "a"), load(folder / "b")
     same = np.array_equal(ours.vertices_, theirs.vertices_)
-    same &= ours._weights.data.tobytes() == theirs._weights.data.tobytes()
+    same &= ours.fitted_.weights.data.tobytes() == theirs.fitted_.weights.data.tobytes()
     same &= ours.intercept_.tobytes() == theirs.intercept_.tobytes()
     return {**found, "same_model": bool(same)}
 

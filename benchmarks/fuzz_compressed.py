@@ -51,7 +51,7 @@ def stream(held: dict[str, tuple[bytes, bytes, bytes]], seed: int) -> Tried:
     path = Path("rows")
     path.write_bytes(content)
     try:
-        chunks = svmlight_chunks(path, columns=9, zero_based=False, longest_line=LONGEST)
+        chunks = svmlight_chunks(path, n_features=9, zero_based=False, longest_line=LONGEST)
         for chunk in chunks:
             assert len(chunk.indptr) == chunk.rows + 1
     except ValueError as error:

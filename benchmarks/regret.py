@@ -6,8 +6,8 @@ Generated streams, logistic and squared loss over an L1 ball, one release a row.
 learner's loss so far, each row before it is learned from, less that of the best fixed point in
 hindsight, which is computed anew at every point of the curve. (1, 1e-6) for Gaussian noise, 1 for
 Gamma's. The windows hold 1,024 rows; POCG, PQFTL and PFTAL protect the whole stream, as they do.
-"Steadied" learners have the start weigh like `steadying_rows`. Noise is drawn in floating point, or
-with --streams by dplasso.streams, as a product would.
+"Steadied" learners have the start weigh like `rivals_online.theory.steadying_rows`. Noise is drawn
+in floating point, or with --streams by dplasso.streams, as a product would.
 Prints a table, fits a + b ln T and a + b sqrt T to the last nine tenths of the stream, and saves
 all under benchmarks/results.
 """
@@ -24,9 +24,9 @@ from rivals_online import sums
 from rivals_online.generated import Stream, make_stream
 from rivals_online.hindsight import best_fixed
 from rivals_online.rivals import Pocg, Pqftl
+from rivals_online.theory import TheoryLeader, steadying_rows
 
-from dplasso.online import OnlineLearner, OracleLeader, ProjectedLeader, steadying_rows
-from dplasso.online.rows import Clipping, rows_of
+from dplasso.online import OracleLeader, ProjectedLeader
 from dplasso.privacy.gaussian import mu_of
 
 EPSILON, DELTA, WINDOW = 1.0, 1e-6, 1024
@@ -38,10 +38,18 @@ SECURE_SUM: Callable | None = None
 Learn = Callable[[int], None]
 
 
+def clipped_gradient(stream: Stream, t: int, weights: np.ndarray) -> np.ndarray:
+    """The gradient of row t, which has length 1, shortened to the clip."""
+    margin, label = stream.rows[t] @ weights, stream.labels[t : t + 1]
+    slope = stream.loss.gradient(np.array([[margin]]), label)[0, 0]
+    return np.clip(slope, -stream.clip, stream.clip) * stream.rows[t]
+
+
 def with_leader(stream: Stream, leader, total):
-    learner = OnlineLearner(leader, stream.loss, total, clip=stream.clip)
-    rows, labels = stream.rows, stream.labels
-    return (lambda t: learner.learn(rows[t], labels[t])), (lambda: learner.weights)
+    def learn(t: int) -> None:
+        leader.follow(total.add(clipped_gradient(stream, t, leader.weights)), t + 1)
+
+    return learn, lambda: leader.weights
 
 
 def band(stream: Stream, rng):
@@ -76,7 +84,7 @@ def contestants(stream: Stream, rng) -> dict[str, tuple]:
         ),
         "COCOL, theory": with_leader(
             stream,
-            OracleLeader(domain, weight, constants="theory", lipschitz=lipschitz),
+            TheoryLeader(domain, weight, lipschitz=lipschitz),
             band(stream, rng),
         ),
         "COCOP, published noise": with_leader(
@@ -95,12 +103,9 @@ def contestants(stream: Stream, rng) -> dict[str, tuple]:
 def pocg(stream: Stream, rng) -> tuple:
     n = len(stream.rows)
     rival = Pocg(stream.domain, stream.regularisation, stream.clip, n, MU, rng)
-    rows = rows_of(stream.rows, stream.domain.dimension)
-    shape = getattr(stream.loss, "clip", 0.0)
-    clipping = Clipping(stream.loss.code, shape, stream.clip)
 
     def learn(t: int) -> None:
-        rival.learn(rows.step(t, rival.at(), stream.labels[t], clipping)[1])
+        rival.learn(clipped_gradient(stream, t, rival.at()))
 
     return learn, lambda: rival.weights
 

@@ -17,7 +17,7 @@ def test_examples(tmp_path, monkeypatch):
     first, *others = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
     names = {}
     exec(first, names)
-    assert names["model"]._weights.nnz <= 50
+    assert names["model"].fitted_.weights.nnz <= 50
     again = dplasso.load("model.dpl")
     assert (again.predict(names["X"]) == names["model"].predict(names["X"])).all()
     for block in others:

@@ -66,8 +66,8 @@ def descent(X, y, total, batch: int, rate: float) -> float:
     """Progressive accuracy of weights that are -rate times the released sums."""
     form = RowForm(X.shape[1], unit=True, intercept=True)
     leader = ProjectedLeader(L2Ball(form.width, 1e6), _TINY, 1.0 / (rate * _TINY))
-    learner = StreamLearner(leader, LogisticLoss(), total, clip=1.0, batch=batch)
+    learner = StreamLearner(leader, LogisticLoss(), total, clip=1.0)
     whole = len(y) // batch * batch
     starts, *rest = form.of_matrix(X)
-    margins = learner.learn((starts[: whole + 1], *rest), y[:whole].astype(np.float64))
+    margins = learner.learn((starts[: whole + 1], *rest), y[:whole].astype(np.float64), batch)
     return float(np.mean((margins[:, 0] > 0) == (y[:whole] > 0)))

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from dplasso.domains import ProjectableDomain
+from dplasso.domains import Domain
 
 
 def best_fixed(
-    domain: ProjectableDomain,
+    domain: Domain,
     loss,
     rows: np.ndarray,
     labels: np.ndarray,

@@ -7,7 +7,7 @@ PFTAL needs no class: it is the projected leader with a tree over the whole stre
 
 import numpy as np
 
-from dplasso.domains import ProjectableDomain
+from dplasso.domains import Domain
 
 
 class Pocg:
@@ -21,7 +21,7 @@ class Pocg:
 
     def __init__(
         self,
-        domain: ProjectableDomain,
+        domain: Domain,
         regularisation: float,
         clip: float,
         rows: int,
@@ -53,7 +53,7 @@ class Pqftl:
     is projected, since noise may carry it anywhere.
     """
 
-    def __init__(self, domain: ProjectableDomain, regularisation: float, total) -> None:
+    def __init__(self, domain: Domain, regularisation: float, total) -> None:
         self._domain, self._regularisation, self._total = domain, regularisation, total
         self.weights, self._rows = domain.start(), 0
 

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
         set_strict,
     )
     from dplasso.privacy.statement import PrivacyStatement
+    from dplasso.reading import Rows, read_rows
     from dplasso.search import PrivateSearch
+    from dplasso.session import StreamSession
     from dplasso.solvers.frank_wolfe import Solution, frank_wolfe
 
 __version__ = "0.1.0"
@@ -43,16 +45,19 @@ __all__ = [
     "PrivateOnlineClassifier",
     "PrivateOnlineRegressor",
     "PrivateSearch",
+    "Rows",
     "SoftmaxLoss",
     "Solution",
     "Sparsifier",
     "SquaredLoss",
+    "StreamSession",
     "UndeclaredBoundWarning",
     "audit",
     "calibrate",
     "frank_wolfe",
     "is_strict",
     "load",
+    "read_rows",
     "set_strict",
     "spent",
 ]
@@ -80,7 +85,9 @@ _HOMES = {
         "set_strict",
     ),
     "dplasso.privacy.statement": ("PrivacyStatement",),
+    "dplasso.reading": ("Rows", "read_rows"),
     "dplasso.search": ("PrivateSearch",),
+    "dplasso.session": ("StreamSession",),
     "dplasso.solvers": ("Solution", "frank_wolfe"),
 }
 

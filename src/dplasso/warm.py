@@ -14,17 +14,15 @@ import numpy as np
 import scipy.sparse as sp
 
 import dplasso
-from dplasso import kernels
+from dplasso import kernels, losses
 from dplasso.data import columns
 from dplasso.data.merging import merged
 from dplasso.data.row_maps import unit_length
 from dplasso.data.row_medians import entries_of, row_medians
 from dplasso.data.unit_rows import Scaling, UnitRows
-from dplasso.domains import L1Ball, L2Ball, Simplex
 from dplasso.federated import agree, simulate
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.mechanisms.selection.lazy_tiers import LONG_COLUMN
-from dplasso.online import OnlineLearner, OracleLeader, ProjectedLeader
 from dplasso.reading import read_svmlight, svmlight_chunks
 from dplasso.solvers.few import ColumnScores, choose, plan_few
 from dplasso.solvers.gradient import gradient_descent, plan_descent
@@ -33,21 +31,26 @@ from dplasso.streams import running_sum
 
 
 def drop_stale() -> None:
-    """Remove compiled code older than any kernel.
+    """Remove compiled code older than any kernel or loss.
 
     numba's cache looks at the file a function stands in, not at those of the functions it calls.
     """
-    folder = Path(kernels.__file__).parent
-    newest = max(source.stat().st_mtime for source in folder.glob("*.py"))
-    for compiled in (folder / "__pycache__").glob("*.nb[ic]"):
-        if compiled.stat().st_mtime < newest:
-            compiled.unlink(missing_ok=True)
+    folders = [Path(kernels.__file__).parent, Path(losses.__file__).parent]
+    sources = [source for folder in folders for source in folder.rglob("*.py")]
+    newest = max(source.stat().st_mtime for source in sources)
+    for folder in folders:
+        for compiled in folder.rglob("__pycache__/*.nb[ic]"):
+            if compiled.stat().st_mtime < newest:
+                compiled.unlink(missing_ok=True)
 
 
 def warm() -> None:
     """Read and fit a little of what people start with: sparse, dense and 0/1 data, both laws, and
     one column so long that its score is another matter."""
     rng = np.random.default_rng(0)
+    for known in losses.CLASS_LOSSES.values():
+        known.two_classes().compiled()
+    losses.SquaredLoss(1.0).compiled()
     X = sp.random_array((100, 5), density=0.5, rng=rng, format="csc")
     ones = X.copy()
     ones.data = np.ones_like(ones.data)
@@ -80,37 +83,22 @@ def warm() -> None:
             gradient_descent(data, y, loss=loss, plan=plan, scaling=scaling)
             few = plan_few(loss, epsilon=1.0, delta=1e-6, n_rows=100, n_chosen=1)
             choose(ColumnScores.of(UnitRows.of(data, scaling), y, loss, few), few, random_bits())
-    warm_online(X)
     bounds: dict[str, Any] = {"x_bounds": {"one": 1.0}, "y_bound": 1.0}
     terms = agree({"one": 5}, "one", n_rows=100, epsilon=1.0, delta=1e-6, rounds=2, **bounds)
     simulate(terms, {"one": X}, y)
     running_sum(5, sensitivity=1.0, window=5, rho=1.0, construction="band").add(np.zeros(5))
     for domain in ("l2", "l1", "simplex", "box"):
-        stream = dplasso.PrivateOnlineClassifier(window=5, classes=[0, 1], domain=domain)
-        stream.partial_fit(X.tocsr(), y).predict(X.tocsr())
+        for learner in ("projection", "oracle"):
+            stream = dplasso.PrivateOnlineClassifier(
+                window=5, classes=[0, 1], domain=domain, learner=learner
+            )
+            stream.partial_fit(X.tocsr(), y).predict(X.tocsr())
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "rows.svm"
         text.write_text("1 1:0.5 3:1e-3\n0 2:0.25\n" * 2)
-        chunks = svmlight_chunks(text, columns=3, zero_based=False)
+        chunks = svmlight_chunks(text, n_features=3, zero_based=False)
         build_store(Path(folder) / "rows.dpc", chunks, 3, memory=1 << 27)
-        read_svmlight(text, columns=3)
-
-
-def warm_online(X: sp.csc_array) -> None:
-    """Learn a little online, in every set with compiled loops."""
-
-    class Ones:
-        def add(self, rows: object) -> np.ndarray:
-            return np.ones(X.shape[1])
-
-    y = np.arange(float(X.shape[0])) % 2
-    for domain in (L1Ball(X.shape[1], 1.0), L2Ball(X.shape[1], 1.0), Simplex(X.shape[1])):
-        for leader in (ProjectedLeader(domain, 0.1), OracleLeader(domain, 0.1)):
-            learner = OnlineLearner(leader, dplasso.LogisticLoss(), Ones(), clip=1.0)
-            for rows in (X.tocsr(), X.toarray()):
-                learner.learn(rows, y)
-                learner.learn_each(rows, y)
-                learner.margins(rows)
+        read_svmlight(text, n_features=3)
 
 
 def main() -> None:

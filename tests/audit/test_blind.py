@@ -11,7 +11,7 @@ from dplasso.audit.account import epsilon_of_search
 from dplasso.audit.facts import Claim
 from dplasso.audit.quantile import CANDIDATES, law_of_bound, sizes_of_rows
 from dplasso.data.row_medians import entries_of, row_medians
-from dplasso.estimators import private_bound
+from dplasso.fitting import private_bound
 from dplasso.mechanisms.private_quantile import exponents_of
 from dplasso.privacy import trials
 from planted import BUGS, ONCE_MISSED

@@ -80,7 +80,7 @@ def test_forged_releases_stand_where_noise_would(columns):
     X, y = data.random_rows(columns, subject.facts, rng)
     prepared = subject.prepare(X, y)
     first = prepared.releases(random_bits(7))
-    weights = prepared.model._weights.toarray()
+    weights = prepared.fitted.weights.toarray()
     again = prepared.releases(random_bits(7))
     assert all(np.array_equal(a.released, b.released) for a, b in zip(first, again, strict=True))
     answered = prepared.answers([release.released for release in first])
@@ -89,7 +89,7 @@ def test_forged_releases_stand_where_noise_would(columns):
         assert drawn.sigma == forged.sigma
         assert np.array_equal(drawn.sums, forged.sums)
         assert np.array_equal(drawn.released, forged.released)
-    assert np.array_equal(prepared.model._weights.toarray(), weights)
+    assert np.array_equal(prepared.fitted.weights.toarray(), weights)
 
 
 def test_what_was_not_declared_is_said():
@@ -130,7 +130,7 @@ def test_rows_with_much_in_common_are_centred_as_the_textbook_has_it(uneven):
     """Engine and reference, written apart, take the same centre off: all columns of it, shrunk."""
     subject = session_of(audit.example_estimators("gradient")[0]).subject
     prepared = subject.prepare(np.ones((200, subject.columns)), np.tile([0, 1], 100))
-    plan = prepared.task.plan
+    plan = prepared.task.plan.descent
     noise = np.random.default_rng(0).normal(0.0, plan.mass_sigma, subject.columns)
     whole = plan.unit * plan.n_rows / np.sqrt(subject.columns)
     apart = 1.0 + uneven * np.linspace(-1.0, 1.0, subject.columns)

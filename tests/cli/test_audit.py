@@ -88,6 +88,15 @@ def test_options_reach_the_estimator(run):
     assert {name: facts[name] for name in expected} == expected
 
 
+def test_a_loss_is_that_of_classifiers_of_two_classes(run):
+    code, out, _ = run("--loss", "hinge", "--check", "accounting", "--seed", 1, "--json")
+    audited = json.loads(out)["estimators"]
+    assert code == 0 and {one["loss"] for one in audited} == {"hinge"}
+    assert {one["solver"] for one in audited} >= {"frank_wolfe", "gradient", "online"}
+    code, _, err = run("--loss", "hinge", "--estimator", "regressor")
+    assert code == 1 and "--loss is of classifiers" in err
+
+
 def test_options_reach_a_descent(run):
     claim = ("--solver", "gradient", "--epsilon", 2, "--x-bound", 3, "--rows", "sqrt")
     code, out, _ = run("--check", "accounting", *claim, "--neighboring", "replace_one", "--json")
@@ -166,7 +175,7 @@ def test_streams_are_audited_by_name_or_from_a_saved_model(run, tmp_path):
     (facts,) = json.loads(out)["estimators"]
     assert code == 0 and (facts["name"], facts["window"]) == ("classifier, online", 300)
     code, _, err = run("--model", tmp_path / "m.dpl", "--solver", "online")
-    assert code == 1 and "leave out --estimator and --solver" in " ".join(err.split())
+    assert code == 1 and "leave out --estimator, --solver and --loss" in " ".join(err.split())
 
 
 def test_the_help_names_every_check_and_solver(run):

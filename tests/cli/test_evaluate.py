@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor
+from refitted import refitted
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, (400, 6))
@@ -41,7 +42,7 @@ def test_accuracy_is_beside_what_the_commonest_class_has(tmp_path, run, count):
 def test_a_model_that_always_says_the_same_is_told_to_be_no_better(tmp_path, run):
     y = (np.arange(400) % 20 == 0).astype(int)
     model = classifier(y=y)
-    model._weights, model.intercept_ = sp.csr_array((1, 6)), np.array([-1.0])
+    refitted(model, weights=sp.csr_array((1, 6)), intercepts=np.array([-1.0]))
     files = saved(tmp_path, model, y)
     found = json.loads(run("evaluate", *files, "--json").out)
     assert found["accuracy"] == found["majority_accuracy"] == 0.95
@@ -88,7 +89,7 @@ def test_help_says_what_rows_it_takes(run):
 def test_a_class_that_is_hardly_ever_found_is_shown(tmp_path, run):
     y = (np.arange(400) % 20 == 0).astype(int)
     model = classifier(y=y)
-    model._weights, model.intercept_ = sp.csr_array((1, 6)), np.array([-1.0])
+    refitted(model, weights=sp.csr_array((1, 6)), intercepts=np.array([-1.0]))
     files = saved(tmp_path, model, y)
     found = json.loads(run("evaluate", *files, "--json").out)["per_class"]
     assert found == {

@@ -19,10 +19,10 @@ from commanding import COLUMNS, DECLARED, FEW, problem, write_svmlight
 from dplasso import PrivateLassoClassifier, PrivateOnlineClassifier, load
 from dplasso.cli import app as application
 from dplasso.cli import rescue, signals
-from dplasso.cli.online_state import StateFolder
 from dplasso.ledger import Budget
 from dplasso.ledger.sqlite import SQLiteStore
 from dplasso.privacy.events import Gaussian
+from dplasso.session import StateFolder
 from dplasso.storage import atomic, open_store, staging, temporary
 from dplasso.storage.column_format import ColumnStoreError
 from hostile_folders import SOMEBODY, mode_of, needs_root, planted_link, umask

@@ -6,6 +6,7 @@ import tracemalloc
 import pytest
 import scipy.sparse as sp
 
+from dplasso import load
 from dplasso.base import memory
 from hostile_models import wide_model
 
@@ -20,6 +21,13 @@ def peak():
     tracemalloc.stop()
 
 
+def of_no_table(path):
+    """The model as if it had been trained from rows that are no table."""
+    model = load(path)
+    del model.table_plan_
+    return model
+
+
 def test_a_small_model_file_that_claims_a_billion_columns_is_shown_and_used(tmp_path, good, peak):
     model = wide_model(tmp_path / "model.dpl", max_iter=8, radius=2.0)
     table, text = tmp_path / "new.csv", tmp_path / "new.svm"
@@ -28,7 +36,8 @@ def test_a_small_model_file_that_claims_a_billion_columns_is_shown_and_used(tmp_
     assert "town#" in good("inspect", model, "--bucket", "town=Ulm")
     good("report", model, "-o", tmp_path / "page.html")
     assert len(good("predict", model, table).splitlines()) == 2
-    assert len(good("predict", model, text).splitlines()) == 2
+    of_no_table(model).predict_file(text, tmp_path / "predicted")
+    assert len((tmp_path / "predicted").read_text().splitlines()) == 2
     assert peak() < 200 * MIB
 
 
@@ -77,13 +86,11 @@ def test_a_number_of_columns_that_was_read_is_stated_as_such(tmp_path, run, good
     assert "n_features = 9 (the shape of X)" in good("inspect", model).replace("\n", " ")
 
 
-def test_a_short_matrix_file_that_claims_many_rows_is_refused_first(
-    tmp_path, run, peak, monkeypatch
-):
+def test_a_short_matrix_file_that_claims_many_rows_is_refused_first(tmp_path, peak, monkeypatch):
     model = wide_model(tmp_path / "model.dpl", max_iter=8, radius=2.0)
     rows = sp.coo_array(([1.0], ([0], [1])), shape=((1 << 27) - 1, 1_000_000_000))
     sp.save_npz(tmp_path / "new.npz", rows)
     monkeypatch.setattr(memory, "available", lambda: 1 << 30)
-    done = run("predict", model, tmp_path / "new.npz")
-    assert done.code == 1 and "predicting new.npz would need about 16 GiB" in done.err
+    with pytest.raises(memory.TooLargeError, match="predicting new.npz would need about 16 GiB"):
+        of_no_table(model).predict_file(tmp_path / "new.npz", tmp_path / "out")
     assert peak() < 200 * MIB

@@ -47,6 +47,14 @@ def test_a_model_is_the_one_that_python_fits(tmp_path, good, name, kind, classes
         assert np.allclose(found, theirs.predict_proba(X), rtol=1e-8, atol=0)
 
 
+def test_a_hinge_model_is_trained_evaluated_and_audited(tmp_path, text, good):
+    path = tmp_path / "model.dpl"
+    good("train", text, "-o", path, *DECLARED, "--loss", "hinge")
+    assert load(path).loss == "hinge"
+    assert "accuracy" in good("evaluate", path, text, "--public")
+    assert "No alarm" in good("audit", "--model", path, "--check", "accounting")
+
+
 def test_options_reach_the_estimator(tmp_path, text, good):
     path = tmp_path / "model.dpl"
     more = ("--x-bound", 0.5, "--keep", 3, "--no-intercept", "--neighboring", "replace_one")
@@ -134,3 +142,10 @@ def test_a_private_bound(tmp_path, text, good, run):
     assert len(good("predict", path, text).split()) == ROWS
     done = run("train", text, "-o", tmp_path / "other", *DECLARED, "--x-bound", "narrow")
     assert done.code != 0 and "--x-bound must be a number" in done.err
+
+
+def test_a_dry_run_without_classes_asks_for_them(tmp_path, text, good):
+    out = good("train", text, "-o", tmp_path / "model.dpl", "--rows", 400, "--dry-run")
+    assert "give --classes" in out and "nothing was fitted" in out
+    assert json.loads(good("train", text, "-o", "m", "--dry-run", "--json")) == {"plan": None}
+    assert not (tmp_path / "model.dpl").exists()

@@ -1,6 +1,7 @@
 """``dplasso online``: predictions before learning, and a stream that survives whatever ends it."""
 
 import json
+import re
 import signal
 import stat
 import subprocess
@@ -13,7 +14,9 @@ from typer.testing import CliRunner
 import dplasso
 import stream_killing as killing
 from commanding import COLUMNS, COMMAND, SECRET, problem, subprocess_of, write_svmlight
+from dplasso.base.wording import ParameterError, worded
 from dplasso.cli.app import app
+from dplasso.cli.wording import in_options
 from dplasso.privacy import leaks
 
 # A seed is told once a process: whichever test comes first.
@@ -31,11 +34,13 @@ def place(tmp_path, monkeypatch):
 
 
 def run(*arguments, given=None):
-    """The command in this process; what it raises is raised."""
+    """The command in this process; what it raises is raised, in the words of the command."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(signal, "signal", lambda *_: None)
         done = CliRunner().invoke(app, ["online", *map(str, arguments)], input=given)
     if done.exception is not None and not isinstance(done.exception, SystemExit):
+        if isinstance(done.exception, ParameterError):
+            raise ValueError(worded(done.exception, in_options))
         raise done.exception
     return done
 
@@ -135,6 +140,39 @@ def test_json_lines(place):
         assert SECRET not in str(refused.value)
 
 
+# Lines that a fuzzer found, and what is said of them; numbers of 401 digits are whole numbers.
+HOSTILE_LINES = {
+    "a feature of 401 digits": ('{"y": 1, "a": 7%s}' % ("3" * 400), "features must be finite"),
+    "a feature of 5,000 digits": ('{"y": 1, "a": 7%s}' % ("3" * 5000), "this is no JSON"),
+    "a feature beyond doubles": ('{"y": 1, "a": 73e999}', "infinity"),
+    "a label of 401 digits": ('{"y": 7%s, "a": 1}' % ("3" * 400), "'y' must be finite"),
+    "a label beyond doubles": ('{"y": 73e999, "a": 1}', "'y' must be finite"),
+    "a label that is a list": ('{"y": [73], "a": 1}', "'y' must be one label"),
+    "deep lists": ('{"y": 1, "a": %s}' % ("[" * 10**5 + "]" * 10**5), "nested too deeply"),
+    "deep objects": ('{"y": ' + '{"y": ' * 10**5, "nested too deeply"),
+    "a label of deep lists": ('{"y": %s}' % ("[" * 900 + "]" * 900), "one label|nested too deeply"),
+    "half a pair in a name": ('{"y": 1, "\\ud800Rosebud": 1}', "valid Unicode"),
+    "half a pair in a text": ('{"y": 1, "a": "\\udc00Rosebud"}', "valid Unicode"),
+    "half a pair in bytes": (b'{"y": 1, "a": "\xed\xa0\x80Rosebud"}', "valid Unicode"),
+    "bytes that are no text": (b'{"y": 1, "a": "\xff\xfeRosebud"}', "this is no JSON"),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE_LINES)
+@pytest.mark.parametrize("labels", [["--regression", "--y-bound", 1], ["--classes", "0,1"]])
+def test_hostile_json_is_refused_by_line_and_kind_alone(place, kind, labels):
+    line, message = HOSTILE_LINES[kind]
+    line = line if isinstance(line, bytes) else line.encode()
+    (place / "bad.jsonl").write_bytes(b'{"y": 1, "a": 1}\n\n' + line + b"\n")
+    known = ("--format", "jsonl", "--features", 64, "--window", 50, "--state", "s", "-o", "no")
+    with pytest.raises(ValueError) as refused:
+        run("bad.jsonl", *known, *labels)
+    said = str(refused.value)
+    assert "Rosebud" not in said and "73" not in said and "ud800" not in said
+    if "label" not in kind or "--regression" in labels:
+        assert "line 3: " in said and re.search(message, said), said
+
+
 def test_a_line_that_is_wrong_is_named_and_can_be_corrected(place):
     lines = (place / "rows.svm").read_text().splitlines(keepends=True)
     (place / "broken").write_text("".join([*lines[:60], f"1 3:{SECRET}x\n", *lines[60:]]))
@@ -161,7 +199,7 @@ def test_what_cannot_be_learned_from_is_not_journaled(place):
     assert (place / "out").read_text() == (place / "wanted").read_text()
     few = ("--features", COLUMNS, "--classes", "-1,1", "--seed", 7, "--rows", 40)
     for _ in range(2):
-        with pytest.raises(ValueError, match="n_rows must not be exceeded, 40 are declared"):
+        with pytest.raises(ValueError, match="--rows must not be exceeded, 40 are declared"):
             run("rows.svm", *few, "--state", "u", "-o", "few", "-q")
         assert len((place / "few").read_text().splitlines()) == 40
 

@@ -177,6 +177,19 @@ def test_probabilities_are_for_classifiers(tmp_path, good, run):
     assert done.code == 1 and "--proba" in done.err
 
 
+def test_losses_without_probabilities_and_of_regressors_are_told(tmp_path, text, good, run):
+    path = tmp_path / "model.dpl"
+    good("train", text, "-o", path, *DECLARED, "--loss", "hinge")
+    done = run("predict", path, text, "--proba")
+    assert done.code == 1 and "a loss without them" in done.err
+    done = run(
+        "train", text, "-o", tmp_path / "x", "--regression", "--y-bound", 1, "--loss", "hinge"
+    )
+    assert done.code == 1 and "--loss is of a classifier" in done.err
+    done = run("train", text, "-o", tmp_path / "x", *DECLARED, "--loss", "svm")
+    assert done.code == 1 and "loss must be one of 'logistic', 'hinge'" in done.err
+
+
 def test_unforeseen_errors_tell_their_place_and_not_their_message(run, monkeypatch):
     def fail(*_):
         raise KeyError(SECRET)
@@ -253,6 +266,6 @@ def test_options_that_would_be_ignored_are_refused(tmp_path, text, run):
     done = run("train", text, "-o", tmp_path / "x", *DECLARED, "--target", "y")
     assert done.code == 1 and "--target is for a table" in done.err
     done = run("train", text, "-o", tmp_path / "x", *DECLARED, "--labels", text)
-    assert done.code == 1 and "--labels is for a .npz matrix" in done.err
+    assert done.code == 1 and "--labels is for an .npz matrix" in done.err
     done = run("train", text, "-o", tmp_path / "x", "--regression", "--features", COLUMNS)
     assert done.code == 1 and "--y-bound" in done.err

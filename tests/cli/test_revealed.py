@@ -7,6 +7,7 @@ import pytest
 from commanding import COLUMNS, DECLARED, ROWS, problem, subprocess_of, write_svmlight
 from dplasso import load
 from dplasso.cli import train
+from dplasso.privacy.statement import READ
 
 
 @pytest.mark.parametrize(
@@ -20,7 +21,7 @@ def test_facts_read_from_the_data_are_told_or_refused(tmp_path, text, run, left_
     done = run("train", text, "-o", path, *given)
     assert done.code == 0 and said in done.err and left_out in done.err
     name = {"--features": "n_features", "--classes": "classes"}[left_out]
-    assert load(path).privacy_["public"][name]["source"] == train.READ
+    assert load(path).privacy_["public"][name]["source"] == READ
     path.unlink()
     done = run("train", text, "-o", path, *given, "--strict")
     assert done.code == 1 and said in done.err and not path.exists()
@@ -30,7 +31,7 @@ def test_what_is_declared_is_not_told(tmp_path, text, run):
     done = run("train", text, "-o", tmp_path / "m", *DECLARED, "--x-bound", 1, "-e", 10, "--strict")
     assert done.code == 0 and done.err == ""
     public = load(tmp_path / "m").privacy_["public"]
-    assert not [name for name, fact in public.items() if train.READ in fact["source"]]
+    assert not [name for name, fact in public.items() if READ in fact["source"]]
 
 
 def test_seeds_are_told_or_refused(tmp_path, text, run):

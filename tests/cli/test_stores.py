@@ -20,7 +20,7 @@ from commanding import (
     write_table,
 )
 from dplasso import load
-from dplasso.cli import train
+from dplasso.privacy.statement import READ
 from dplasso.storage.column_format import sealed
 
 
@@ -75,7 +75,7 @@ def test_a_store_remembers_what_was_declared(tmp_path, good, run):
     run("convert", data, "-o", store, *TABLE, "--overwrite")
     done = run("train", store, "-o", tmp_path / "a", *FEW)
     assert done.code == 0 and "--classes" in done.err
-    assert load(tmp_path / "a").privacy_["public"]["classes"]["source"] == train.READ
+    assert load(tmp_path / "a").privacy_["public"]["classes"]["source"] == READ
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from commanding import (
     write_table,
 )
 from dplasso import load
-from dplasso.cli import train
+from dplasso.privacy.statement import READ
 from dplasso.reading import assemble
 from dplasso.reading.tables import table_chunks
 
@@ -126,7 +126,7 @@ def test_classes_of_a_table_are_told_or_refused(tmp_path, run):
     data, path = write_table(tmp_path / "people.csv", people()), tmp_path / "model.dpl"
     done = run("train", data, "-o", path, *TABLE, *FEW)
     assert done.code == 0 and done.err.count("classes were read") == 1
-    assert load(path).privacy_["public"]["classes"]["source"] == train.READ
+    assert load(path).privacy_["public"]["classes"]["source"] == READ
     assert run("train", data, "-o", path, *TABLE, *FEW, "--strict").code == 1
     given = (*TABLE[:2], *TABLE[4:], "--ignore", "age")
     assert run("convert", data, "-o", tmp_path / "x", *given, "--strict").code == 1
@@ -249,10 +249,13 @@ def test_other_delimiters(tmp_path, good, run):
     assert good("predict", path, data, "--id", "id") == wanted
 
 
-def test_a_dry_run_shows_roles_and_does_nothing(tmp_path, good):
+def test_a_dry_run_shows_roles_and_does_nothing(tmp_path, good, run):
     data, path = write_table(tmp_path / "people.csv", people()), tmp_path / "model.dpl"
     out = good("train", data, "-o", path, *TABLE, "--classes", "no,yes", "--dry-run")
     assert "hashed into 16 buckets" in out and "nothing was fitted" in out and not path.exists()
+    assert good("train", data, *TABLE, "--classes", "no,yes", "--dry-run") == out
+    done = run("train", data, *TABLE, "--classes", "no,yes")
+    assert done.code == 2 and "give -o model.dpl" in done.err
 
 
 def test_a_delta_that_makes_no_sense_is_told(tmp_path, run):
@@ -271,3 +274,15 @@ def test_what_is_said_does_not_tell_how_many_rows_there_are(tmp_path, run):
         assert done.code == 0
         said.append(re.sub(r"(?m)^(nonzeros|.*, s) .*$", "", done.out) + done.err)
     assert said[0] == said[1]
+
+
+def test_a_dry_run_shows_what_a_fit_would_cost(tmp_path, good):
+    data, path = write_table(tmp_path / "people.csv", people()), tmp_path / "model.dpl"
+    given = ("train", data, "-o", path, *TABLE, "--classes", "no,yes", "--rows", 200)
+    out = good(*given, "--dry-run")
+    plan = json.loads(good(*given, "--dry-run", "--json"))["plan"]
+    assert f"rho = {plan['rho']:.6g}" in out and "solver frank_wolfe" in out
+    good(*given)
+    stated = load(path).privacy_
+    for name in ("epsilon", "delta", "rho", "rounds", "releases", "bounds", "solver", "rows"):
+        assert stated[name] == plan[name]

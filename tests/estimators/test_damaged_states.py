@@ -31,7 +31,7 @@ def assert_refused(saved, match):
     model = stream(**kind)
     with pytest.raises(ValueError, match=match):
         model.load_state(path)
-    assert not hasattr(model, "_weights")
+    assert not hasattr(model, "stream_")
 
 
 @pytest.mark.parametrize("columns", [3, 5, 2**31 - 1])

@@ -53,11 +53,13 @@ def test_coefficients_are_what_the_released_vertices_add_up_to(make, data, fit_i
     model = make(epsilon=5.0, x_bound=0.5, fit_intercept=fit_intercept, random_state=3).fit(*data)
     radius, columns = model.privacy_["bounds"]["radius"]["value"], 20 + fit_intercept
     column, up = model.vertices_[:, 0], model.vertices_[:, 1]
-    outputs = model._weights.shape[0]
+    outputs = model.fitted_.weights.shape[0]
     owner = model.vertices_[:, 2] if outputs > 1 else 0
     flat = weights_by_recursion(owner * columns + column, -up, radius, outputs * columns)
     weights = flat.reshape(outputs, columns)
-    np.testing.assert_allclose(model._weights.toarray(), weights[:, :20], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        model.fitted_.weights.toarray(), weights[:, :20], rtol=1e-9, atol=1e-12
+    )
     if fit_intercept:
         np.testing.assert_allclose(model.intercept_, 0.5 * weights[:, 20], rtol=1e-9, atol=1e-12)
     assert model.vertices_.dtype == np.int64 and len(model.vertices_) == model.n_iter_
@@ -130,7 +132,7 @@ def test_ten_million_columns_stay_sparse():
     y = np.arange(10_000) % 2
     model = classifier().fit(sp.csr_array(X), y)
     assert model._dense is None and model.predict(sp.csr_array(X)).shape == (10_000,)
-    assert model._weights.nnz <= model.n_iter_
+    assert model.fitted_.weights.nnz <= model.n_iter_
     assert model.sparsify().coef_.shape == (1, 10_000_000)
 
 
@@ -150,7 +152,7 @@ def test_sparsify_is_a_parameter_and_a_method(make, data):
 def test_sparsifier_keeps_a_count_in_its_range_and_is_charged(make, data):
     keeper = Sparsifier(budget_share=0.2, low=2, high=5)
     model = make(epsilon=10.0, sparsify=keeper, max_iter=200).fit(*data)
-    assert 2 <= model._weights.nnz <= 5
+    assert 2 <= model.fitted_.weights.nnz <= 5
     count, selections = model.privacy_["releases"]
     assert count["mechanism"] == "double-geometric noise"
     spent = count["epsilon"] ** 2 / 2 + 200 * selections["bounded_range"] ** 2 / 8

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import dplasso
 from dplasso import Budget, PrivateLassoClassifier, PrivateLassoRegressor
-from dplasso.estimators.defaults import auto_solver
+from dplasso.fitting.fitters import auto_solver
 from dplasso.privacy import zcdp
 from dplasso.report import write_report
 from dplasso.storage import ModelFileError, read, write
@@ -52,7 +52,7 @@ def test_it_finds_the_columns_and_learns(words, options):
     model = classifier(**options).fit(X, y)
     assert model.solver_ == "select"
     assert sorted(map(tuple, model.vertices_)) == [(7, 1), (11, -1)]
-    assert model._weights.indices.tolist() == [7, 11] and np.count_nonzero(model.coef_) <= 2
+    assert model.fitted_.weights.indices.tolist() == [7, 11] and np.count_nonzero(model.coef_) <= 2
     assert model.coef_[0, 7] > 0 > model.coef_[0, 11]
     assert model.score(X, y) > 0.7  # of 0.74: a row with neither, or both, says nothing
 
@@ -118,7 +118,7 @@ def test_a_refused_charge_draws_nothing(words, monkeypatch):
         def charge(self, event, *, delta, neighboring, label):
             raise RuntimeError("no")
 
-    monkeypatch.setattr("dplasso.estimators.few_fit.choose", lambda *_: pytest.fail("drawn"))
+    monkeypatch.setattr("dplasso.fitting.select.choose", lambda *_: pytest.fail("drawn"))
     with pytest.raises(RuntimeError, match="no"):
         classifier(accountant=Refusing()).fit(words[0], words[1] > 0)
 

@@ -81,7 +81,7 @@ def test_a_refused_charge_draws_nothing(monkeypatch):
 
     X, y = words()
     monkeypatch.setattr(
-        "dplasso.estimators.gradient_fit.gradient_descent", lambda *_, **__: pytest.fail("drawn")
+        "dplasso.fitting.gradient.gradient_descent", lambda *_, **__: pytest.fail("drawn")
     )
     with pytest.raises(RuntimeError, match="no"):
         classifier(accountant=Refusing()).fit(X, y)
@@ -118,10 +118,10 @@ def test_bounds_per_column_are_a_public_scaling():
 def test_a_public_number_of_nonzeros(classes):
     X, y = words(classes)
     few = classifier(classes, n_nonzero=7, solver="auto", epsilon=0.5).fit(X, y)
-    assert few._weights.nnz == 7 and np.count_nonzero(few.coef_) == 7
+    assert few.fitted_.weights.nnz == 7 and np.count_nonzero(few.coef_) == 7
     assert few.privacy_["public"]["n_nonzero"] == {"value": 7, "source": "given"}
     assert "n_nonzero = 7" in str(few.privacy_)
-    assert classifier(classes, sparsify=7).fit(X, y)._weights.nnz == 7
+    assert classifier(classes, sparsify=7).fit(X, y).fitted_.weights.nnz == 7
 
 
 def test_only_wide_rows_are_taken_as_presence_however_they_are_stored():
@@ -143,7 +143,7 @@ def test_auto_goes_by_public_facts():
     assert model.solver_ == "gradient"
     assert model.privacy_["public"]["solver"]["source"].startswith("public rule")
     few = classifier(epsilon=0.1, solver="auto", n_nonzero=5).fit(X, y)
-    assert few.solver_ == "gradient" and few._weights.nnz == 5
+    assert few.solver_ == "gradient" and few.fitted_.weights.nnz == 5
     assert classifier(epsilon=math.inf, solver="auto").fit(X, y).solver_ == "frank_wolfe"
 
 

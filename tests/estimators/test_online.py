@@ -13,7 +13,6 @@ import scipy.sparse as sp
 import dplasso
 from dplasso import PrivateOnlineClassifier, PrivateOnlineRegressor, storage
 from dplasso.domains import L1Ball
-from dplasso.estimators import online_saving
 from dplasso.privacy import leaks
 from dplasso.privacy.events import PureDP
 from dplasso.streams import running_sum
@@ -54,7 +53,7 @@ def test_a_stream_is_the_same_however_it_is_cut(batch, learner):
 
 def released_so_far(model):
     """How many sums have left: the position of the one that pays for all."""
-    return model._run.total.position
+    return model.stream_.total.position
 
 
 @pytest.mark.parametrize(("batch", "releases"), [(1, 40), (10, 4), ("call", 3)])
@@ -84,7 +83,7 @@ def test_calls_of_any_size_have_the_noise_of_a_release_a_row():
     calls, rows = (classifier(batch=batch).partial_fit(X[:9], y[:9]) for batch in ("call", 1))
     for name in ("mu", "window_rows", "epsilon"):
         assert calls.privacy_[name] == rows.privacy_[name]
-    assert calls._run.total.settings == rows._run.total.settings
+    assert calls.stream_.total.settings == rows.stream_.total.settings
     assert "one every call" in str(calls.privacy_) and "one every row" in str(rows.privacy_)
 
 
@@ -165,8 +164,8 @@ def test_several_classes_are_learned_in_one_sum():
     assert np.mean(told[-5000:] == labels[-5000:]) > 0.75
     assert model.coef_.shape == (3, 8) and model.intercept_.shape == (3,)
     assert np.allclose(model.predict_proba(X[:5]).sum(axis=1), 1.0)
-    assert model._run.total.settings.dimension == 27
-    assert model._run.total.settings.sensitivity == 1.0
+    assert model.stream_.total.settings.dimension == 27
+    assert model.stream_.total.settings.sensitivity == 1.0
 
 
 def test_a_regressor_learns_and_clips_labels():
@@ -235,7 +234,7 @@ def test_what_is_not_declared_is_reported():
         ({"epsilon": 0.0}, "epsilon must be"),
         ({"window": 0}, "window must be"),
         ({"batch": 0}, "batch must be"),
-        ({"loss": "squared"}, "loss must be one of logistic"),
+        ({"loss": "squared"}, "loss must be one of 'logistic'"),
         ({"domain": "l3"}, "domain must be one of l2"),
         ({"domain": L1Ball(3, 1.0)}, "domain must have 9 dimensions"),
         ({"radius": -1.0}, "radius must be"),
@@ -319,7 +318,7 @@ def test_a_snapshot_predicts_and_does_not_learn(tmp_path):
         assert found.rows_seen_ == 400
         with pytest.raises(ValueError, match="copy or was loaded"):
             found.partial_fit(X, y)
-    secret = model._run.total.state().header["key"]
+    secret = model.stream_.total.state().header["key"]
     assert secret.encode() not in (tmp_path / "model.dpl").read_bytes()
     assert secret.encode() not in pickle.dumps(model)
 
@@ -342,7 +341,7 @@ def test_a_state_goes_on_bit_by_bit_and_is_for_its_owner(tmp_path, window, kind)
     with pytest.raises(ValueError, match="epsilon is not what it was"):
         made().set_params(epsilon=2.0).load_state(tmp_path / "state")
     # Beside a journal a state may be read again: with the same rows it repeats its releases.
-    online_saving.load_state(twin := made(), tmp_path / "state")
+    (twin := made()).resume(tmp_path / "state")
     resumed = made().load_state(tmp_path / "state")
     assert np.array_equal(
         twin.predict_then_learn(X[150:], y[150:]), resumed.predict_then_learn(X[150:], y[150:])

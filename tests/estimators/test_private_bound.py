@@ -14,10 +14,11 @@ import dplasso
 from dplasso import Budget, BudgetError, ColumnMatrix, PrivateLassoClassifier, load
 from dplasso import PrivateLassoRegressor as Regressor
 from dplasso.data.row_medians import entries_of, row_medians
-from dplasso.estimators import Sparsifier, private_bound
+from dplasso.estimators import Sparsifier
+from dplasso.fitting import private_bound
 from dplasso.privacy import zcdp
 from dplasso.privacy.events import BoundedRange
-from dplasso.privacy.plan import make_plan
+from dplasso.privacy.plan import plan_selections
 from dplasso.storage import ModelFileError, open_store, read, write
 from stores import build
 
@@ -249,10 +250,10 @@ def test_a_row_has_the_median_of_its_own_sizes(rows):
     st.floats(0.001, 0.9),
 )
 def test_a_plan_costs_the_same_at_any_bound(epsilon, delta, relation, rounds, bound, q, share):
-    plan = make_plan(epsilon, delta, relation, rounds, 1.0, 1.0, 0.05, share)
+    plan = plan_selections(epsilon, delta, relation, rounds, 1.0, 1.0, 0.05, share)
     there = plan.at(bound, q)
     assert there.event == plan.event and there.round_epsilon == plan.round_epsilon
-    fixed = make_plan(epsilon, delta, relation, rounds, bound, q, 0.05, share)
+    fixed = plan_selections(epsilon, delta, relation, rounds, bound, q, 0.05, share)
     assert fixed.theta * (1 - 1e-12) <= there.theta <= fixed.theta * (1 + 1e-12)
     spent = dplasso.privacy.calibration.selection_event(there.theta, rounds, bound, relation, q)
     assert spent.event.epsilon <= plan.round_epsilon

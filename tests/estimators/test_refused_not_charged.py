@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor, Sparsifier
+from dplasso.base import memory
 
 ROWS, COLUMNS = 40, 12
 
@@ -118,3 +119,20 @@ def test_a_fit_without_privacy_may_not_be_charged_at_all():
         PrivateLassoClassifier, {"epsilon": math.inf}, np.ones((4, 2)), np.arange(4) % 2
     )
     assert (charged, fitted) == (0, False)
+
+
+def test_what_needs_more_memory_than_there_is_is_not_charged(monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda: 100 << 20)
+    rng, y = np.random.default_rng(0), np.arange(ROWS) % 2
+    options = {"classes": [0, 1], "radius": 1.0, "solver": "frank_wolfe", "x_bound": 1.0}
+    assert fit(PrivateLassoClassifier, options | {"max_iter": 10**9}, rows_for(rng), y) == (
+        0,
+        False,
+    )
+    private = {"max_iter": 10**8, "x_bound": "private", "n_rows": ROWS}
+    assert fit(PrivateLassoClassifier, options | private, rows_for(rng), y) == (0, False)
+    assert fit(PrivateLassoClassifier, options | {"max_iter": 10}, rows_for(rng), y) == (1, True)
+    wide = sp.csr_array(([1.0], ([0], [0])), shape=(ROWS, 10**8))
+    for solver in ("frank_wolfe", "gradient"):
+        more = {"classes": [0, 1], "solver": solver, "x_bound": 1.0, "n_rows": ROWS}
+        assert fit(PrivateLassoClassifier, more, wide, y) == (0, False)

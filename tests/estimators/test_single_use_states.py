@@ -15,8 +15,8 @@ import pytest
 
 import dplasso
 from dplasso import PrivateOnlineClassifier, PrivateOnlineRegressor
-from dplasso.cli.online_state import StateFolder
 from dplasso.estimators import online_saving
+from dplasso.session import StateFolder
 from dplasso.storage import ModelFileError, atomic, read, single_use
 from dplasso.storage.single_use import UsedStateError
 
@@ -52,7 +52,7 @@ def one_row(model, seed):
 def test_what_was_learned_on_from_before_a_crash_is_not_loaded_again(saved):
     """Save, learn, publish, crash, load: the state is gone before the first release."""
     model, path, other = saved
-    key = model._run.total.place[0].encode()
+    key = model.stream_.total.place[0].encode()
     assert key in path.read_bytes()
     one_row(model, 1)
     assert key not in b"".join(file.read_bytes() for file in path.parent.iterdir())
@@ -144,7 +144,7 @@ def test_parameters_that_differ_do_not_use_a_state_up(saved, made):
 def test_nothing_waits_and_nothing_is_released_without_rows(saved):
     """A call of no rows takes nothing back."""
     model, path, other = saved
-    model._learn(model._form.of_dicts([]), np.empty(0))
+    model.stream_.learn(model.stream_.form.of_dicts([]), np.empty(0))
     other.load_state(path)
 
 
@@ -190,7 +190,7 @@ def test_a_state_of_the_command_is_for_the_command(tmp_path, made):
     model = made().partial_fit(*rows())
     with StateFolder(tmp_path / "folder") as folder:
         folder.begin(model)
-    with pytest.raises(ModelFileError, match="dplasso online.*go on with the command"):
+    with pytest.raises(ModelFileError, match="belongs to a stream session"):
         made().load_state(tmp_path / "folder" / "state")
     with StateFolder(tmp_path / "folder") as folder:
         assert folder.resume(made()) == []
@@ -249,7 +249,7 @@ def test_a_later_save_that_is_interrupted_leaves_one_state(saved, made, interrup
     interrupting(write)
     with pytest.raises(Interrupted):
         model.save_state(path.with_name(name))
-    key = model._run.total.place[0].encode()
+    key = model.stream_.total.place[0].encode()
     assert [file.name for file in path.parent.iterdir() if key in file.read_bytes()] == ["state"]
     if name == "state":
         made().load_state(path)

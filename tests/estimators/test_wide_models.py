@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from dplasso import PrivateLassoClassifier, load
 from dplasso.data import used_columns
-from dplasso.estimators import base
+from dplasso.estimators import coefficients
 from dplasso.report import render
 from dplasso.storage import ModelFileError, read, write
 from hostile_models import BILLION, wide_model
@@ -94,7 +94,7 @@ def test_margins_are_the_same_to_the_last_bit_whether_unused_columns_are_dropped
     model.fit(X, y)
     plain = model.decision_function(X)
     monkeypatch.setattr(used_columns, "MANY", -X.nnz)
-    assert base.has_unused(X)
+    assert coefficients.has_unused(X)
     np.testing.assert_array_equal(model.decision_function(X), plain)
     np.testing.assert_array_equal(model.decision_function(X.tocsc()), plain)
 
@@ -103,7 +103,7 @@ def test_margins_are_the_same_to_the_last_bit_whether_unused_columns_are_dropped
 def test_coefficients_that_do_not_fit_are_refused_and_the_rest_is_shown(tmp_path, monkeypatch):
     """A notebook asks for every attribute of what it shows, and so does a shell that completes."""
     model = load(wide_model(tmp_path / "model.dpl", max_iter=8, radius=2.0))
-    monkeypatch.setattr(base.memory, "available", lambda: 1 << 20)
+    monkeypatch.setattr(coefficients.memory, "available", lambda: 1 << 20)
     with pytest.raises(ValueError, match=r"coef_ as a dense array would need .* sparsify\(\)"):
         _ = model.coef_
     assert not hasattr(model, "coef_") and hasattr(model, "intercept_")

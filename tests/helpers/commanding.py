@@ -118,5 +118,5 @@ def python_fit(kind, X, y, seed=3, **options):
 
 def assert_same_model(ours, theirs):
     assert np.array_equal(ours.vertices_, theirs.vertices_)
-    assert np.array_equal(ours._weights.toarray(), theirs._weights.toarray())
+    assert np.array_equal(ours.fitted_.weights.toarray(), theirs.fitted_.weights.toarray())
     assert np.array_equal(ours.intercept_, theirs.intercept_)

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 import hostile_matrices
 from dplasso import PrivateLassoClassifier
-from dplasso.cli.inputs import Form, as_sparse, read_rows
+from dplasso.reading import read_rows
 from dplasso.reading.npz import read_npz
 from dplasso.storage.column_format import ColumnStoreError, sealed
 from dplasso.storage.column_store import open_store
@@ -78,11 +78,11 @@ class Cases:
         store = open_store(path)
         matrix = store.matrix(x_bound)
         wrong = unsound(matrix) or unsound(matrix.with_constant())
-        rows = read_rows(path, Form(), x_bound=x_bound)
+        rows = read_rows(path, x_bound=x_bound)
         if wrong is None and len(rows.y) != store.shape[0]:
             wrong = "labels are not one a row"
         if wrong is None and store.shape == (ROWS, COLUMNS):
-            self.fitted.predict(as_sparse(rows.X))
+            self.fitted.predict(rows.X)
             if matrix.stretch is None and matrix.x_bound < 1e3:
                 self.model.set_params(x_bound=matrix.x_bound).fit(matrix, np.arange(ROWS) % 2)
         return None if wrong is None else f"store: {wrong}"

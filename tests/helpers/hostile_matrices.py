@@ -14,11 +14,9 @@ from dplasso import ColumnMatrix, PrivateLassoClassifier, PrivateLassoRegressor
 from dplasso.data import ColumnBounds
 from dplasso.data.row_maps import clipped, mapped
 from dplasso.data.unit_rows import UnitRows
-from dplasso.domains import L2Ball
 from dplasso.federated import simulate
 from dplasso.federated.agreement import agree
 from dplasso.federated.model import PartyModel
-from dplasso.online import OnlineLearner, ProjectedLeader
 from dplasso.report import evaluate
 from dplasso.report.curve import accuracy_curve
 from dplasso.search import PrivateSearch
@@ -303,12 +301,6 @@ class Doors:
     def into_curve(self, X, _):
         accuracy_curve(self.fitted["plain"], X, self.y)
 
-    def into_learner(self, X, _):
-        learner = OnlineLearner(
-            ProjectedLeader(L2Ball(COLUMNS, 1.0), 0.1), dplasso.LogisticLoss(), Zeros(), clip=1.0
-        )
-        learner.learn(X, self.y.astype(float))
-
     def into_running_sum(self, X, _):
         window = running_sum(COLUMNS, sensitivity=1.0, window=50, rho=1.0, too_long="clip")
         window.add(X)
@@ -338,13 +330,6 @@ class Doors:
             if not np.allclose(np.asarray(found, float), np.asarray(again, float), equal_nan=True):
                 return "a matrix was taken for another"
         return None
-
-
-class Zeros:
-    """A sum of gradients that tells nothing."""
-
-    def add(self, rows):
-        return np.zeros(COLUMNS)
 
 
 def _fresh(model):

@@ -17,10 +17,10 @@ from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.row_maps import row_view
 from dplasso.data.row_medians import entries_of, row_medians
 from dplasso.data.unit_rows import UnitRows
-from dplasso.estimators.gradient_fit import held_matrix
 from dplasso.estimators.online_rows import RowForm
 from dplasso.federated.columns import Columns
 from dplasso.federated.plan import ENTRY
+from dplasso.fitting.gradient import held_matrix
 from dplasso.kernels import scores as score_kernels
 from dplasso.kernels import steps, stream_steps
 from dplasso.losses import LogisticLoss, Loss, SoftmaxLoss, SquaredLoss
@@ -191,7 +191,7 @@ def selection_scores(rng: np.random.Generator, name: str, pair: Neighbours) -> F
 
 
 def _grains(problem: Any, walk: Any) -> list[int]:
-    buffer, found = np.empty(score_kernels.LANE), []
+    buffer, found = np.empty(score_kernels.BUFFER), []
     for column in range(len(problem.indptr) - 1):
         start, stop = np.int64(problem.indptr[column]), np.int64(problem.indptr[column + 1])
         for label in range(problem.classes):
@@ -217,7 +217,7 @@ def stream_sums(rng: np.random.Generator, name: str, pair: Neighbours) -> Fracti
     for X, y in (pair.one, pair.other):
         y = np.minimum(y, 1) if name == "logistic" else y
         rows, total = form.of_matrix(X), np.zeros(form.width, np.int64)
-        law = (loss.code, float(loss.clip), clip)
+        law = (loss.compiled(), clip)
         margins = np.empty((len(y), 1))
         labels = loss.encode(y)
         given = (0, len(y), weights, law, STREAM_BITS, total, margins)

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
-from dplasso.reading.chunks import RowChunk
+from dplasso.data.row_chunks import RowChunk
 from dplasso.storage.column_builder import build_store
 
 MEMORY = 65 << 20

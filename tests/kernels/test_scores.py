@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from dplasso.data.clip_limit import clip_limit
 from dplasso.kernels.gradients import row_gradients
 from dplasso.kernels.problem import SCALE
-from dplasso.kernels.scores import GRAIN, LANE, grain_size, partial_score, score, scores_from
+from dplasso.kernels.scores import (
+    BUFFER,
+    GRAIN,
+    LANE,
+    grain_size,
+    partial_score,
+    score,
+    scores_from,
+)
 from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 from reference import dense, make_problem, make_walk, seeded
 
@@ -81,7 +89,7 @@ def test_score_is_the_gradient(name, ones):
     assert np.all(np.abs(out - exact) <= (0.5 + 1e-3) * terms * GRAIN * bound)
     reach = np.repeat(np.abs(X).sum(axis=0), problem.classes) * problem.gradient_bound
     assert np.all(np.abs(out - exact) <= 1e-9 * reach)
-    buffer = np.empty(LANE)
+    buffer = np.empty(BUFFER)
     for vertex in range(len(exact)):
         assert score(problem, kept, 0.25, vertex, buffer) == out[vertex]
     assert np.array_equal(np.array(all_grains(problem, kept, 0.25)) * grain_size(problem), out)

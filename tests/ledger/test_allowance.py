@@ -10,14 +10,16 @@ from hypothesis import strategies as st
 from dplasso.ledger import Budget, BudgetError, allowance, fixed_point
 from dplasso.privacy import zcdp
 from dplasso.privacy.events import Gaussian, PureDP, ZeroConcentrated
-from dplasso.privacy.plan import make_plan
+from dplasso.privacy.plan import plan_selections
 
 DELTAS = st.sampled_from([1e-9, 1e-6, 1e-5, 0.01])
 
 
 def price_of_fit(epsilon, delta, rounds, share):
     """What an estimator would charge."""
-    return fixed_point.price(make_plan(epsilon, delta, "add_remove", rounds, 0.7, 1.3, share).event)
+    return fixed_point.price(
+        plan_selections(epsilon, delta, "add_remove", rounds, 0.7, 1.3, share).event
+    )
 
 
 @given(
@@ -118,11 +120,11 @@ def test_what_a_refusal_offers_is_accepted(nearly_spent, kind, words):
 
 @pytest.mark.parametrize("delta", [1e-6, 1e-9])
 def test_a_refused_fit_is_told_its_epsilon_at_its_own_delta(nearly_spent, delta):
-    event = make_plan(0.5, delta, "add_remove", 100, 1.0, 1.0).event
+    event = plan_selections(0.5, delta, "add_remove", 100, 1.0, 1.0).event
     told = refusal(nearly_spent, event, delta)
     assert f"mean age asks for epsilon 0.5 (rho {zcdp.rho_of(0.5, delta):.4g}) at delta" in told
     assert "is left of epsilon 1 (delta 1e-06)" in told and "Nothing was drawn" in told
     (offered,) = re.findall(r"lower epsilon to ([0-9.]*[0-9]) or less", told)
     assert math.isclose(float(offered), nearly_spent.remaining(delta=delta), rel_tol=0.01)
-    event = make_plan(float(offered), delta, "add_remove", 100, 1.0, 1.0).event
+    event = plan_selections(float(offered), delta, "add_remove", 100, 1.0, 1.0).event
     nearly_spent.charge(event, delta=delta, neighboring="add_remove", label="mean age")

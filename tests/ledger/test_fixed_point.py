@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dplasso.ledger import BudgetError, fixed_point
 from dplasso.privacy import zcdp
 from dplasso.privacy.events import BoundedRange, Composed, PureDP, Repeated, ZeroConcentrated
-from dplasso.privacy.plan import make_plan
+from dplasso.privacy.plan import plan_selections
 from ledger_events import events, singles
 
 UNIT = Fraction(1, 10**50)
@@ -65,7 +65,7 @@ def test_a_full_ledger_keeps_its_promise(epsilon, delta):
     st.sampled_from([0.0, 0.1, 0.5]),
 )
 def test_a_fit_of_the_whole_budget_is_within_it(epsilon, delta, rounds, x_bound, share):
-    plan = make_plan(epsilon, delta, "add_remove", rounds, x_bound, 1.0, share)
+    plan = plan_selections(epsilon, delta, "add_remove", rounds, x_bound, 1.0, share)
     assert fixed_point.price(plan.event) <= fixed_point.cap_of(epsilon, delta)
 
 

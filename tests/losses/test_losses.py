@@ -1,6 +1,7 @@
 """Losses: gradients, and the bounds that privacy and the lazy rules are paid with."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+from dplasso.losses.labels import positions
 
 LOSSES = {
     "logistic": LogisticLoss(),
@@ -18,6 +20,54 @@ LOSSES = {
 }
 
 names = st.sampled_from(sorted(LOSSES))
+
+
+CLASSES = {
+    "large": [2047, 2048, 2049, 2**53 - 1, 2**53, 2**53 + 1],
+    "fractions": [0.1, 0.2, float(np.float32(0.1))],
+    "small": [0, 1, 2.5],
+}
+KINDS = [np.int8, np.int64, np.uint64, np.float16, np.float32, np.float64, np.longdouble, object]
+
+
+def exact(number):
+    return Fraction(*number.as_integer_ratio()) if np.isfinite(number) else None
+
+
+@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_labels_match_classes_by_value_in_any_precision(name, kind):
+    classes = CLASSES[name]
+    for place, label in enumerate(classes):
+        with np.errstate(all="ignore"):
+            y = np.array([label]).astype(kind)
+        if exact(y.tolist()[0]) == exact(label):
+            assert positions(y, classes).tolist() == [place]
+            others = [other for other in classes if other != label]
+            with pytest.raises(ValueError, match="outside the declared classes"):
+                positions(y, others)
+
+
+@pytest.mark.parametrize("y", [np.array([0.1], np.float32), np.array([np.float32(0.1)], object)])
+def test_a_label_of_single_precision_is_not_the_class_it_was_rounded_from(y):
+    with pytest.raises(ValueError, match="outside the declared classes"):
+        positions(y, [0.1, 0.2])
+    assert positions(y, [0.1, np.float32(0.1)]).tolist() == [1]
+
+
+def test_labels_of_other_kinds_match_no_class():
+    for y, classes in (
+        ([1, 2], ["1", "2"]),
+        (["1", "2"], [1, 2]),
+        ([True], [2, 3]),
+        ([2.0], [10**400, 3]),
+        (np.array([1.0], np.float16), [70000, 3]),
+    ):
+        with pytest.raises(ValueError, match="outside the declared classes"):
+            positions(y, classes)
+    assert positions([True, False], [0, 1]).tolist() == [1, 0]
+
+
 numbers = st.floats(-30.0, 30.0)
 
 

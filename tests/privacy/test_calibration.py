@@ -135,6 +135,19 @@ def test_theta_must_be_a_number(theta: Any) -> None:
         spent(theta, 1e-6, 10)
 
 
+@pytest.mark.parametrize("theta", [1e-14, 1e-6, 0.1, 30.0])
+def test_rounded_exponentials_are_charged_whatever_theta_is(theta: float) -> None:
+    event = selection_event(theta, 1).event
+    assert isinstance(event, BoundedRange)
+    assert event.epsilon >= 2.0 * theta * (1.0 + 9.4e-8) + 2e-13
+
+
+def test_a_budget_smaller_than_rounding_is_refused() -> None:
+    with pytest.raises(ValueError, match="raise it, or lower rounds"):
+        calibrate(1e-12, 1e-300, 1000)
+    assert spent(calibrate(1e-9, 1e-6, 1000), 1e-6, 1000) <= 1e-9
+
+
 def test_bad_arguments_are_named_without_privacy_too() -> None:
     with pytest.raises(ValueError, match="^rounds must be"):
         calibrate(math.inf, 1e-6, 0)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dplasso.privacy import zcdp
 from dplasso.privacy.calibration import calibrate
 from dplasso.privacy.events import Composed, PureDP
-from dplasso.privacy.plan import make_plan
+from dplasso.privacy.plan import plan_selections
 
 PLANS = st.tuples(
     st.floats(0.01, 50.0),
@@ -24,7 +24,7 @@ PLANS = st.tuples(
 
 @given(PLANS)
 def test_all_of_the_budget_and_no_more(arguments):
-    plan = make_plan(*arguments)
+    plan = plan_selections(*arguments)
     epsilon, delta = arguments[:2]
     spent = zcdp.epsilon_of(zcdp.rho(plan.event), delta)
     assert epsilon * (1 - 1e-6) <= spent <= epsilon
@@ -33,7 +33,7 @@ def test_all_of_the_budget_and_no_more(arguments):
 
 @given(PLANS)
 def test_the_count_gets_its_share_of_rho(arguments):
-    plan, share = make_plan(*arguments), arguments[-1]
+    plan, share = plan_selections(*arguments), arguments[-1]
     if share == 0.0:
         assert plan.count_epsilon == 0.0
         assert plan.theta == calibrate(
@@ -46,5 +46,5 @@ def test_the_count_gets_its_share_of_rho(arguments):
 
 
 def test_no_privacy():
-    plan = make_plan(math.inf, 1e-6, "add_remove", 10, 1.0, 1.0)
+    plan = plan_selections(math.inf, 1e-6, "add_remove", 10, 1.0, 1.0)
     assert not plan.private and plan.theta == plan.rho == math.inf

@@ -49,7 +49,7 @@ def peak():
 @packed
 def test_a_line_of_a_gigabyte_is_refused_in_bounded_memory(bombs, form, peak):
     with pytest.raises(ValueError, match=r"a line is longer than 8 MiB.*--longest-line"):
-        list(svmlight_chunks(bombs / form, columns=9, zero_based=False, longest_line=8 * MIB))
+        list(svmlight_chunks(bombs / form, n_features=9, zero_based=False, longest_line=8 * MIB))
     assert peak() < 120 * MIB
 
 

@@ -17,6 +17,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from dplasso.privacy import leaks
 from dplasso.reading import RowChunk, assemble, byte_source, read_svmlight, svmlight_chunks
+from dplasso.reading.svmlight import number_at
 
 PACKERS = [bytes, gzip.compress, bz2.compress, lzma.compress, zstandard.compress]
 BLOCKS = st.sampled_from([1, 2, 3, 5, 8, 13, 40, 200, byte_source.BLOCK])
@@ -25,6 +26,28 @@ BLOCKS = st.sampled_from([1, 2, 3, 5, 8, 13, 40, 200, byte_source.BLOCK])
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("svmlight")
+
+
+class Counted:
+    """A text that counts the bytes taken from it."""
+
+    def __init__(self, text):
+        self.text, self.taken = np.frombuffer(text, np.uint8), 0
+
+    def __getitem__(self, place):
+        found = self.text[place]
+        self.taken += len(found)
+        return found
+
+
+@pytest.mark.parametrize("end", [b" ", b"\t", b"#", b"\n", b"\r\n", b""])
+@pytest.mark.parametrize("digits", [1, 63, 64, 65, 5000])
+def test_a_number_is_cut_out_without_the_rest_of_its_line(end, digits):
+    number = b"3" * digits
+    rest = b"" if not end else end + b" 7:1" * 10**6 + b"\n"
+    text = Counted(b"1 5:" + number + rest)
+    assert number_at(text, 4) == number
+    assert text.taken <= 4 * digits + 64
 
 
 def write(folder, text, pack=bytes):
@@ -45,7 +68,7 @@ def test_a_number_of_columns_that_was_read_is_reported_and_refused_in_strict_mod
     path = write(tmp_path, b"1 1:1 9:1\n")
     with pytest.warns(leaks.PrivacyLeakWarning, match="number of columns was read"):
         read_svmlight(path)
-    read_svmlight(path, columns=9)  # no warning
+    read_svmlight(path, n_features=9)  # no warning
     leaks.set_strict(True)
     try:
         with pytest.raises(leaks.PrivacyLeakError, match="columns"):
@@ -196,10 +219,10 @@ def test_the_number_of_columns_may_be_given(folder):
     for zero_based, least in ((True, 6), (False, 5), ("auto", 5)):
         for columns in (least, least + 7):
             theirs = load_svmlight_file(str(path), n_features=columns, zero_based=zero_based)
-            assert_same(read(path, columns=columns, zero_based=zero_based), theirs)
-        assert refused_line(path, columns=least - 1, zero_based=zero_based) == 1
-    with pytest.raises(ValueError, match="raise columns"):
-        read(write(folder, b"1 0:2 5:3\n"), columns=5)
+            assert_same(read(path, n_features=columns, zero_based=zero_based), theirs)
+        assert refused_line(path, n_features=least - 1, zero_based=zero_based) == 1
+    with pytest.raises(ValueError, match="raise n_features"):
+        read(write(folder, b"1 0:2 5:3\n"), n_features=5)
 
 
 def test_index_0_is_refused_where_indices_start_at_1(folder):
@@ -220,7 +243,7 @@ def test_the_largest_index(folder):
     [
         ({"zero_based": "no"}, "zero_based"),
         ({"zero_based": None}, "zero_based"),
-        ({"columns": 0}, "columns"),
+        ({"n_features": 0}, "n_features"),
         ({"threads": 0}, "threads"),
     ],
 )
@@ -260,7 +283,7 @@ def chunk_of(X, kind=np.int32):
 
 
 def test_assembled_arrays_outgrow_their_first_room(monkeypatch):
-    monkeypatch.setattr("dplasso.reading.chunks._FIRST_BYTES", 64)
+    monkeypatch.setattr("dplasso.data.row_chunks._FIRST_BYTES", 64)
     parts = [sp.random_array((7, 30), density=0.4, rng=k, format="csr") for k in range(40)]
     X, y = assemble(map(chunk_of, parts), 30)
     assert_same((X, y), (sp.csr_array(sp.vstack(parts)), np.tile(np.arange(7.0), 40)))

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from dplasso import PrivacyLeakError, PrivacyLeakWarning, set_strict
+from dplasso.data.row_chunks import assemble
 from dplasso.reading import tables
-from dplasso.reading.chunks import assemble
 from dplasso.reading.plans import FeatureSpace, TablePlan
 from dplasso.reading.tables import table_chunks
 
@@ -224,7 +224,7 @@ GOOD = f"age,city,y\n30,{SECRET},yes\n"
         (GOOD + f"31,{SECRET}\n", {}, "cannot be read as a table"),
         (GOOD.encode() + b"31,\xff" + SECRET.encode() + b",no\n", {}, "cannot be read as a table"),
         ("", {}, "cannot be read as a table"),
-        (GOOD, {"bounds": {}}, "numbers but no public bounds: 'age'; give --bounds age=low:high"),
+        (GOOD, {"bounds": {}}, "numbers but no public bounds: 'age'; give bounds="),
         (GOOD, {"bounds": {"age": (0, 1), "size": (0, 1)}}, "has no column 'size'"),
         (GOOD, {"text": ["size"]}, "has no column 'size'"),
         (GOOD, {"target": "label", "ignore": ["y"]}, "has no column 'label'"),
@@ -285,10 +285,10 @@ def test_too_many_classes_are_no_classes(tmp_path):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"bounds": {"a": (1, 0)}}, "--bounds a=low:high"),
-        ({"bounds": {"a": (0, math.inf)}}, "--bounds a=low:high"),
-        ({"bounds": {"a": (math.nan, 1)}}, "--bounds a=low:high"),
-        ({"bounds": {"a": (0, 0)}}, "--bounds a=low:high"),
+        ({"bounds": {"a": (1, 0)}}, r"bounds=\{'a': \('low', 'high'\)\}"),
+        ({"bounds": {"a": (0, math.inf)}}, r"bounds=\{'a': \('low', 'high'\)\}"),
+        ({"bounds": {"a": (math.nan, 1)}}, r"bounds=\{'a': \('low', 'high'\)\}"),
+        ({"bounds": {"a": (0, 0)}}, r"bounds=\{'a': \('low', 'high'\)\}"),
         ({"bounds": {"a": (0, 1)}, "text": ["a"]}, "column 'a' has two roles"),
         ({"ignore": ["y"]}, "column 'y' has two roles"),
         ({"hashed": {"a": 0}}, "buckets of column 'a'"),

@@ -13,6 +13,7 @@ from dplasso.reading.plans import FeatureSpace, TablePlan
 from dplasso.report import accuracy_curve, evaluate, render
 from dplasso.report.coefficients import largest
 from dplasso.report.scale import norm_of
+from refitted import refitted
 
 RNG = np.random.default_rng(0)
 BOUNDS = np.array([100.0, 1.0, 0.5, 20.0])
@@ -46,8 +47,7 @@ def of_a_table(**weights):
     dense = np.zeros((1, space.size))
     for name, weight in weights.items():
         dense[0, names.index(name)] = weight
-    model._weights = sp.csr_array(dense)
-    model.vertices_ = np.array([[space.size, 1]])
+    refitted(model, weights=sp.csr_array(dense), released=np.array([[space.size, 1]]))
     model.feature_names_in_ = np.array(names, dtype=object)
     model.table_plan_ = PLAN.to_dict()
     return model
@@ -104,7 +104,7 @@ def test_a_model_of_earlier_code_reads_and_says_the_same(tmp_path):
 
 def test_coefficients_go_by_what_they_can_move_and_show_both_numbers():
     model = fitted()
-    model._weights = sp.csr_array([[0.03, 0.8, -2.0, 0.01]])
+    refitted(model, weights=sp.csr_array([[0.03, 0.8, -2.0, 0.01]]))
     found = largest(model)
     assert [coefficient.column for coefficient in found] == [0, 2, 1, 3]
     assert [coefficient.reach for coefficient in found] == pytest.approx([3.0, -1.0, 0.8, 0.2])
@@ -118,8 +118,7 @@ def test_coefficients_go_by_what_they_can_move_and_show_both_numbers():
 
 def test_bounds_of_columns_are_listed_with_those_that_share_one():
     names = {"a": 100.0, "b": 1.0, "c": 1.0, "d": 20.0}
-    model = fitted(x_bound=BOUNDS)
-    model.set_params(x_bound=[100.0, 1.0, 1.0, 20.0])
+    model = fitted(x_bound=[100.0, 1.0, 1.0, 20.0])
     text = words(render(model), "public")
     assert "column 0 100 column 3 20 column 1 , column 2 1" in text
     model.feature_names_in_ = np.array(list(names), dtype=object)

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor, PrivateOnlineClassifier
 from dplasso.report import Curve, Progress, evaluate, write_report
+from refitted import refitted
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -81,7 +82,7 @@ def pages(tmp_path_factory):
     found = evaluate(model, X, y, curve=Curve(points, 200, 100, 5))
     # Every name is to be on the page, whatever was drawn; so is every warning.
     model.feature_names_in_ = np.array(FEATURES, dtype=object)
-    model._weights = sp.csr_array(rng.normal(size=(3, 40)))
+    refitted(model, weights=sp.csr_array(rng.normal(size=(3, 40))))
     model.privacy_ = type(model.privacy_)(model.privacy_, secure_rng=False)
     model.privacy_["public"]["classes"]["source"] = "READ FROM THE DATA"
     title = "An unbreakable title" + "e" * 200 + HOSTILE[0]
@@ -92,7 +93,7 @@ def pages(tmp_path_factory):
         epsilon=20.0, classes=[0, 1], max_iter=90, radius=10.0, x_bound=np.linspace(0.5, 50.0, 40)
     ).fit(X, X[:, 1] > 0)
     sizes = 10.0 ** rng.integers(-6, 4, (1, 40))
-    many._weights = sp.csr_array(rng.normal(size=(1, 40)) * sizes)
+    refitted(many, weights=sp.csr_array(rng.normal(size=(1, 40)) * sizes))
     write_report(folder / "bounds.html", many, evaluation=evaluate(many, X, np.zeros(300, int)))
     stream = PrivateOnlineClassifier(window=50, classes=CLASSES, feature_names=FEATURES).fit(X, y)
     points = tuple((1e4 * k, 0.5 + 0.01 * k, 0.6 + 0.03 * (k % 3)) for k in range(1, 21))

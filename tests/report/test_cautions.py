@@ -11,9 +11,9 @@ import pytest
 
 import dplasso
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor
-from dplasso.estimators.defaults import FEW_ROWS, weakest_signal, weakest_signal_of
 from dplasso.report import Curve, Evaluation, render
 from dplasso.report.cautions import few_rows, loose_delta, noise
+from dplasso.report.weakest_signal import FEW_ROWS, weakest_signal, weakest_signal_of
 
 X = np.random.default_rng(0).uniform(-1.0, 1.0, (200, 4))
 Y = (X[:, 0] > 0).astype(int)

@@ -20,6 +20,7 @@ from dplasso.report.coefficients import FIRST, MOST, largest
 from dplasso.report.growth import path, replay
 from dplasso.report.guarantee import posterior
 from html_pages import HOSTILE, Page
+from refitted import refitted
 
 RNG = np.random.Generator(np.random.PCG64(0))
 X = RNG.uniform(-1.0, 1.0, (300, 40))
@@ -197,7 +198,7 @@ def test_hostile_text_stays_text(tmp_path):
     model = classifier(HOSTILE[:3])
     found = evaluate(model, X, np.array(HOSTILE[:3])[THREE])
     model.feature_names_in_ = np.array(HOSTILE + [f"f{k}" for k in range(31)], dtype=object)
-    model._weights = sp.csr_array(np.ones((3, 40)))
+    refitted(model, weights=sp.csr_array(np.ones((3, 40))))
     title = "</title><script>alert(0)</script>"
     page = Page(render(model, evaluation=found, title=title))
     assert len(page.all("script")) == 1 and not page.all("img")
@@ -291,7 +292,7 @@ def test_a_model_of_zeros_has_a_page():
     model = PrivateLassoClassifier(
         epsilon=1.0, classes=[0, 1], n_rows=4, max_iter=1, radius=1.0
     ).fit(np.ones((4, 1)), [0, 1, 0, 1])
-    model._weights = sp.csr_array((1, 1))
+    refitted(model, weights=sp.csr_array((1, 1)))
     page = Page(render(model))
     assert "All coefficients are zero" in page.text_of("coefficients")
     assert not page.all("table", id="bars")

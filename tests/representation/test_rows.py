@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.unit_rows import UnitRows
-from dplasso.estimators.gradient_fit import held_matrix
 from dplasso.estimators.online_rows import RowForm
+from dplasso.fitting.gradient import held_matrix
 from dplasso.kernels import steps, stream_steps
 from dplasso.kernels.problem import SCALE
 from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
@@ -93,7 +93,7 @@ def test_scores_of_vertices_are_those_of_any_parts(loss):
 def test_the_sum_of_a_stream_is_that_of_any_parts(unit):
     rng, X, y = problem(4)
     form = RowForm(COLUMNS, unit=unit, intercept=True)
-    weights, law = rng.normal(size=form.width), (LogisticLoss().code, 0.0, 0.7)
+    weights, law = rng.normal(size=form.width), (LogisticLoss().compiled(), 0.7)
 
     def total(part, rows):
         found, margins = np.zeros(form.width, np.int64), np.empty((len(part), 1))

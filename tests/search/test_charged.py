@@ -90,3 +90,45 @@ def test_rows_that_coins_leave_none_of_cost_nothing():
     with pytest.raises(ValueError, match="none was left to train on"):
         search.fit(X, y)
     assert accountant.charges == 0
+
+
+FLAT = np.random.default_rng(5).uniform(-1, 1, (120, 4))
+
+
+def searched(X, y, classes, seed=0):
+    """A search, and how often it was charged."""
+    accountant = Counted()
+    search = PrivateSearch(
+        PrivateLassoClassifier(classes=classes, n_rows=120, x_bound=1.0),
+        {"radius": [1.0, 2.0]},
+        epsilon=3.0,
+        trials=3.0,
+        accountant=accountant,
+        random_state=seed,
+    )
+    return search, succeeds_or_costs_nothing(lambda: search.fit(X, y), accountant)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, object])
+def test_labels_of_any_precision_are_scored_or_refused_first(kind):
+    y = np.where(FLAT[:, 0] > 0, 0.1, 0.2)
+    search, sound = searched(FLAT, y.astype(kind), [0.1, 0.2])
+    assert sound and hasattr(search, "best_score_") == (kind in (np.float64, object))
+
+
+def test_a_search_scores_labels_alike_in_any_precision():
+    y = np.where(FLAT[:, 0] > 0, 1.0, 2.5)
+    scores = [
+        searched(FLAT, y.astype(kind), [1.0, 2.5])[0].best_score_
+        for kind in (np.float16, np.float32, np.float64, np.longdouble, object)
+    ]
+    assert len(set(scores)) == 1
+
+
+def test_numbers_that_double_precision_does_not_hold_are_refused_first():
+    X = FLAT.astype(np.longdouble)
+    X[7, 0] = np.longdouble("1e4000")
+    if np.isinf(X[7, 0]):
+        pytest.skip("long doubles are no longer than doubles here")
+    search, sound = searched(X, (FLAT[:, 0] > 0).astype(int), [0, 1])
+    assert sound and not hasattr(search, "best_score_")

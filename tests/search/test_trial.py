@@ -99,7 +99,7 @@ class Classes:
 
 class Numbers:
     def __init__(self, bound):
-        self._y_bound = bound
+        self.y_bound = bound
 
 
 WEIGHTS = {"a": 1.0, "b": 0.3, "c": 7.0}

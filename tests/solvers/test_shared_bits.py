@@ -279,7 +279,7 @@ def test_threads_that_feed_one_stream_take_turns():
     model = PrivateOnlineClassifier(1.0, window=100, classes=[0, 1], batch=7).partial_fit(X, y)
     at_once(*[lambda: [model.partial_fit(X, y) for _ in range(20)]] * 4)
     assert model.rows_seen_ == 50 * 81
-    assert model._run.total.position == 50 * 81 // 7
+    assert model.stream_.total.position == 50 * 81 // 7
 
 
 @pytest.fixture(autouse=True)

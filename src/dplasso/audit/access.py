@@ -1,14 +1,10 @@
-"""All that the audit does to an estimator besides calling its public methods."""
+"""What the audit asks of an estimator besides fitting it."""
 
 from collections.abc import Callable
 from typing import Any
 
+from dplasso.fitting import fitters
 from dplasso.mechanisms.random_bits import RandomBits
-
-
-def check_parameters(model: Any) -> None:
-    """Have an estimator reject parameters that a fit would reject."""
-    model._check_parameters()
 
 
 def bits_of(model: Any) -> RandomBits:
@@ -23,30 +19,23 @@ def with_bits(model: Any, bits: Callable[[], RandomBits]) -> Any:
     return model
 
 
-def started(model: Any, X: Any, y: Any) -> Any:
-    """A fit of a model up to its first draw: checked, planned, rows held."""
-    check_parameters(model)
-    return model._prepare(X, y)
-
-
 def solver_of(estimator: Any, rows: int, columns: int) -> str:
     """The solver of a fit of so many rows, unless others are declared, and columns."""
     classes = getattr(estimator, "classes", None)
-    outputs = 1 if classes is None or len(classes) == 2 else len(classes)
-    return str(estimator._chosen_solver((estimator.n_rows or rows, columns), outputs)[0])
+    name, _ = fitters.choose(
+        estimator.solver,
+        epsilon=float(estimator.epsilon),
+        delta=float(estimator.delta),
+        n_rows=estimator.n_rows or rows,
+        n_features=columns,
+        outputs=1 if classes is None or len(classes) == 2 else len(classes),
+        n_nonzero=n_nonzero_of(estimator),
+    )
+    return name
 
 
-def n_nonzero_of(model: Any) -> int | None:
-    """The declared number of nonzero coefficients."""
-    found: int | None = model._n_nonzero
-    return found
-
-
-def loss_of(model: Any, y: Any) -> Any:
-    """The loss that a fit of these labels would minimise."""
-    return model._make_loss(y)
-
-
-def weights_of(model: Any) -> Any:
-    """The weights of a fitted model as they are held: sparse, outputs x columns."""
-    return model._weights
+def n_nonzero_of(estimator: Any) -> int | None:
+    """The public number of coefficients to keep; ``sparsify=k`` is the same."""
+    given = estimator.get_params()
+    found = given["sparsify"] if given["n_nonzero"] is None else given["n_nonzero"]
+    return found if isinstance(found, int) else None

@@ -5,12 +5,11 @@ from typing import Any
 
 from sklearn.base import clone
 
-from dplasso.audit.access import check_parameters
 from dplasso.audit.facts import AS_IS
 from dplasso.audit.fit_subject import RELEASED
 from dplasso.audit.registry import SUBJECTS
 from dplasso.audit.subject import TABLES, Subject, refuse
-from dplasso.estimators import private_bound
+from dplasso.fitting.private_bound import is_asked
 
 
 def example_estimators(solver: str = "frank_wolfe", **parameters: Any) -> list[Any]:
@@ -58,8 +57,8 @@ def named_estimators(
 def subject_of(estimator: Any, name: str | None = None, weight: float = 1.0) -> Subject:
     """The estimator as a subject of the solver that it would be fitted by, or of a stream."""
     refuse(estimator)
-    check_parameters(estimator)
-    if isinstance(estimator, TABLES) and private_bound.is_asked(estimator):
+    estimator.check_parameters()
+    if isinstance(estimator, TABLES) and is_asked(estimator.x_bound):
         found = subject_of(_with_known_bound(estimator), name, weight)
         found.notes.append(
             f"x_bound is released: `bound` is of that, other checks are of a bound of {RELEASED:g}"

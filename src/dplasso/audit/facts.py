@@ -1,21 +1,30 @@
 """The public numbers that a guarantee rests on."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+# Losses for which the audit has formulas of its own.
 LOGISTIC, SOFTMAX, SQUARED = "logistic", "softmax", "squared"
+# Row gradients, ... x rows x 1, from margins of that shape and labels of the rows.
+Slope = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 AS_IS, PRESENCE, SQRT, BLEND = "as_is", "presence", "sqrt", "blend"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """What is promised, and of which labels. Nothing here is taken from the product's account."""
+    """What is promised, and of which labels. Nothing here is taken from the product's account.
+
+    ``slope`` is the gradient of any other loss, as its file states it in plain numpy: not the
+    compiled one, which is audited. None where the audit has a formula of its own.
+    """
 
     loss: str
+    slope: Slope | None = None
     outputs: int
     epsilon: float
     delta: float

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dplasso.audit.access import solver_of, started, with_bits
+from dplasso.audit.access import solver_of, with_bits
 from dplasso.audit.account import epsilon_at, rho_of_event
 from dplasso.audit.attack import Attack, Claims
 from dplasso.audit.facts import AS_IS, BLEND, LOGISTIC, PRESENCE, SOFTMAX, SQRT, SQUARED, Facts
@@ -19,7 +19,8 @@ from dplasso.audit.statistics import epsilon_between
 from dplasso.audit.subject import TABLES, Charged, Subject
 from dplasso.audit.synthetic import Neighbours, Table
 from dplasso.base.arrays import Floats
-from dplasso.estimators import private_bound
+from dplasso.fitting.private_bound import UnboundedTask, is_asked
+from dplasso.losses import loss_of_classes
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.privacy.events import Event
 
@@ -96,10 +97,8 @@ class FitSubject(Subject):
         """A model and its fit up to its first draw; where its bound is released, after that."""
         rows = self.given(X)
         model = self.model_for(rows.shape[1])
-        task = started(model, rows, self.labels(y))
-        if isinstance(task, private_bound.Unbounded):
-            task = private_bound.at(model, task, self.facts.x_bound)
-        return model, task
+        task = model.prepare(rows, self.labels(y))
+        return model, task.at(self.facts.x_bound) if isinstance(task, UnboundedTask) else task
 
     def fitted(self, X: Floats, y: Floats, seed: int) -> Any:
         """An estimator that a user would fit, but for the seed of its bits."""
@@ -181,7 +180,7 @@ class FitSubject(Subject):
     def _fix_bounds(self) -> None:
         """Bounds by column: a few of them, from the smallest to the largest."""
         x_bound = self._model.x_bound
-        if private_bound.is_asked(self._model):
+        if is_asked(x_bound):
             return
         for name in ("x_bound", "y_bound"):
             if getattr(self._model, name, 1.0) is None:
@@ -203,15 +202,18 @@ class FitSubject(Subject):
 
     def _common_facts(self) -> dict[str, Any]:
         """What the facts of all solvers have."""
-        model, kind = self._model, SQUARED
-        if self.classifies:
+        model, kind, slope = self._model, SQUARED, None
+        if self.classifies and model.loss == LOGISTIC:
             kind = LOGISTIC if self.outputs == 1 else SOFTMAX
-        x_bound = RELEASED if private_bound.is_asked(model) else model.x_bound
+        elif self.classifies:
+            kind, slope = model.loss, loss_of_classes(model.loss, self.classes.tolist()).gradient
+        x_bound = RELEASED if is_asked(model.x_bound) else model.x_bound
         bounds = None if np.ndim(x_bound) == 0 else np.asarray(x_bound, np.float64)
         y_bound = float(getattr(model, "y_bound", 1.0))
         residual = getattr(model, "residual_bound", "auto")
         return {
             "loss": kind,
+            "slope": slope,
             "outputs": self.outputs,
             "epsilon": float(model.epsilon),
             "delta": float(model.delta),

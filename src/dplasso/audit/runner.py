@@ -21,6 +21,7 @@ from dplasso.audit.checks.search import Search
 from dplasso.audit.examples import subject_of, usual_estimators, variations
 from dplasso.audit.representation.check import Representation
 from dplasso.audit.representation.parties import Parties
+from dplasso.audit.representation.tables import Tables
 from dplasso.audit.selection.count import Count
 from dplasso.audit.selection.envelope import Envelope
 from dplasso.audit.session import Session
@@ -44,6 +45,7 @@ CHECKS: dict[str, Check[Any]] = {
         Bound(),
         Representation(),
         Parties(),
+        Tables(),
         Search(),
         Generator(),
         Bits(),

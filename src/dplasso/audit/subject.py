@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
-from dplasso.audit.access import check_parameters
 from dplasso.audit.attack import Attack, Claims
 from dplasso.audit.facts import LOGISTIC, SOFTMAX, SQUARED, Claim
 from dplasso.audit.recorder import Recorder
@@ -89,7 +88,7 @@ class Subject(ABC):
         self.classifies = is_classifier(estimator)
         self._model = clone(estimator)
         self._model.set_params(**self._irrelevant)
-        check_parameters(self._model)
+        self._model.check_parameters()
         self.classes = self._declared_classes()
         self._fix_settings()
         self.facts = self._read_facts()
@@ -201,7 +200,8 @@ class Subject(ABC):
         return np.unique(np.asarray(self._model.classes))
 
     def _usual_name(self) -> str:
-        return f"{_KINDS[self.facts.loss]}, {self.solver}"
+        kind = _KINDS.get(self.facts.loss, f"classifier, {self.facts.loss} loss")
+        return f"{kind}, {self.solver}"
 
     def to_dict(self) -> dict[str, Any]:
         """As the report has it."""

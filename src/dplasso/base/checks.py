@@ -4,12 +4,14 @@ import math
 from numbers import Integral, Real
 from typing import NoReturn
 
+from dplasso.base.wording import ParameterError, Setting
+
 
 def budget(name: str, value: object) -> float:
     """A cost: any number from 0 (nothing is revealed) to math.inf (no privacy)."""
     number = _as_float(value)
     if not number >= 0.0:
-        _refuse(name, value, "a number of at least 0", "pass math.inf for no privacy")
+        _refuse(name, value, "a number of at least 0", "infinity is no privacy")
     return number
 
 
@@ -40,7 +42,7 @@ def probability(name: str, value: object) -> float:
 def count(name: str, value: object, least: int, most: float = math.inf) -> int:
     """A whole number from `least` to `most`; True and False are no numbers here."""
     if not isinstance(value, Integral) or isinstance(value, bool):
-        _refuse(name, value, f"an integer of at least {least}", f"convert it with int({name})")
+        _refuse(name, value, f"an integer of at least {least}", "convert it with int()")
     if int(value) < least:
         _refuse(name, value, f"an integer of at least {least}", "give a larger one")
     if int(value) > most:
@@ -59,5 +61,11 @@ def _as_float(value: object) -> float:
 
 
 def _refuse(name: str, value: object, wanted: str, remedy: str) -> NoReturn:
-    kind = type(value).__name__
-    raise ValueError(f"{name} must be {wanted}, got {value!r} ({kind}): {remedy}.")
+    raise ParameterError(
+        "{parameter} must be {wanted}, got {value!r} ({kind}): {remedy}.",
+        parameter=Setting(name),
+        wanted=wanted,
+        value=value,
+        kind=type(value).__name__,
+        remedy=remedy,
+    )

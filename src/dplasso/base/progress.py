@@ -1,7 +1,9 @@
 """Progress bars for long work: shown on a terminal, where rich is installed."""
 
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import Any
 
 from dplasso.base.extras import optional
 
@@ -11,7 +13,8 @@ def rounds_bar(total: int, *, shown: bool) -> Iterator[Callable[[int], None] | N
     """A callback that takes the number of rounds done; None where nothing is shown.
 
     The number of rounds is public. How long they take is not protected: show the bar only to
-    people who may see the data.
+    people who may see the data. The work has been paid for: a bar that cannot be written does not
+    end it.
     """
     with _bar("rounds", total, counted=True, shown=shown) as update:
         yield None if update is None else lambda done: update(completed=done)
@@ -34,15 +37,34 @@ def _bar(
     name: str, total: int, *, counted: bool, shown: bool
 ) -> Iterator[Callable[..., None] | None]:
     """A function that updates the bar; None where no bar is shown."""
-    if not shown or optional("rich") is None:
+    if not shown or sys.stderr is None or optional("rich") is None:
         yield None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    console = Console(stderr=True)
+    console = Console(file=_Lossy(sys.stderr))  # type: ignore[arg-type]
     count = (MofNCompleteColumn(),) if counted else ()
     columns = (TextColumn("{task.description:<10}"), BarColumn(), *count, TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task(name, total=total)
         yield lambda **change: bar.update(task, **change)
+
+
+class _Lossy:
+    """A stream of text that leaves out what it cannot write, where rich would end the process."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(OSError, ValueError):  # of a pipe that nobody reads, of a closed stream
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)

@@ -12,6 +12,7 @@ import typer
 from dplasso import __version__
 from dplasso.base.extras import MissingExtraError
 from dplasso.base.terminal import printable_lines
+from dplasso.base.wording import worded
 from dplasso.cli.audit import audit
 from dplasso.cli.budget import app as budget
 from dplasso.cli.convert import convert
@@ -25,6 +26,7 @@ from dplasso.cli.predict import predict
 from dplasso.cli.report import report
 from dplasso.cli.signals import ENDED, ended_by_signals
 from dplasso.cli.train import train
+from dplasso.cli.wording import in_options
 
 COMMANDS: tuple[Callable[..., None], ...] = (
     train,
@@ -38,29 +40,6 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     demo,
 )
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
-
-# What the library calls its parameters, and the command line its options.
-_OPTIONS = {
-    "zero_based=True": "--zero-based",
-    "raise columns": "raise --features",
-    "classes=": "--classes",
-    "pass n_rows": "pass --rows",
-    "x_bound is not declared": "--x-bound is not declared",
-    "pass x_bound, a": "pass --x-bound, a",
-    "x_bound='private'": "--x-bound private",
-    "pass y_bound, a": "pass --y-bound, a",
-    "random_state": "--seed",
-    "leave it None": "leave it out",
-    "pass overwrite=True": "give --overwrite",
-    "pass math.inf for no privacy": "give inf for no privacy",
-    "give a file made by save()": "give a file made by dplasso train",
-    "Maybe you are trying to fit a classifier, which expects discrete classes on a regression "
-    "target with continuous values.": "Predict numbers with --regression.",
-    "pass accountant=None": "leave out --budget",
-    "use dplasso.Budget.open, or": "see it with dplasso budget show, or name",
-    "dplasso.Budget(epsilon, delta, store=...) or dplasso budget init": "dplasso budget init",
-    "open this one with Budget.open": "run the command again to take this one",
-}
 
 app = typer.Typer(
     name="dplasso",
@@ -98,7 +77,7 @@ def main() -> None:
     An error names the file and the remedy; what an unforeseen one says could show values of the
     data, so that only its place is told.
     """
-    warnings.showwarning = lambda message, *_, **__: warn(_in_options(str(message)))
+    warnings.showwarning = _show_warning
     try:
         with ended_by_signals():
             _run()
@@ -115,7 +94,7 @@ def main() -> None:
         known = error.filename is not None and error.strerror is not None
         complain(f"{error.filename}: {error.strerror}" if known else str(error))
     except ValueError as error:
-        complain(_in_options(str(error)))
+        complain(worded(error, in_options))
     except MemoryError:
         complain("not enough memory; convert the data to a column store and train from that")
     except Exception as error:
@@ -124,6 +103,10 @@ def main() -> None:
     finally:
         gc.freeze()  # or Python would look for garbage once more before it ends
     sys.exit(FAILED)
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    warn(message if isinstance(message, str) else worded(message, in_options))
 
 
 def _run() -> None:
@@ -136,12 +119,6 @@ def _run() -> None:
         misuse.message = printable_lines(misuse.message, "  ")
         misuse.show()
         sys.exit(misuse.exit_code)
-
-
-def _in_options(text: str) -> str:
-    for name, option in _OPTIONS.items():
-        text = text.replace(name, option)
-    return text
 
 
 if __name__ == "__main__":

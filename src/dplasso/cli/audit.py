@@ -9,6 +9,7 @@ from dplasso.cli import options as o
 from dplasso.cli.output import emit, say
 from dplasso.cli.rescue import kept
 from dplasso.estimators import load
+from dplasso.losses import CLASS_LOSSES
 from dplasso.storage.atomic import replace_file
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ def audit(
     solver: Annotated[
         str, typer.Option(help="frank_wolfe, gradient, select, online (for streams), or all.")
     ] = "all",
+    loss: Annotated[
+        str | None, typer.Option(help=f"Of classifiers of two classes: {', '.join(CLASS_LOSSES)}.")
+    ] = None,
     model: Annotated[
         Path | None,
         typer.Option(help="A saved model, also of a stream: its parameters are audited."),
@@ -98,9 +102,9 @@ def audit(
         "fit_intercept": None if intercept else False,
     }
     report = run(
-        _estimators(estimator, solver, _given(common), _given(by_rounds), thorough)
+        _with_loss(loss, estimator, solver, _given(common), _given(by_rounds), thorough=thorough)
         if model is None
-        else _saved(model, estimator, solver),
+        else _saved(model, estimator, solver, loss),
         mode="thorough" if thorough else "quick",
         seconds=_seconds(minutes, thorough),
         seed=seed,
@@ -119,11 +123,29 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _saved(model: Path, kind: str, solver: str) -> Any:
+def _saved(model: Path, kind: str, solver: str, loss: str | None) -> Any:
     """The model of a file, which stands for its parameters."""
-    if (kind, solver) != ("all", "all"):
-        raise ValueError("--model says what is audited; leave out --estimator and --solver")
+    if (kind, solver, loss) != ("all", "all", None):
+        raise ValueError("--model says what is audited; leave out --estimator, --solver and --loss")
     return load(model)
+
+
+def _with_loss(
+    loss: str | None,
+    kind: str,
+    solver: str,
+    common: dict[str, Any],
+    by_rounds: dict[str, Any],
+    *,
+    thorough: bool,
+) -> list[Any]:
+    """The estimators; where a loss is named, classifiers of two classes with that loss."""
+    if loss is None:
+        return _estimators(kind, solver, common, by_rounds, thorough)
+    if kind not in ("all", "classifier"):
+        raise ValueError(f"--loss is of classifiers of two classes; leave out --estimator {kind}")
+    found = _estimators("classifier", solver, common, by_rounds, thorough)
+    return [estimator.set_params(loss=loss) for estimator in found]
 
 
 def _estimators(

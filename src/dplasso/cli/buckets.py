@@ -9,6 +9,7 @@ from dplasso.cli.output import say, show_rows
 from dplasso.data.used_columns import weights_at
 from dplasso.reading.plans import FeatureSpace, TablePlan
 from dplasso.report.features import plan_of
+from dplasso.report.weights import weights_of
 
 _WORD = re.compile(r"\b\w\w+\b")  # what a word is when a table is read
 _LISTED = 8  # names of columns in a message
@@ -79,5 +80,5 @@ def _split(text: str, columns: list[str]) -> tuple[str, str]:
 
 def _bucket(model: Any, space: FeatureSpace, column: str, entry: str, hashed: str) -> Bucket:
     feature = space.bucket(column, hashed)
-    weights = weights_at(model._weights, np.array([feature])).toarray()[:, 0]
+    weights = weights_at(weights_of(model), np.array([feature])).toarray()[:, 0]
     return Bucket(column, entry, str(model.feature_names_in_[feature]), weights.tolist())

@@ -1,21 +1,16 @@
 """``dplasso convert``: a column store from a file of any size, in bounded memory."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dplasso.cli import options as o
-from dplasso.cli.inputs import chunks_of
-from dplasso.cli.output import emit, reading_bar, show
-from dplasso.cli.table_options import form_of
+from dplasso.cli.output import emit, reading, show
+from dplasso.cli.table_options import reading_options
 from dplasso.privacy import leaks
-from dplasso.reading.byte_source import LONGEST_LINE
-from dplasso.storage import build_store, open_store
-
-_LINES_IN_MEMORY = 8  # a line takes about so many times its bytes
-_LEAST_LINE = 4 << 20  # bytes
+from dplasso.reading import convert as convert_file
+from dplasso.storage import open_store
 
 
 def convert(
@@ -44,7 +39,7 @@ def convert(
     if strict:
         leaks.set_strict(True)
     o.check_output(output, data, folder=True)
-    form = form_of(
+    how = reading_options(
         data,
         target=target,
         bounds=bounds,
@@ -58,15 +53,13 @@ def convert(
         features=features,
         zero_based=zero_based,
         names=names,
+        longest_line=longest_line,
     )
     most = o.bytes_of("--memory", memory)
-    longest = o.longest_line_of(longest_line)
-    if longest is None:
-        longest = min(LONGEST_LINE, max(_LEAST_LINE, most // _LINES_IN_MEMORY))
-    form = replace(form, longest_line=longest)
-    with reading_bar("converting", quiet=quiet or json, rows=form.plan is not None) as progress:
-        chunks, columns, known = chunks_of(data, form, progress)
-        built = build_store(output, chunks, columns, memory=most, overwrite=overwrite, **known)
+    with reading(data, quiet=quiet or json, what="converting") as progress:
+        built = convert_file(
+            data, output, memory=most, overwrite=overwrite, progress=progress, **how
+        )
     store = open_store(built)
     facts = {
         "store": str(output),

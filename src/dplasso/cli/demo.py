@@ -39,7 +39,9 @@ def demo(
         seconds = time.perf_counter() - start
         score = float(model.score(X[ROWS:], y[ROWS:]))
         name = "none" if math.isinf(epsilon) else f"{epsilon:g}"
-        rows.append([name, round(100 * score, 1), int(model._weights.nnz), round(seconds, 3)])
+        rows.append(
+            [name, round(100 * score, 1), int(model.fitted_.weights.nnz), round(seconds, 3)]
+        )
         if epsilon == REPORTED:
             chosen = model
         else:

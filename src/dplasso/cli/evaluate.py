@@ -6,10 +6,11 @@ from typing import Annotated, Any
 import typer
 
 from dplasso.cli import options as o
-from dplasso.cli.output import emit, say, show, show_rows
-from dplasso.cli.scoring import nameless, rows_for
+from dplasso.cli.output import emit, reading, say, show, show_rows
 from dplasso.estimators import load
+from dplasso.estimators.prediction_file import without_names
 from dplasso.privacy import leaks
+from dplasso.reading import read_rows
 from dplasso.report import Evaluation
 from dplasso.report import evaluate as score
 
@@ -49,19 +50,20 @@ def evaluate(
     """
     if strict:
         leaks.set_strict(True)
-    fitted = nameless(load(model))
+    longest = o.longest_line_of(longest_line)
+    fitted = load(model)
+    with reading(data, quiet=quiet or json) as progress:
+        rows = read_rows(
+            data,
+            like=fitted,
+            zero_based=zero_based,
+            labels=labels,
+            longest_line=longest,
+            progress=progress,
+        )
     if not public:
         leaks.report(f"{NOT_COVERED.format(data=data.name)}; then say so with --public")
-    X, y = rows_for(
-        fitted,
-        data,
-        zero_based=zero_based,
-        labels=labels,
-        labelled=True,
-        quiet=quiet or json,
-        longest_line=longest_line,
-    )
-    found = score(fitted, X, y)
+    found = score(without_names(fitted), rows.X, rows.y)
     scores, classes = scores_of(found), per_class(found)
     if json:
         counted = {"per_class": classes} if classes else {}

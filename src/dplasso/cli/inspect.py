@@ -16,7 +16,7 @@ from dplasso.report.cautions import few_rows, loose_delta, noise
 from dplasso.report.features import roles_of, target_of
 from dplasso.report.scale import bounds_of
 from dplasso.report.weights import is_online, weights_of
-from dplasso.storage import open_store
+from dplasso.storage import ColumnStore, open_store
 
 File = Annotated[Path, typer.Argument(help="A model file or a column store.", show_default=False)]
 
@@ -56,8 +56,16 @@ def _store(file: Path, verify: bool, json: bool) -> None:
     if json:
         emit({"store": str(file), **facts})
     else:
-        told = "yes, every byte" if verify else "not checked (use --verify)"
-        show(f"Column store {file} (as private as the data)", {**facts, "verified": told})
+        shown_facts = {
+            **facts,
+            "classes": "none, labels are numbers" if store.classes is None else _listed(store),
+            "verified": "yes, every byte" if verify else "not checked (use --verify)",
+        }
+        show(f"Column store {file} (as private as the data)", shown_facts)
+
+
+def _listed(store: ColumnStore) -> str:
+    return ", ".join(store.classes or ())
 
 
 def _model(file: Path, top: int, bucket: list[str], json: bool) -> None:

@@ -2,23 +2,23 @@
 
 import json
 import math
+import signal
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from dplasso.cli import options as o
-from dplasso.cli.online_rows import FORMATS, LineForm
-from dplasso.cli.online_session import Places, Session
-from dplasso.cli.online_state import StateFolder
-from dplasso.cli.output import note, say, warn, watched
+from dplasso.cli.output import note, say, shown, warn, watched
+from dplasso.cli.signals import heeded
 from dplasso.estimators import PrivateOnlineClassifier, PrivateOnlineRegressor
 from dplasso.ledger import Budget
+from dplasso.losses import CLASS_LOSSES
 from dplasso.privacy import leaks
 from dplasso.reading.line_source import LineSource
+from dplasso.session import StreamSession
 
 _BEGINS = ("start", "here")
-_USUAL = {"construction": "auto", "noise": "gaussian", "calibration": "tight", "raw": False}
 
 
 def online(
@@ -54,7 +54,7 @@ def online(
     form: Annotated[str, typer.Option("--format", help="svmlight or jsonl.")] = "svmlight",
     target: Annotated[str, typer.Option(help="Name of the label in a JSON object.")] = "y",
     zero_based: o.ZeroBased = None,
-    loss: Annotated[str | None, typer.Option(help="logistic or smoothed_hinge.")] = None,
+    loss: Annotated[str | None, typer.Option(help=f"{', '.join(CLASS_LOSSES)}.")] = None,
     domain: Annotated[str, typer.Option(help="l2, l1, simplex or box.")] = "l2",
     radius: Annotated[str, typer.Option(help="Size of the set of weights, or auto.")] = "auto",
     construction: Annotated[
@@ -101,16 +101,11 @@ def online(
     cleanly on SIGTERM and SIGINT, and goes on after any stop by the same command.
     """
     if position:
-        if not state.is_dir():
-            raise ValueError(f"{state} is not there; a stream begins without --position")
-        with StateFolder(state) as folder:
-            say(json.dumps(folder.taken()))
+        say(json.dumps(StreamSession.position(state)))
         return
     if strict:
         leaks.set_strict(True)
-    lines = _line_form(form, features, zero_based, target, regression)
     _check_outputs(output, model, data, budget)
-    declared = _classes(classes, form, regression)
     common: dict[str, Any] = {
         "delta": delta,
         "window": window,
@@ -124,44 +119,42 @@ def online(
         "n_features": features,
         "random_state": seed,
     }
-    learner = _learner(epsilon, declared, y_bound, regression, loss, common)
+    learner = _learner(epsilon, _classes(classes, form), y_bound, regression, loss, common)
     if math.isinf(epsilon):
         warn("epsilon = inf: the model is not private")
-    config = {
-        **{"epsilon": str(epsilon), "delta": delta, "window": window, "rows": rows, "batch": batch},
-        **{"features": features, "classes": declared, "regression": regression},
-        **{"y_bound": y_bound, "format": form, "target": target, "zero_based": bool(zero_based)},
-        **{"loss": learner.loss, "domain": domain, "radius": radius, "proba": proba, "seed": seed},
-        "output": None if output is None else str(output.absolute()),
-        # Only what is not usual: streams that began before these could be told go on.
-        **_unusual(construction=construction, noise=noise, calibration=calibration, raw=raw),
-    }
-    every = math.ceil(every / batch) * batch
-    places = Places(output, model, every, received, proba, raw, watched() and not quiet)
     # The input is opened first: one that is not there costs nothing.
-    with LineSource(data, follow=follow) as source, StateFolder(state) as folder:
-        _check_ways_on(folder.exists, data, stdin_from, output, received)
-        folder.check(config)
-        journaled: list[bytes] = []
-        if folder.exists:
-            journaled = folder.resume(learner)
-        else:
-            if budget is not None:
-                learner.accountant = Budget.open(budget).labelled(state.absolute().name[:100])
-            learner._meet_dicts()  # charged here, before the first draw
-            learner.accountant = None
-            folder.begin(learner)
-        with Session(learner, folder, lines, places) as session:
-            session.replay(journaled)
-            if data is not None or stdin_from == "start":
-                source.skip(session.more["input_bytes"])
-            session.run(source)
+    with (
+        LineSource(data, follow=follow) as source,
+        StreamSession(
+            state,
+            learner,
+            format=form,
+            target=target,
+            zero_based=bool(zero_based),
+            output=output,
+            proba=proba,
+            raw=raw,
+            snapshot=model,
+            every=every,
+        ) as session,
+    ):
+        _check_ways_on(session.continues, data, stdin_from, output, received)
+        if budget is not None and not session.continues:
+            learner.accountant = Budget.open(budget).labelled(state.absolute().name[:100])
+        session.start(received=(received or 0) if output is None else None)
+        if data is not None or stdin_from == "start":
+            source.skip(session.input_bytes)
+        for number in (signal.SIGINT, *heeded()):
+            signal.signal(number, lambda *_: session.stop())
+        watched_now = watched() and not quiet
+        session.run(source, watch=(lambda: _note(session)) if watched_now else None)
         if not quiet:
-            note(session.summary())
+            _note(session)
 
 
-def _unusual(**chosen: Any) -> dict[str, Any]:
-    return {name: value for name, value in chosen.items() if value != _USUAL[name]}
+def _note(session: StreamSession) -> None:
+    told = ", ".join(f"{name} {shown(value)}" for name, value in session.scores().items())
+    note(f"{told} (from the rows, without noise: not private)")
 
 
 def _check_outputs(
@@ -178,26 +171,9 @@ def _check_outputs(
             raise ValueError("--output and --model are one file; give each a name of its own")
 
 
-def _line_form(
-    form: str, features: int | None, zero_based: bool | None, target: str, regression: bool
-) -> LineForm:
-    if form not in FORMATS:
-        raise ValueError(f"--format must be one of {', '.join(FORMATS)}, got {form!r}")
-    if features is None:
-        raise ValueError(
-            "--features must be declared: the number of columns of svmlight rows, or that names "
-            "of JSON rows are hashed to"
-        )
-    return LineForm(form, features, bool(zero_based), target, regression)
-
-
-def _classes(classes: str | None, form: str, regression: bool) -> list[Any] | None:
-    if regression:
-        return None
-    if classes is None:
-        raise ValueError("--classes must be declared: a stream is not read ahead for its labels")
-    declared = o.classes_of(classes) or []
-    return list(declared) if form == "jsonl" else o.numbers_of(declared)
+def _classes(classes: str | None, form: str) -> list[Any] | None:
+    declared = o.classes_of(classes)
+    return declared if declared is None or form == "jsonl" else list(o.numbers_of(declared))
 
 
 def _learner(
@@ -207,20 +183,10 @@ def _learner(
     regression: bool,
     loss: str | None,
     common: dict[str, Any],
-) -> Any:
-    learner: Any
-    if not regression:
-        learner = PrivateOnlineClassifier(
-            epsilon, classes=classes, loss=loss or "logistic", **common
-        )
-    elif y_bound is None:
-        raise ValueError("labels need a public bound to be clipped to; give --y-bound")
-    else:
-        learner = PrivateOnlineRegressor(epsilon, y_bound=y_bound, loss=loss or "squared", **common)
-    if classes is not None:
-        learner._declare(classes, "declared")
-    learner._check_parameters()
-    return learner
+) -> PrivateOnlineClassifier | PrivateOnlineRegressor:
+    if regression:
+        return PrivateOnlineRegressor(epsilon, y_bound=y_bound, loss=loss or "squared", **common)
+    return PrivateOnlineClassifier(epsilon, classes=classes, loss=loss or "logistic", **common)
 
 
 def _check_ways_on(

@@ -1,13 +1,13 @@
 """Options that several subcommands share, and how their text is read."""
 
 import math
+import os
 import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from dplasso.cli.inputs import same_file
 from dplasso.ledger import stores
 from dplasso.storage import atomic
 
@@ -166,8 +166,14 @@ def check_output(path: Path, *inputs: Path | None, folder: bool = False) -> None
             atomic.check_replaceable(path)
     except OSError as error:
         raise ValueError(f"{path} cannot be written: {error.strerror}; {remedy}") from None
-    if any(read is not None and same_file(path, read) for read in inputs):
+    if any(same_file(path, read) for read in inputs):
         raise ValueError(f"{path} is also what is read; give the output another name")
+
+
+def same_file(first: Path, second: Path | None) -> bool:
+    """Whether both are there and are one."""
+    there = second is not None and first.exists() and second.exists()
+    return there and os.path.samefile(first, second or first)
 
 
 def check_replaceable(path: Path, begins: bytes, kind: str) -> None:

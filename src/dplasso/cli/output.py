@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -11,12 +12,14 @@ from rich.progress import (
     BarColumn,
     DownloadColumn,
     MofNCompleteColumn,
-    Progress,
     TextColumn,
     TimeElapsedColumn,
 )
+from rich.progress import Progress as Bar
 
 from dplasso.base.terminal import printable, printable_lines
+from dplasso.reading.formats import format_of
+from dplasso.reading.options import Progress
 
 # Names of features and files may look like markup, which is shown as it is, or hold characters that
 # a terminal obeys, which are not given to it.
@@ -79,13 +82,13 @@ def emit(document: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def reading_bar(what: str, *, quiet: bool, rows: bool = False) -> Iterator[Any]:
-    """A callback (done, total), in bytes or rows of a file; None where nobody watches."""
+def reading(path: Path, *, quiet: bool, what: str = "reading") -> Iterator[Progress | None]:
+    """A callback that shows how much of a file was read; None where nobody watches."""
     if quiet or not _err.is_terminal:
         yield None
         return
-    amount = MofNCompleteColumn() if rows else DownloadColumn()
+    amount = MofNCompleteColumn() if format_of(path).counts_rows else DownloadColumn()
     columns = (TextColumn(what), BarColumn(), amount, TimeElapsedColumn())
-    with Progress(*columns, console=_err, transient=True) as bar:
+    with Bar(*columns, console=_err, transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

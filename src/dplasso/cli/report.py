@@ -6,9 +6,10 @@ from typing import Annotated
 import typer
 
 from dplasso.cli import options as o
-from dplasso.cli.output import say
-from dplasso.cli.scoring import nameless, rows_for
+from dplasso.cli.output import reading, say
 from dplasso.estimators import load
+from dplasso.estimators.prediction_file import without_names
+from dplasso.reading import read_rows
 from dplasso.report import Progress, accuracy_curve, evaluate, write_report
 from dplasso.report.weights import is_online
 
@@ -46,14 +47,16 @@ def report(
     fitted = load(model)
     evaluation = None
     if public_data is not None:
-        X, y = rows_for(
-            fitted, public_data, zero_based=zero_based, labels=labels, labelled=True, quiet=quiet
-        )
+        with reading(public_data, quiet=quiet) as progress:
+            rows = read_rows(
+                public_data, like=fitted, zero_based=zero_based, labels=labels, progress=progress
+            )
         # Fits to rows in another order would not be this stream.
-        curve = None if is_online(fitted) else accuracy_curve(fitted, X, y)
-        evaluation = evaluate(nameless(fitted), X, y, curve=curve, data_name=public_data.name)
-    progress = None if metrics is None else Progress.read(metrics)
-    parts = {"evaluation": evaluation, "progress": progress, "title": title}
+        curve = None if is_online(fitted) else accuracy_curve(fitted, rows.X, rows.y)
+        plain = without_names(fitted)
+        evaluation = evaluate(plain, rows.X, rows.y, curve=curve, data_name=public_data.name)
+    scores = None if metrics is None else Progress.read(metrics)
+    parts = {"evaluation": evaluation, "progress": scores, "title": title}
     write_report(output, fitted, model_file=model, **parts)
     if not quiet:
         say(f"wrote {output}")

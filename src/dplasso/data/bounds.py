@@ -45,8 +45,7 @@ class ColumnBounds:
         """
         if isinstance(x_bound, Real) and not isinstance(x_bound, bool | np.bool_):
             return cls(float(_positive(np.array([float(x_bound)]))[0]), None)
-        if isinstance(x_bound, Mapping):
-            x_bound = _by_name(x_bound, names)
+        x_bound = by_position(x_bound, names)
         bounds = x_bound if isinstance(x_bound, SparseBounds) else _vector(x_bound)
         if len(bounds) != columns:
             raise ValueError(
@@ -95,7 +94,10 @@ def _or_ones(stretch: Floats | None) -> Floats:
     return np.ones(1) if stretch is None else stretch
 
 
-def _by_name(x_bound: Mapping[Any, Any], names: Any) -> list[Any]:
+def by_position(x_bound: Any, names: Any) -> Any:
+    """``x_bound``, or a list of its bounds in the order of ``names`` where it is a mapping."""
+    if not isinstance(x_bound, Mapping):
+        return x_bound
     if names is None:
         raise ValueError(
             "x_bound maps feature names, but X has none; pass a data frame, or bounds by position"

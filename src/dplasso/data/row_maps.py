@@ -16,7 +16,7 @@ RowMap = Literal["as_is", "presence", "sqrt", "blend"]
 ROW_MAPS = get_args(RowMap)
 
 
-def mapped(X: Any, rows: str, bound: float = 1.0) -> Any:
+def mapped(X: Any, row_map: str, bound: float = 1.0) -> Any:
     """``X``, sparse or dense, with "presence" (1 where an entry is not 0), "sqrt" (the root of its
     size, with its sign) or "blend" (half way between the entry and the bound, with its sign) in
     place of every entry that is not 0; "as_is" changes nothing.
@@ -28,30 +28,44 @@ def mapped(X: Any, rows: str, bound: float = 1.0) -> Any:
     >>> mapped(np.array([[0.0, -0.5]]), "blend").tolist()
     [[0.0, -0.75]]
     """
-    if rows == "as_is":
+    if row_map == "as_is":
         return X
     if not sp.issparse(X):
-        return _of(np.asarray(X), rows, bound)
+        return _of(np.asarray(X), row_map, bound)
     found = _merged(X)
-    return _with_values(found, _of(found.data, rows, bound))
+    return _with_values(found, _of(found.data, row_map, bound))
 
 
-def row_view(X: Any, rows: str, bounds: ColumnBounds) -> tuple[Any, ColumnBounds]:
+def needs_bound(row_map: str) -> bool:
+    """Whether a bound on entries matters: presence is 1, whatever the entries are."""
+    return row_map != "presence"
+
+
+def held_bound(row_map: str, largest: float) -> float:
+    """The bound on entries after the map, where ``largest`` is the bound before it.
+
+    >>> held_bound("sqrt", 4.0), held_bound("presence", 4.0), held_bound("blend", 4.0)
+    (2.0, 1.0, 4.0)
+    """
+    if not needs_bound(row_map):
+        return 1.0
+    return math.sqrt(largest) if row_map == "sqrt" else largest
+
+
+def row_view(X: Any, row_map: str, bounds: ColumnBounds) -> tuple[Any, ColumnBounds]:
     """``X`` as a solver sees it before it clips, and the bounds that then hold.
 
-    "as_is" leaves both. "presence" needs no bounds. "sqrt" and "blend" stretch and clip first.
+    "as_is" changes neither. "presence" needs no bounds. "sqrt" and "blend" stretch and clip first.
     """
-    if rows == "as_is":
+    if row_map == "as_is":
         return X, bounds
-    if rows == "presence":
-        seen = X.sparse() if isinstance(X, ColumnMatrix) else X
-        return mapped(seen, rows), ColumnBounds(1.0, None)
+    held = ColumnBounds(held_bound(row_map, bounds.largest), None)
+    if not needs_bound(row_map):
+        return mapped(X.sparse() if isinstance(X, ColumnMatrix) else X, row_map), held
     seen = bounds.apply(X)
     if isinstance(X, ColumnMatrix):
         seen = ColumnMatrix.of(X, bounds.largest).sparse()
-    seen = clipped(seen, bounds.largest)
-    largest = math.sqrt(bounds.largest) if rows == "sqrt" else bounds.largest
-    return mapped(seen, rows, bounds.largest), ColumnBounds(largest, None)
+    return mapped(clipped(seen, bounds.largest), row_map, bounds.largest), held
 
 
 def unit_length(X: Any) -> Any:
@@ -86,10 +100,10 @@ def only_columns(X: Any, columns: Any) -> Any:
     return _with_values(found, np.where(kept[found.indices], found.data, 0.0))
 
 
-def _of(values: Any, rows: str, bound: float) -> Any:
-    if rows == "presence":
+def _of(values: Any, row_map: str, bound: float) -> Any:
+    if row_map == "presence":
         return (values != 0).astype(np.float64)
-    if rows == "blend":
+    if row_map == "blend":
         # Halves first: the sum of two entries at a bound near the largest double is infinite.
         return 0.5 * np.asarray(values, np.float64) + 0.5 * bound * np.sign(values)
     return np.sign(values) * np.sqrt(np.abs(values, dtype=np.float64))

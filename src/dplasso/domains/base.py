@@ -1,19 +1,21 @@
-"""What a learner may ask of a convex set."""
+"""The operations that a leader needs of a convex set."""
 
 from abc import ABC, abstractmethod
 
 from dplasso.base.arrays import Floats
-from dplasso.domains.walk import DirectWalk, Walk
 
 
 class Domain(ABC):
-    """A bounded convex set of vectors that can say where in it a linear function is least.
+    """A bounded convex set of vectors with a projection and a local linear oracle.
 
     Attributes
     ----------
-    dimension : length of the vectors.
-    diameter : largest distance between two points (an upper bound where the docstring says so).
-    reach : the rho of the local linear oracle, which looks no farther than ``reach * radius``.
+    dimension : int
+        Length of the vectors.
+    diameter : float
+        Largest distance between two points.
+    reach : float
+        The rho of the local linear oracle, which moves by at most ``reach * radius``.
     """
 
     dimension: int
@@ -22,38 +24,27 @@ class Domain(ABC):
 
     @abstractmethod
     def start(self) -> Floats:
-        """A point of the set known without data: where learning starts."""
+        """The point where learning starts; it does not depend on data."""
 
     @abstractmethod
     def contains(self, x: Floats, tolerance: float = 1e-9) -> bool:
-        """Whether ``x`` keeps every constraint up to ``tolerance``."""
-
-    @abstractmethod
-    def linear_oracle(self, gradient: Floats) -> Floats:
-        """An extreme point v with the least ``<gradient, v>``."""
-
-    @abstractmethod
-    def begin(self) -> Walk:
-        """A point at `start` that moves by local linear steps."""
-
-
-class ProjectableDomain(Domain):
-    """A domain with a cheap projection and a local linear oracle in closed form."""
+        """Whether ``x`` satisfies every constraint up to ``tolerance``."""
 
     @abstractmethod
     def project(self, x: Floats) -> Floats:
         """The point of the set nearest to ``x``."""
 
     @abstractmethod
+    def linear_oracle(self, gradient: Floats) -> Floats:
+        """An extreme point v with the smallest ``<gradient, v>``."""
+
+    @abstractmethod
     def local_oracle(
         self, x: Floats, gradient: Floats, radius: float, vertex: Floats | None = None
     ) -> Floats:
-        """A point p of the set, as good as any near ``x`` and not far from it.
+        """A point p of the set that is as good as any point near ``x``, and not far from ``x``.
 
         For every y of the set with ``||x - y|| <= radius``: ``<p, gradient> <= <y, gradient>``; and
-        ``||x - p|| <= reach * radius``. ``vertex`` is what `linear_oracle` says of ``gradient``,
-        where it is at hand.
+        ``||x - p|| <= reach * radius``. ``vertex`` is the answer of `linear_oracle` for
+        ``gradient``, if the caller has it.
         """
-
-    def begin(self) -> Walk:
-        return DirectWalk(self.start(), self.linear_oracle, self.local_oracle)

@@ -7,10 +7,10 @@ from numpy.typing import ArrayLike
 
 from dplasso.base import checks
 from dplasso.base.arrays import Floats
-from dplasso.domains.base import ProjectableDomain
+from dplasso.domains.base import Domain
 
 
-class Box(ProjectableDomain):
+class Box(Domain):
     """Vectors between ``lower`` and ``upper``, numbers or vectors. ``reach`` is sqrt(d).
 
     >>> Box(2, lower=-1.0, upper=[1.0, 2.0]).project(np.array([-3.0, 1.5]))

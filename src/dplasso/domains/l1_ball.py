@@ -6,11 +6,11 @@ import numpy as np
 
 from dplasso.base import checks
 from dplasso.base.arrays import Floats
-from dplasso.domains.base import ProjectableDomain
+from dplasso.domains.base import Domain
 from dplasso.kernels import local_moves, projections
 
 
-class L1Ball(ProjectableDomain):
+class L1Ball(Domain):
     """Vectors whose sizes add up to ``radius`` at most. ``reach`` is the root of the dimension.
 
     >>> ball = L1Ball(3, radius=1.0)

@@ -6,11 +6,11 @@ import numpy as np
 
 from dplasso.base import checks
 from dplasso.base.arrays import Floats
-from dplasso.domains.base import ProjectableDomain
+from dplasso.domains.base import Domain
 from dplasso.kernels import projections
 
 
-class L2Ball(ProjectableDomain):
+class L2Ball(Domain):
     """Vectors of length ``radius`` at most. Its local linear oracle is exact: ``reach`` is 1.
 
     >>> L2Ball(2, radius=1.0).project(np.array([3.0, 4.0]))

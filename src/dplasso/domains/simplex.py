@@ -6,11 +6,11 @@ import numpy as np
 
 from dplasso.base import checks
 from dplasso.base.arrays import Floats
-from dplasso.domains.base import ProjectableDomain
+from dplasso.domains.base import Domain
 from dplasso.kernels import local_moves, projections
 
 
-class Simplex(ProjectableDomain):
+class Simplex(Domain):
     """Vectors without negative entries that add up to ``total``. ``reach`` is sqrt(d / 2).
 
     >>> Simplex(3).project(np.array([0.9, 0.5, -1.0]))

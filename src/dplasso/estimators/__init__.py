@@ -5,7 +5,7 @@ from dplasso.estimators.online_classifier import PrivateOnlineClassifier
 from dplasso.estimators.online_regressor import PrivateOnlineRegressor
 from dplasso.estimators.regressor import PrivateLassoRegressor
 from dplasso.estimators.saving import load
-from dplasso.estimators.sparsifier import Sparsifier
+from dplasso.fitting.sparsifier import Sparsifier
 
 __all__ = [
     "PrivateLassoClassifier",

@@ -1,33 +1,42 @@
 """What all private estimators do before the first draw: random bits, and who pays for them."""
 
 import math
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
-from dplasso.estimators.seeding import SEEDED
+from dplasso.base.wording import ParameterError
+from dplasso.estimators.seeding import SEEDED, Seed
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.privacy import leaks
 from dplasso.privacy.accountant import Accountant, Receipt
 from dplasso.privacy.events import Event
 
 
-def check_accountant(model: Any) -> None:
-    """Refuse what cannot be charged, or cannot be charged to."""
+class Charged(Protocol):
+    """An estimator whose fits may be charged to an accountant."""
+
+    epsilon: float
+    accountant: Accountant | None
+    random_state: Seed
+
+
+def check_accountant(model: Charged) -> None:
+    """Reject an accountant that cannot be charged, or a fit that cannot be charged to one."""
     if model.accountant is not None and not isinstance(model.accountant, Accountant):
         raise ValueError(
             f"accountant must have a charge method, got {type(model.accountant).__name__}; "
             "leave it out, or pass a budget"
         )
     if model.accountant is not None and math.isinf(model.epsilon):
-        raise ValueError(
-            "epsilon is infinite, and a fit without privacy cannot be charged to an "
-            "accountant: choose a finite epsilon, or pass accountant=None"
+        raise ParameterError(
+            "{epsilon} is infinite, and a fit without privacy cannot be charged to a budget; "
+            "choose a finite one, or leave out {accountant}"
         )
 
 
-def charge(model: Any, event: Event, delta: float, neighboring: str) -> Receipt | None:
-    """Tell the accountant, if there is one, what is about to be drawn."""
+def charge(model: Charged, event: Event, delta: float, neighboring: str) -> Receipt | None:
+    """Charge the accountant, if there is one, for what is about to be drawn."""
     if model.accountant is None:
         return None
     receipt = model.accountant.charge(
@@ -36,7 +45,7 @@ def charge(model: Any, event: Event, delta: float, neighboring: str) -> Receipt 
     return receipt if isinstance(receipt, Receipt) else None  # anything else is not for us
 
 
-def bits_of(model: Any) -> RandomBits:
+def bits_of(model: Charged) -> RandomBits:
     """Random bits as ``random_state`` asks for; a seed is reported."""
     seed = model.random_state
     if isinstance(seed, np.random.RandomState):

@@ -1,22 +1,36 @@
 """The private sparse classifier."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import expit, log_expit, log_softmax, softmax
+from sklearn.utils.metaestimators import available_if
 
-from dplasso.estimators.base import PrivateLasso, refuse
-from dplasso.estimators.scores import ScoredClassifier
-from dplasso.estimators.sparsifier import Sparsifier
+from dplasso.base.arrays import Floats, Labels
+from dplasso.base.wording import ParameterError
+from dplasso.estimators.base import LabelFacts, PrivateLasso, reject
+from dplasso.estimators.scores import ScoredClassifier, tells_probabilities
+from dplasso.estimators.seeding import Seed
 from dplasso.estimators.to_sklearn import hand_over
-from dplasso.estimators.validation import check_classes, check_gaps, distinct
-from dplasso.losses import LogisticLoss, Loss, SoftmaxLoss
+from dplasso.estimators.validation import (
+    CLASSES_READ,
+    check_classes,
+    check_enough,
+    check_gaps,
+    distinct,
+)
+from dplasso.fitting.request import Auto
+from dplasso.fitting.sparsifier import Sparsifier
+from dplasso.losses import Loss, class_loss, loss_of_classes
+from dplasso.losses.base import Probabilities
 from dplasso.privacy import leaks
 from dplasso.privacy.accountant import Accountant
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.statement import READ, fact
+
+if TYPE_CHECKING:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.svm import LinearSVC
 
 
 class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
@@ -32,6 +46,8 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         or "auto": a rule that uses ``epsilon``, ``delta`` and the number of rows only. Where
         columns have bounds of their own, a coefficient counts times its bound over the largest.
     max_iter : number of rounds, or "auto": a rule of the same kind.
+    loss : "logistic" (softmax for more than two classes), or another name of
+        `dplasso.losses.CLASS_LOSSES`.
     x_bound : public bound on the size of entries: one number, one per column, or a mapping from
         feature names; 1 where it is left out, which warns. Larger entries are clipped; what is
         never that large wastes budget. "private" releases one first: about the median size of a
@@ -45,10 +61,10 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         which is not private and warns, unless rows are replaced; strict mode refuses.
     feature_names : the names of the columns of a frame as a public fact. Left out, they are those
         of ``X`` and the statement says so; strict mode refuses.
-    solver : "frank_wolfe" (sparse: at most one nonzero a round), "gradient" (more accurate; dense,
-        or with ``n_nonzero`` coefficients), or "auto": "gradient" with privacy; for ``n_nonzero``
-        up to 4 of more than 1,000 columns, two classes and rows enough, half of the budget selects
-        the columns first (``solver_`` is then "select").
+    solver : "frank_wolfe" (sparse: at most one nonzero per round), "gradient" (more accurate;
+        dense, or with ``n_nonzero`` coefficients), or "auto": "gradient" with privacy; for
+        ``n_nonzero`` up to 4 of more than 1,000 columns, two classes and rows enough, half of the
+        budget selects the columns first (``solver_`` is then "select").
     rows : a public map of the entries, also of rows to predict: "as_is", "presence" (1 where an
         entry is not 0), "sqrt", "blend" (half way from an entry to the bound). "auto" is "as_is",
         but "presence" for more than 1,000 columns under "gradient", whether X is sparse or dense:
@@ -67,9 +83,12 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
     Attributes
     ----------
     coef_, intercept_, classes_, n_iter_, n_features_in_, feature_names_in_ : as in scikit-learn.
-    vertices_ : what was released, one row a round: column (``n_features_in_`` is the intercept),
+    vertices_ : what was released, one row per round: column (``n_features_in_`` is the intercept),
         +1 where the coefficient moves up or -1, and the class where there are more than two. Of a
         fit that selects columns first, those columns and signs; of a descent, none.
+    solver_, rows_ : the solver and the map of rows that were used.
+    fitted_ : what the fit came to, a `dplasso.fitting.fitted.Fitted`: sparse weights, and how new
+        rows are mapped.
     privacy_ : what is promised, a dict; ``print(model.privacy_)`` for a paragraph.
 
     Formal guarantees
@@ -95,12 +114,13 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         epsilon: float = 1.0,
         delta: float = 1e-6,
         *,
-        radius: float | str = "auto",
-        max_iter: int | str = "auto",
-        x_bound: Any = None,
+        radius: float | Auto = "auto",
+        max_iter: int | Auto = "auto",
+        loss: str = "logistic",
+        x_bound: float | Sequence[float] | Mapping[str, float] | str | None = None,
         bound_share: float = 0.05,
         fit_intercept: bool = True,
-        classes: Sequence[Any] | None = None,
+        classes: Sequence[object] | None = None,
         n_rows: int | None = None,
         feature_names: Sequence[str] | None = None,
         solver: str = "frank_wolfe",
@@ -110,16 +130,17 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         selection: str = "lazy",
         neighboring: Neighboring = "add_remove",
         accountant: Accountant | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        **refused: Any,
+        **rejected: object,
     ) -> None:
-        refuse(refused, type(self).__name__)
+        reject(rejected, type(self).__name__)
         self.epsilon = epsilon
         self.delta = delta
         self.radius = radius
         self.max_iter = max_iter
+        self.loss = loss
         self.x_bound = x_bound
         self.bound_share = bound_share
         self.fit_intercept = fit_intercept
@@ -137,71 +158,92 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: object) -> Floats:
         """Margins of rows: one per row for two classes, else one per row and class."""
         margins = self._margins(X)
         return margins[:, 0] if len(self.classes_) == 2 else margins
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: object) -> Labels:
         """The most likely class of every row."""
         margins = self.decision_function(X)
         places = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
-        chosen: NDArray[Any] = self.classes_[places]
+        chosen: Labels = self.classes_[places]
         return chosen
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    @available_if(tells_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: object) -> Floats:
         """Probabilities of the classes, in the order of ``classes_``."""
-        margins = self.decision_function(X)
-        if margins.ndim == 1:
-            return np.stack([expit(-margins), expit(margins)], axis=1)
-        probabilities: NDArray[np.float64] = softmax(margins, axis=1)
-        return probabilities
+        return self._link().probabilities(self._margins(X))
 
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+    @available_if(tells_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: object) -> Floats:
         """Logarithms of the probabilities, finite where those underflow."""
-        margins = self.decision_function(X)
-        if margins.ndim == 1:
-            return np.stack([log_expit(-margins), log_expit(margins)], axis=1)
-        logarithms: NDArray[np.float64] = log_softmax(margins, axis=1)
-        return logarithms
+        return self._link().log_probabilities(self._margins(X))
 
-    def to_sklearn(self) -> Any:
-        """A plain fitted ``LogisticRegression`` with the same predictions."""
-        from sklearn.linear_model import LogisticRegression  # a tenth of a second to import
+    def _link(self) -> Probabilities:
+        found = self._loss_of(self.classes_)
+        assert isinstance(found, Probabilities)
+        return found
 
-        plain = hand_over(self, LogisticRegression())
+    def to_sklearn(self) -> "LogisticRegression | LinearSVC":
+        """A plain fitted scikit-learn classifier with the same predictions.
+
+        Returns
+        -------
+        LogisticRegression or LinearSVC
+            The former where the loss has probabilities.
+        """
+        # A tenth of a second to import.
+        if class_loss(self.loss).has_probabilities:
+            from sklearn.linear_model import LogisticRegression as Plain
+        else:
+            from sklearn.svm import LinearSVC as Plain
+
+        plain = hand_over(self, Plain())
         plain.classes_ = self.classes_
         plain.n_iter_ = np.array([self.n_iter_], dtype=np.int32)
         return plain
 
-    def _checked_labels(self, y: NDArray[Any]) -> NDArray[Any]:
+    def check_parameters(self) -> None:
+        """Reject what can be rejected before the data are looked at."""
+        class_loss(self.loss)
+        super().check_parameters()
+
+    def _checked_labels(self, y: Labels) -> Labels:
         check_gaps(y)
         if self.classes is None:
             check_classes(y)
         return y
 
-    def _make_loss(self, y: NDArray[Any]) -> Loss:
+    def _make_loss(self, y: Labels) -> Loss:
         if self.classes is None:
-            leaks.report(
-                "classes were read from y, which reveals which labels occur; declare them with "
-                "classes="
-            )
-        self.classes_ = distinct(y if self.classes is None else self.classes)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                "y holds one class only; a classifier needs two, declare them with classes="
-                if self.classes is None
-                else "classes must list at least two distinct labels, got 1 class"
-            )
-        classes = self.classes_.tolist()
-        return LogisticLoss(classes) if len(classes) == 2 else SoftmaxLoss(classes)
+            leaks.report(CLASSES_READ)
+        self.classes_ = distinct(y) if self.classes is None else self._declared_classes()
+        check_enough(self.classes_, declared=False)
+        return self._loss_of(self.classes_)
 
-    def _more_bounds(self) -> dict[str, dict[str, Any]]:
-        return {}
+    def _declared_loss(self) -> Loss:
+        if self.classes is None:
+            raise ParameterError(
+                "{classes} are not declared, and a plan cannot read them from y; declare them"
+            )
+        return self._loss_of(self._declared_classes())
 
-    def _more_public(self) -> dict[str, dict[str, Any]]:
-        source = "declared" if self.classes is not None else READ
-        return {"classes": fact(self.classes_.tolist(), source)}
+    def _declared_classes(self) -> Labels:
+        found = distinct(np.asarray(self.classes))
+        check_enough(found, declared=True)
+        return found
+
+    def _loss_of(self, labels: Labels) -> Loss:
+        return loss_of_classes(self.loss, labels.tolist())
+
+    def _label_facts(self, read: frozenset[str]) -> LabelFacts:
+        known = self.classes_ if self.classes is None else self._declared_classes()
+        source = READ if self.classes is None or "classes" in read else "declared"
+        facts = {"classes": fact(known.tolist(), source)}
+        if self.loss != "logistic":
+            facts["loss"] = fact(self.loss, "given")
+        return LabelFacts({}, facts)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

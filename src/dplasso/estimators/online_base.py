@@ -1,6 +1,6 @@
 """The walk of a stream through an online estimator, which classifier and regressor share."""
 
-import math
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from os import PathLike
@@ -14,22 +14,23 @@ from sklearn.utils.validation import check_is_fitted
 from dplasso.base import checks
 from dplasso.base.arrays import Floats
 from dplasso.domains import Domain
+from dplasso.estimators import online_handover as handover
 from dplasso.estimators import online_rules as rules
 from dplasso.estimators import online_saving as saving
 from dplasso.estimators.charging import bits_of, charge
 from dplasso.estimators.online_by_name import RowsByName
 from dplasso.estimators.online_checks import check_parameters, checked
-from dplasso.estimators.online_rows import RowForm
-from dplasso.estimators.online_run import OnlineRun, margins_of
+from dplasso.estimators.online_run import OnlineRun, Snapshot, margins_of, refuse_rows
 from dplasso.estimators.online_statement import statement
 from dplasso.estimators.seeding import SeedsByName
 from dplasso.estimators.validation import checked_rows
+from dplasso.losses import Loss
 from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.online import StreamLearner
-from dplasso.online.stream_learner import Compressed
-from dplasso.privacy.accountant import Accountant, Receipt
+from dplasso.privacy.accountant import Accountant
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.online_statement import OnlineStatement
+from dplasso.storage import ModelFileError
 from dplasso.streams import RunningSum, State
 from dplasso.streams.settings import Calibration, Construction, NoiseLaw
 
@@ -59,20 +60,15 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
     neighboring: Neighboring
     accountant: Accountant | None
     random_state: Any
-    _losses: tuple[str, ...]
-    _run: OnlineRun | None
-    _saved: str | None  # where a state is that this model has not learned on from
-    _form: RowForm
-    _stated: OnlineStatement
-    _weights: Floats  # outputs x columns, the intercept's last
+    stream_: OnlineRun | Snapshot
 
     @abstractmethod
     def partial_fit(self, X: Any, y: Any) -> Self:
         """Learn from rows in order, as they go on."""
 
     @abstractmethod
-    def _make_loss(self) -> Any:
-        """The loss."""
+    def _make_loss(self) -> Loss:
+        """The loss; a ValueError names the known ones."""
 
     @abstractmethod
     def _outputs(self) -> int:
@@ -93,7 +89,7 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
         -----------------
         See `partial_fit`. Another stream is another charge.
         """
-        for name in [name for name in vars(self) if name.endswith("_") or name in _FITTED]:
+        for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         return self.partial_fit(X, y)
 
@@ -102,86 +98,64 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
 
         They are products with rows and for whom those belong to: a row's prediction is no release.
         """
-        return self._decided(self._learn_rows(X, y))
+        return self.decide(self._learn_rows(X, y))
 
     def _learn_rows(self, X: Any, y: Any) -> Floats:
+        with np.errstate(all="ignore"):  # it may be set to raise, or warn, by what rows come to
+            return self._learn_checked(X, y)
+
+    def _learn_checked(self, X: Any, y: Any) -> Floats:
         X, labels = self._checked(X, y)
-        new = vars(self).get("_run") is None
-        if new:
-            self._check_parameters()
-        form = self._form_of(X.shape[1]) if new else self._form
-        rows, encoded = form.of_matrix(X), self._encoded(labels)
-        self._check_room(len(encoded))
-        if new:  # it is charged only now: rows that are refused cost nothing
-            self._begin(X.shape[1])
-        return self._learn(rows, encoded)
+        if "stream_" in vars(self):
+            return self.stream_.learn(self.stream_.form.of_matrix(X), self.encode(labels))
+        self.check_parameters()
+        rows, encoded = rules.row_form(self, X.shape[1]).of_matrix(X), self.encode(labels)
+        if self._most_rows is not None and len(encoded) > self._most_rows:
+            refuse_rows(self._most_rows)
+        self._begin(X.shape[1])  # it is charged only now: rows that are rejected cost nothing
+        return self.stream_.learn(rows, encoded)
 
-    def _form_of(self, columns: int) -> RowForm:
-        unit, intercept = self.rows == "unit", bool(self.fit_intercept)
-        return RowForm(columns, unit=unit, intercept=intercept, names=self.feature_names)
+    @property
+    def _most_rows(self) -> int | None:
+        return self.n_rows if self.window is None else None
 
-    def _learn(self, rows: Compressed, labels: Floats) -> Floats:
-        run = vars(self).get("_run")
-        if run is None:
-            raise ValueError(
-                "this model is a copy or was loaded: it predicts, and only the original, or "
-                "load_state, goes on learning with its noise; fit starts a new stream"
-            )
-        assert isinstance(run, OnlineRun)
-        self._check_room(len(labels))
-        if len(rows[0]) - 1 != len(labels):
-            raise ValueError("X and y differ in their number of rows; give one label per row")
-        with run.alone():
-            if len(labels):
-                saving.reclaim(self)
-            margins = run.learn(rows, labels)
-            self._weights = run.weights
-        return margins
-
-    def _room(self) -> float:
-        """Rows that the stream still has room for."""
-        if self.window is not None or self.n_rows is None:
-            return math.inf
-        return self.n_rows - self.rows_seen_
-
-    def _check_room(self, rows: int) -> None:
-        if rows > self._room():
-            raise ValueError(
-                f"n_rows must not be exceeded, {self.n_rows} are declared; declare more at the "
-                "start, or None for a stream without end"
-            )
-
-    def _begin(self, columns: int, state: State | None = None) -> None:
+    def _begin(self, columns: int, saved: saving.SavedState | None = None) -> None:
         """A new stream, charged; or the one whose state is given, which is paid for."""
-        if "_weights" in vars(self) and state is None:
-            self._learn(self._form.of_dicts([]), np.empty(0))  # says what it is
-        form = self._form_of(columns)
+        form = rules.row_form(self, columns)
         outputs, clip = self._outputs(), self._clip()
         dimension = outputs * form.width
-        if state is None:
+        if saved is None:
             total = rules.sum_of(self, dimension, clip, self._random_bits())
         else:
+            state = saved.state
             total = RunningSum.from_state(State(state.header["sum"], state.arrays))
             if total.settings.dimension != dimension:
                 raise ValueError("state must be of as many columns as the model; it is not")
         plan = rules.plan_of(self, total.settings, self._margin_unit())
         leader, loss = rules.leader_of(self, plan), self._make_loss()
-        learner = StreamLearner(leader, loss, total, clip=clip, outputs=outputs)
-        run = OnlineRun(learner, total, outputs, rules.rows_a_release(self))
-        if state is None:
-            self._receipt: Receipt | None = charge(
-                self, total.event, float(self.delta), self.neighboring
-            )
+        stream = OnlineRun(
+            StreamLearner(leader, loss, total, clip=clip, outputs=outputs),
+            total,
+            form,
+            plan,
+            outputs=outputs,
+            batch=rules.rows_a_release(self),
+            most_rows=self._most_rows,
+        )
+        if saved is None:
+            stream.receipt = charge(self, total.event, float(self.delta), self.neighboring)
         else:
-            run.resume(state)
-        self._run, self._form, self._plan, self._saved = run, form, plan, None
-        self.n_features_in_, self._weights = columns, run.weights
+            stream.receipt = saved.receipt
+            stream.resume(saved.state)
+        self.stream_, self.n_features_in_ = stream, columns
 
     def _random_bits(self) -> RandomBits:
         return bits_of(self)
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Reject parameters that cannot be used, before any row is seen."""
         check_parameters(self)
+        self._make_loss()  # rejects a name that is unknown
 
     def _clip(self) -> float:
         """Bound on a row's gradient, over all outputs."""
@@ -195,41 +169,40 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
     @property
     def rows_seen_(self) -> int:
         """Rows that were learned from or wait for their batch: a public number."""
-        if vars(self).get("_run") is None:
-            return int(vars(self).get("_rows_seen", 0))
-        assert self._run is not None
-        return self._run.rows_learned + self._run.rows_waiting
+        return self.stream_.rows_seen if "stream_" in vars(self) else 0
 
     @property
     def privacy_(self) -> OnlineStatement:
         """What is promised: `OnlineStatement`."""
-        check_is_fitted(self, "_weights")
-        if vars(self).get("_run") is None:
-            return self._stated
-        return statement(self)
+        check_is_fitted(self)
+        if isinstance(self.stream_, Snapshot):
+            return self.stream_.stated
+        return statement(self, self.stream_, *self._own_facts())
 
     @property
     def coef_(self) -> Floats:
         """Coefficients of rows, scaled as ``rows`` says: outputs x columns."""
-        check_is_fitted(self, "_weights")
-        return self._weights[:, : self._form.columns] * self._form.shares()
+        check_is_fitted(self)
+        form = self.stream_.form
+        return self.stream_.weights[:, : form.columns] * form.shares()
 
     @property
     def intercept_(self) -> Floats:
         """One an output; 0 without ``fit_intercept``."""
-        check_is_fitted(self, "_weights")
+        check_is_fitted(self)
         if not self.fit_intercept:
-            return np.zeros(len(self._weights))
-        return self._weights[:, -1] * self._form.shares()
+            return np.zeros(len(self.stream_.weights))
+        return self.stream_.weights[:, -1] * self.stream_.form.shares()
 
     def _margins(self, X: Any) -> Floats:
-        check_is_fitted(self, "_weights")
-        X = checked_rows(self, X, reset=False)
-        return margins_of(self._form.of_matrix(X), self._weights)
+        check_is_fitted(self)
+        with np.errstate(all="ignore"):
+            X = checked_rows(self, X, reset=False)
+            return margins_of(self.stream_.form.of_matrix(X), self.stream_.weights)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The prediction of every row, by the latest weights."""
-        return self._decided(self._margins(X))
+        return self.decide(self._margins(X))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a snapshot, public like the weights; `dplasso.load` reads it, to predict."""
@@ -250,41 +223,63 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
         show them. Copies of the file that somebody made are not known here: see
         docs/sharp_edges.md.
         """
-        check_is_fitted(self, "_weights")
-        run = vars(self).get("_run")
-        if run is None:
+        check_is_fitted(self)
+        if isinstance(self.stream_, Snapshot):
             raise ValueError("this model is a copy or was loaded, and has no state to save")
-        with run.alone():
-            saving.hand_over(self, path)
+        with self.stream_.alone():
+            handover.hand_over(self.stream_, path, lambda: saving.save_state(self, path))
 
     def load_state(self, path: str | PathLike[str]) -> Self:
-        """Go on from what `save_state` wrote for a model of the same parameters.
+        """Continue from what `save_state` wrote for a model of the same parameters.
 
         The state is used up: nobody loads it again, whatever becomes of this model.
         """
         known = dict(self.__dict__)
         try:
-            saving.take_over(self, path)
+            if "saves" in self.resume(path):
+                raise ModelFileError(
+                    f"{os.fsdecode(path)} belongs to a stream session, whose journal has rows that "
+                    "follow it; go on with `dplasso online`, or dplasso.StreamSession"
+                )
+            assert isinstance(self.stream_, OnlineRun)
+            handover.use_up(self.stream_, path)
         except BaseException:
             self.__dict__ = known
             raise
         return self
 
+    def resume(self, path: str | PathLike[str]) -> dict[str, Any]:
+        """Continue from a state that stays, for sessions that journal the rows that follow it.
+
+        Returns what was kept with the state.
+
+        Formal guarantees
+        -----------------
+        None by itself: two streams that continue from one state share their noise. A caller
+        continues with the very rows that it journaled, as `dplasso.StreamSession` does; all others
+        call `load_state`.
+        """
+        with saving.refusing_damage(path):
+            saved = saving.read_state(self, path)
+            self.check_parameters()
+            saved.known.describe(self)
+            self._begin(saved.known.n_features, saved)
+        return saved.more
+
     def __getstate__(self) -> dict[str, Any]:
-        """Copies and pickles are snapshots: two that go on with one noise would undo it."""
+        """Copies are snapshots: two sharing a noise key could be subtracted to reveal rows."""
         found: dict[str, Any] = dict(super().__getstate__())
-        if found.get("_run") is not None:
-            found |= {"_run": None, "_rows_seen": self.rows_seen_, "_stated": self.privacy_}
-            del found["_saved"]
+        stream = found.get("stream_")
+        if isinstance(stream, OnlineRun):
+            found["stream_"] = Snapshot(
+                stream.form, stream.weights, stream.rows_seen, self.privacy_
+            )
         return found
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "_weights" in vars(self)
+        return "stream_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-_FITTED = ("_run", "_saved", "_weights", "_form", "_plan", "_receipt", "_rows_seen", "_stated")

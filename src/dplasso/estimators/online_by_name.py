@@ -8,73 +8,73 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplasso.base.arrays import Floats
-from dplasso.estimators.online_rows import RowForm
-from dplasso.estimators.online_run import margins_of
-from dplasso.online.stream_learner import Compressed
+from dplasso.base.wording import ParameterError
+from dplasso.estimators.online_rules import row_form
+from dplasso.estimators.online_run import OnlineStream, margins_of
 
 
 class RowsByName:
-    """What online estimators do with dicts; columns must be declared, as no row tells of all."""
+    """What online estimators do with dicts; columns must be declared, as no row names them all."""
 
     n_features: int | None
     feature_names: Sequence[str] | None
-    # What river asks: whether the model is told labels, and of how many kinds.
+    # What river asks: whether the model is given labels, and of how many kinds.
     _supervised, _multiclass = True, True
-    _form: RowForm
-    _weights: Floats
+    stream_: OnlineStream
 
     @abstractmethod
     def _begin(self, columns: int) -> None:
         """A new stream."""
 
     @abstractmethod
-    def _form_of(self, columns: int) -> RowForm:
-        """How rows are read."""
+    def check_parameters(self) -> None:
+        """Reject parameters that cannot be used, before any row is seen."""
 
     @abstractmethod
-    def _check_parameters(self) -> None:
-        """Refuse what can be refused before the data are looked at."""
+    def encode(self, y: NDArray[Any]) -> Floats:
+        """Labels as the numbers that streams take."""
 
     @abstractmethod
-    def _learn(self, rows: Compressed, labels: Floats) -> Floats:
-        """Margins of rows, each before it is learned from."""
+    def decide(self, margins: Floats) -> NDArray[Any]:
+        """Predictions by margins."""
 
-    @abstractmethod
-    def _encoded(self, y: NDArray[Any]) -> Floats:
-        """Labels as numbers."""
-
-    @abstractmethod
-    def _decided(self, margins: Floats) -> NDArray[Any]:
-        """Predictions of margins."""
+    def _declare_usual(self) -> None:
+        """Declare what rows by name cannot be asked for."""
 
     def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:
         """Learn from one row of features by name, as in river."""
-        self._meet_dicts([x], [y])
-        self._learn(self._form.of_dicts([x]), self._encoded(np.array([y])))
+        with np.errstate(all="ignore"):  # it may be set to raise, or warn, depending on the row
+            self._meet([x], [y])
+            self.stream_.learn(self.stream_.form.of_dicts([x]), self.encode(np.array([y])))
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:
         """The prediction of one row of features by name, as in river."""
-        return self._decided(self._margins_one(x)).tolist()[0]
+        return self.decide(self._margins_one(x)).tolist()[0]
+
+    def begin(self) -> None:
+        """Start a stream before its first row: check all parameters, and charge the accountant.
+
+        ``n_features`` or ``feature_names`` must be declared. A stream that began is left alone.
+        """
+        self._meet((), ())
 
     def _margins_one(self, x: Mapping[Any, Any]) -> Floats:
-        self._meet_dicts([x])
-        return margins_of(self._form.of_dicts([x]), self._weights)
+        self._meet([x], ())
+        return margins_of(self.stream_.form.of_dicts([x]), self.stream_.weights)
 
-    def _meet_dicts(
-        self, rows: Sequence[Mapping[Any, Any]] = (), labels: Sequence[Any] = ()
-    ) -> None:
+    def _meet(self, rows: Sequence[Mapping[Any, Any]], labels: Sequence[Any]) -> None:
         """Begin a stream, whose columns must be declared, once these rows are found sound."""
-        if vars(self).get("_run") is None and "_weights" not in vars(self):
-            columns = self.n_features
-            if self.feature_names is not None:
-                columns = len(self.feature_names)
-            if columns is None:
-                raise ValueError(
-                    "n_features or feature_names must be declared for rows by name: a number of "
-                    "buckets that names are hashed to, or the names"
-                )
-            self._check_parameters()
-            self._form_of(columns).of_dicts(rows)
-            if labels:
-                self._encoded(np.array(labels))
-            self._begin(columns)
+        self._declare_usual()
+        if "stream_" in vars(self):
+            return
+        columns = self.n_features if self.feature_names is None else len(self.feature_names)
+        if columns is None:
+            raise ParameterError(
+                "{n_features} or {feature_names} must be declared for rows by name: a number of "
+                "buckets that names are hashed to, or the names"
+            )
+        self.check_parameters()
+        row_form(self, columns).of_dicts(rows)
+        if labels:
+            self.encode(np.array(labels))
+        self._begin(int(columns))

@@ -6,6 +6,7 @@ from typing import Any, get_args
 from numpy.typing import NDArray
 
 from dplasso.base import checks
+from dplasso.base.wording import ParameterError, Setting
 from dplasso.domains import Domain
 from dplasso.estimators import online_rules as rules
 from dplasso.estimators.charging import check_accountant
@@ -17,7 +18,7 @@ from dplasso.streams.settings import Calibration, Construction, NoiseLaw
 
 
 def check_parameters(model: Any) -> None:
-    """Refuse what can be refused before the data are looked at."""
+    """Reject what can be rejected before the data are looked at."""
     checks.target("epsilon", model.epsilon)
     checks.probability("delta", model.delta)
     for name in ("window", "n_rows", "n_features"):
@@ -31,7 +32,6 @@ def check_parameters(model: Any) -> None:
     if model.batch != rules.CALL:
         checks.count("batch", model.batch, least=1)
     choices: dict[str, tuple[str, ...]] = {
-        "loss": model._losses,
         "learner": rules.LEARNERS,
         "rows": ROWS,
         "construction": get_args(Construction),
@@ -43,13 +43,17 @@ def check_parameters(model: Any) -> None:
         choices["domain"] = rules.DOMAINS
     for name, known in choices.items():
         if getattr(model, name) not in known:
-            raise ValueError(
-                f"{name} must be one of {', '.join(known)}, got {getattr(model, name)!r}"
+            raise ParameterError(
+                "{parameter} must be one of {known}, got {value!r}",
+                parameter=Setting(name),
+                known=", ".join(known),
+                value=getattr(model, name),
             )
     names = [] if model.feature_names is None else list(model.feature_names)
     if len(set(names)) != len(names):
         raise ValueError("feature_names must differ from each other; rename those that do not")
-    model._clip()
+    if model.clip != "auto":
+        checks.bound("clip", model.clip)
     check_accountant(model)
 
 

@@ -12,21 +12,22 @@ from sklearn.utils.metaestimators import available_if
 from dplasso.base.arrays import Floats
 from dplasso.domains import Domain
 from dplasso.estimators.online_base import PrivateOnline
-from dplasso.estimators.scores import ScoredClassifier
-from dplasso.estimators.validation import check_classes, check_gaps, distinct
-from dplasso.losses import LogisticLoss, SmoothedHingeLoss
-from dplasso.losses.base import positions
+from dplasso.estimators.online_rules import outputs_for
+from dplasso.estimators.scores import ScoredClassifier, tells_probabilities
+from dplasso.estimators.validation import (
+    CLASSES_READ,
+    check_classes,
+    check_enough,
+    check_gaps,
+    distinct,
+)
+from dplasso.losses import Loss, class_loss
+from dplasso.losses.labels import positions
 from dplasso.privacy import leaks
 from dplasso.privacy.accountant import Accountant
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.statement import READ, fact
 from dplasso.streams.settings import Calibration, Construction, NoiseLaw
-
-
-def _tells_probabilities(model: "PrivateOnlineClassifier") -> bool:
-    if model.loss != "logistic":
-        raise AttributeError("probabilities are those of logistic loss; choose loss='logistic'")
-    return True
 
 
 class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
@@ -47,7 +48,7 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
         of the same rows; rows that do not fill a batch wait for the next call. "call" is a release
         a call of `partial_fit`, of all its rows: noise is then that of a release a row, as a call
         may have one.
-    loss : "logistic" or "smoothed_hinge".
+    loss : "logistic", or another name of `dplasso.losses.CLASS_LOSSES`.
     domain : the set of weights: "l2", "l1", "simplex", "box", or a `dplasso.domains.Domain` of as
         many dimensions as outputs x columns, each output's intercept after its columns.
     radius : its size, or "auto".
@@ -97,7 +98,6 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
     (True, 19000)
     """
 
-    _losses = ("logistic", "smoothed_hinge")
     classes_: NDArray[Any]
 
     def __init__(
@@ -168,24 +168,27 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
         margins = self._margins(X)
         return margins[:, 0] if len(self.classes_) == 2 else margins
 
-    @available_if(_tells_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(tells_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, in the order of ``classes_``."""
         return probabilities(self._margins(X))
 
-    @available_if(_tells_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(tells_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
         """Probabilities of the classes of one row of features by name, as in river."""
         chances = probabilities(self._margins_one(x))[0]
         return dict(zip(self.classes_.tolist(), chances.tolist(), strict=True))
 
-    def _meet_dicts(
-        self, rows: Sequence[Mapping[Any, Any]] = (), labels: Sequence[Any] = ()
-    ) -> None:
+    def check_parameters(self) -> None:
+        """Reject parameters that cannot be used, before any row is seen."""
+        super().check_parameters()
+        if self.classes is not None:
+            check_enough(distinct(self.classes), declared=True)
+
+    def _declare_usual(self) -> None:
         if "classes_" not in vars(self):
             known = [False, True] if self.classes is None else self.classes
             self._declare(known, "False and True by default")
-        super()._meet_dicts(rows, labels)
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         X, labels = super()._checked(X, y)
@@ -193,10 +196,7 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
         if "classes_" not in vars(self):
             if self.classes is None:
                 check_classes(labels)
-                leaks.report(
-                    "classes were read from y, which reveals which labels occur; declare them with "
-                    "classes="
-                )
+                leaks.report(CLASSES_READ)
             self._declare(
                 labels if self.classes is None else self.classes,
                 READ if self.classes is None else "declared",
@@ -209,31 +209,26 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
         found = distinct(classes)
         if "classes_" in vars(self) and not np.array_equal(found, self.classes_):
             raise ValueError("classes must be those of the first call; leave them out, or fit anew")
-        if len(found) < 2:
-            raise ValueError(
-                "y holds one class only; a classifier needs two, declare them with classes="
-                if source == READ
-                else "classes must list at least two distinct labels, got 1 class"
-            )
-        self.classes_, self._classes_source = found, source
+        check_enough(found, declared=source != READ)
+        self.classes_, self.classes_source_ = found, source
 
-    def _encoded(self, y: NDArray[Any]) -> Floats:
+    def encode(self, y: NDArray[Any]) -> Floats:
         return positions(y, self.classes_.tolist())
 
-    def _make_loss(self) -> Any:
-        return LogisticLoss() if self.loss == "logistic" else SmoothedHingeLoss()
+    def _make_loss(self) -> Loss:
+        return class_loss(self.loss).two_classes()
 
     def _outputs(self) -> int:
-        return 1 if len(self.classes_) == 2 else len(self.classes_)
+        return outputs_for(self.classes_)
 
-    def _decided(self, margins: Floats) -> NDArray[Any]:
+    def decide(self, margins: Floats) -> NDArray[Any]:
         one = margins.shape[1] == 1
         places = (margins[:, 0] > 0).astype(np.intp) if one else margins.argmax(axis=1)
         chosen: NDArray[Any] = self.classes_[places]
         return chosen
 
     def _own_facts(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        return {}, {"classes": fact(self.classes_.tolist(), self._classes_source)}
+        return {}, {"classes": fact(self.classes_.tolist(), self.classes_source_)}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -53,8 +53,6 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
     1
     """
 
-    _losses = ("squared",)
-
     def __init__(
         self,
         epsilon: float = 1.0,
@@ -120,16 +118,18 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
         X, labels = super()._checked(X, y)
         return X, checked_numbers(labels)
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self._make_loss()
+    def check_parameters(self) -> None:
+        """Reject parameters that cannot be used, before any row is seen."""
+        super().check_parameters()
         if self.y_bound is None:
             report_bounds([Y_BOUND], private=not math.isinf(self.epsilon))
 
-    def _encoded(self, y: NDArray[Any]) -> Floats:
+    def encode(self, y: NDArray[Any]) -> Floats:
         return self._make_loss().encode(y)
 
     def _make_loss(self) -> SquaredLoss:
+        if self.loss != "squared":
+            raise ValueError(f"loss must be 'squared', got {self.loss!r}")
         return SquaredLoss(self._margin_unit(), self._margin_unit())
 
     def _margin_unit(self) -> float:
@@ -139,7 +139,7 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
     def _outputs(self) -> int:
         return 1
 
-    def _decided(self, margins: Floats) -> NDArray[Any]:
+    def decide(self, margins: Floats) -> NDArray[Any]:
         return margins[:, 0]
 
     def _own_facts(self) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -9,11 +9,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from dplasso.data.merging import merged
-from dplasso.kernels.stream_rows import prepared
-from dplasso.online.rows import SparseRows
+from dplasso.kernels import stream_rows
 from dplasso.online.stream_learner import Compressed
 
 ROWS = ("unit", "as_is")
+_COMPLAINTS = {
+    stream_rows.NOT_FINITE: "rows hold NaN or infinity; remove or impute those rows first",
+    stream_rows.OUT_OF_RANGE: "rows hold a column outside the weights; declare all columns",
+    stream_rows.OUT_OF_ORDER: "rows must name their columns once each, in rising order; sort them",
+}
 
 
 class RowForm:
@@ -75,12 +79,21 @@ class RowForm:
     def _place(self, name: Any) -> int | None:
         if self._places is not None:
             return self._places.get(name)
-        digest = blake2b(str(name).encode(), digest_size=8).digest()
+        try:
+            text = str(name).encode()
+        except UnicodeEncodeError:  # which quotes the text
+            raise ValueError(
+                "names and texts of features must be valid Unicode, got half of a surrogate pair; "
+                "correct them"
+            ) from None
+        digest = blake2b(text, digest_size=8).digest()
         return int.from_bytes(digest, "little") % self.columns
 
     def _made(self, starts: Any, places: Any, values: Any) -> Compressed:
-        SparseRows(starts, places, values, self.columns)  # refuses what is not sound
-        made: Compressed = prepared(
+        finding = stream_rows.finding(starts, places, values, self.columns)
+        if finding != stream_rows.FINE:
+            raise ValueError(_COMPLAINTS[finding])
+        made: Compressed = stream_rows.prepared(
             starts, places, values, self.columns, self._unit, self._intercept
         )
         return made
@@ -96,6 +109,8 @@ def _number(value: Any) -> float:
     except (TypeError, ValueError):
         kind = type(value).__name__
         raise ValueError(f"features must be numbers or texts, got {kind}; convert them") from None
+    except OverflowError:
+        raise ValueError("features must be finite, got a number too large; remove it") from None
 
 
 def joined(first: Compressed, second: Compressed) -> Compressed:

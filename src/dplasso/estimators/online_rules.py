@@ -5,10 +5,14 @@ epsilon 1 over three public sets, and tried on three others: benchmarks/online.p
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
 
 from dplasso.base import checks
 from dplasso.domains import Box, Domain, L1Ball, L2Ball, Simplex
+from dplasso.estimators.online_rows import RowForm
 from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.online import Leader, OracleLeader, ProjectedLeader
 from dplasso.streams import RunningSum, running_sum
@@ -18,8 +22,6 @@ from dplasso.streams.settings import Settings
 DOMAINS = ("l2", "l1", "simplex", "box")
 LEARNERS = ("projection", "oracle")
 REGULARISATION = 5e-4
-# A class is still right where a margin is off by half; a number is not.
-STEADINESS = {"logistic": 1.0, "smoothed_hinge": 1.0, "squared": 10.0}
 CALL = "call"  # a batch that is whatever a call brings
 # Rows of a stream of unknown length, as far as rules are concerned.
 _LONG = 1 << 20
@@ -32,6 +34,17 @@ class Plan(NamedTuple):
     radius: float | None
     regularisation: float
     start_rows: float
+
+
+def row_form(model: Any, columns: int) -> RowForm:
+    """How rows of so many columns are read."""
+    unit, intercept = model.rows == "unit", bool(model.fit_intercept)
+    return RowForm(columns, unit=unit, intercept=intercept, names=model.feature_names)
+
+
+def outputs_for(classes: Sequence[Any] | NDArray[Any] | None) -> int:
+    """Margins per row: one for numbers and two classes, else one per class."""
+    return 1 if classes is None or len(classes) == 2 else len(classes)
 
 
 def rows_a_release(model: Any) -> int | None:
@@ -48,7 +61,7 @@ def plan_of(model: Any, settings: Settings, unit: float) -> Plan:
         regularisation = checks.bound("regularisation", model.regularisation)
     if model.start_rows == "auto":
         # Noise of the first weights, over the size of a margin, is then one over the steadiness.
-        steady = STEADINESS[model.loss] * noise_of_a_release(settings, _LONG)
+        steady = model._make_loss().steadiness * noise_of_a_release(settings, _LONG)
         start_rows = max(steady, 1.0) * clip / (unit * regularisation)
     else:
         start_rows = checks.budget("start_rows", model.start_rows)
@@ -58,8 +71,8 @@ def plan_of(model: Any, settings: Settings, unit: float) -> Plan:
 def leader_of(model: Any, plan: Plan) -> Leader:
     """What turns releases into weights."""
     if model.learner == "oracle":
-        return OracleLeader(plan.domain, plan.regularisation, start_rows=plan.start_rows)
-    return ProjectedLeader(plan.domain, plan.regularisation, plan.start_rows)  # type: ignore[arg-type]
+        return OracleLeader(plan.domain, plan.regularisation, plan.start_rows)
+    return ProjectedLeader(plan.domain, plan.regularisation, plan.start_rows)
 
 
 def sum_of(model: Any, dimension: int, clip: float, bits: RandomBits) -> RunningSum:
@@ -77,7 +90,7 @@ def sum_of(model: Any, dimension: int, clip: float, bits: RandomBits) -> Running
     return running_sum(
         dimension,
         sensitivity=clip,
-        window=model.window,
+        window=None if model.window is None else int(model.window),
         steps=steps,
         batch=batch,
         epsilon=model.epsilon,

@@ -1,34 +1,96 @@
-"""A stream under way: the learner, its running sum, and rows that wait for their batch."""
+"""The stream of an online estimator: one that learns on, or a snapshot of one."""
 
+import math
 import threading
 from contextlib import AbstractContextManager
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
 from dplasso.base.arrays import Floats
-from dplasso.estimators.online_rows import joined, tail
-from dplasso.kernels.row_steps import sparse_margins
+from dplasso.base.wording import ParameterError
+from dplasso.estimators import online_handover as handover
+from dplasso.estimators.online_rows import RowForm, joined, tail
+from dplasso.estimators.online_rules import Plan
+from dplasso.kernels import stream_rows
 from dplasso.online.stream_learner import Compressed, StreamLearner
+from dplasso.privacy.accountant import Receipt
+from dplasso.privacy.online_statement import OnlineStatement
 from dplasso.streams import RunningSum, State
 
 _NONE: Compressed = (np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0))
 
 
+class OnlineStream(Protocol):
+    """What an online estimator has once it is fitted, whether it learns on or not."""
+
+    @property
+    def form(self) -> RowForm:
+        """How rows are read."""
+
+    @property
+    def weights(self) -> Floats:
+        """The latest release: outputs x columns, the intercept's last."""
+
+    @property
+    def rows_seen(self) -> int:
+        """Rows that were learned from or wait for their batch."""
+
+    def learn(self, rows: Compressed, labels: Floats) -> Floats:
+        """Margins of rows, each before it is learned from: rows x outputs."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A stream as it was when it was copied or saved: it predicts, and learns no more."""
+
+    form: RowForm
+    weights: Floats
+    rows_seen: int
+    stated: OnlineStatement
+
+    def learn(self, rows: Compressed, labels: Floats) -> NoReturn:
+        """Raise, since two copies sharing a noise key could be subtracted to reveal rows."""
+        raise ValueError(
+            "this model is a copy or was loaded: it predicts, and only the original, or "
+            "load_state, continues to learn with its noise; fit starts a new stream"
+        )
+
+
 class OnlineRun:
-    """Rows in, margins out; everything in here but the weights is as secret as the rows.
+    """A stream that learns. Everything in here but the weights is as secret as the rows.
+
+    Parameters
+    ----------
+    learner, total : what learns, and the running sum that it releases.
+    form : how rows are read.
+    plan : what the public rules came to.
+    outputs : margins per row.
+    batch : rows per release; None where the rows of a call make one release.
+    most_rows : the rows there may be; None for a stream without end.
 
     Formal guarantees
     -----------------
-    See `StreamLearner`. Rows that do not fill a batch have reached nothing yet: they wait. Without
-    a ``batch`` nobody waits: rows of a call make one release.
+    See `StreamLearner`. Rows that do not fill a batch are in no release yet: they wait. A state
+    that was saved is useless before the next row is learned from: see `online_handover`.
     """
 
     def __init__(
-        self, learner: StreamLearner, total: RunningSum, outputs: int, batch: int | None
+        self,
+        learner: StreamLearner,
+        total: RunningSum,
+        form: RowForm,
+        plan: Plan,
+        *,
+        outputs: int,
+        batch: int | None,
+        most_rows: int | None,
     ) -> None:
-        self._learner, self.total = learner, total
-        self._outputs, self._batch = outputs, batch
+        self.learner, self.total, self.form, self.plan = learner, total, form, plan
+        self.receipt: Receipt | None = None
+        self.saved: str | None = None  # where a state is that this stream has not learned on from
+        self._outputs, self._batch, self._most_rows = outputs, batch, most_rows
         self._waiting, self._labels = _NONE, np.empty(0)
         self._one_thread = threading.RLock()
 
@@ -38,22 +100,43 @@ class OnlineRun:
         return self._one_thread
 
     @property
-    def rows_learned(self) -> int:
-        return self._learner.rows
-
-    @property
     def rows_waiting(self) -> int:
+        """Rows that wait for their batch."""
         return len(self._labels)
 
     @property
+    def rows_seen(self) -> int:
+        """Rows that were learned from or wait for their batch."""
+        return self.learner.rows + self.rows_waiting
+
+    @property
+    def room(self) -> float:
+        """Rows that the stream still has room for."""
+        return math.inf if self._most_rows is None else self._most_rows - self.rows_seen
+
+    @property
     def weights(self) -> Floats:
-        """Outputs x columns, the intercept's last."""
-        return self._learner.weights.reshape(self._outputs, -1)
+        """The latest release: outputs x columns, the intercept's last."""
+        return self.learner.weights.reshape(self._outputs, -1)
+
+    def check_room(self, rows: int) -> None:
+        """Reject more rows than were declared."""
+        if rows > self.room:
+            refuse_rows(self._most_rows)
 
     def learn(self, rows: Compressed, labels: Floats) -> Floats:
         """Margins of rows, each before it is learned from: rows x outputs."""
+        self.check_room(len(labels))
+        if len(rows[0]) - 1 != len(labels):
+            raise ValueError("X and y differ in their number of rows; give one label per row")
+        with self.alone():
+            if len(labels):
+                handover.reclaim(self)
+            return self._learned(rows, labels)
+
+    def _learned(self, rows: Compressed, labels: Floats) -> Floats:
         if self._batch is None:
-            return self._learner.learn(rows, labels, max(1, len(labels)))
+            return self.learner.learn(rows, labels, max(1, len(labels)))
         waiting = len(self._labels)
         if waiting:
             rows = joined(self._waiting, rows)
@@ -62,7 +145,7 @@ class OnlineRun:
         # First nobody waits: a call that is interrupted must not learn a row twice.
         self._waiting, self._labels = _NONE, np.empty(0)
         first = (rows[0][: whole + 1], *rows[1:])
-        margins = self._learner.learn(first, labels[:whole], self._batch)
+        margins = self.learner.learn(first, labels[:whole], self._batch)
         if whole < len(labels):
             left = tail(rows, whole)
             self._waiting, self._labels = left, labels[whole:].copy()
@@ -70,27 +153,39 @@ class OnlineRun:
         return margins[waiting:]
 
     def state(self) -> State:
-        """All of it, to go on from later: see `dplasso.streams.State`. Nobody may be waiting."""
+        """All that a later run continues from: see `dplasso.streams.State`.
+
+        Call only when no rows wait for their batch.
+        """
         if self.rows_waiting:
             raise ValueError("rows wait for their batch; learn from whole batches before saving")
         header, arrays = self.total.state()
-        public = self._learner.state()
+        public = self.learner.state()
         mine = {f"learner_{name}": value for name, value in public.items() if name != "rows"}
         return State({"sum": header, "rows": public["rows"]}, {**arrays, **mine})
 
     def resume(self, state: State) -> None:
-        """Learner and sum stand where `state` was taken; the sum was made from it."""
+        """Continue where `state` was taken; the sum was made from it."""
         own = {
             name.removeprefix("learner_"): array
             for name, array in state.arrays.items()
             if name.startswith("learner_")
         }
-        self._learner.resume({"rows": state.header["rows"], **own})
+        self.learner.resume({"rows": state.header["rows"], **own})
+
+
+def refuse_rows(declared: int | None) -> NoReturn:
+    """Raise, since there are more rows than were declared."""
+    raise ParameterError(
+        "{n_rows} must not be exceeded, {declared} are declared; declare more at the start, or "
+        "leave it out for a stream without end",
+        declared=declared,
+    )
 
 
 def margins_of(rows: Compressed, weights: Floats) -> Floats:
     """Products of rows with the weights: rows x outputs."""
     margins = np.empty((len(weights), len(rows[0]) - 1))
     for k, output in enumerate(weights):
-        sparse_margins(np.ascontiguousarray(output), *rows, margins[k])
+        stream_rows.margins_of(np.ascontiguousarray(output), *rows, margins[k])
     return margins.T

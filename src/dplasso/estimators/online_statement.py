@@ -3,17 +3,22 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from dplasso.estimators.online_run import OnlineRun
 from dplasso.privacy.online_statement import OnlineStatement
 from dplasso.privacy.statement import READ, fact, jsonable
 
 
-def statement(model: Any) -> OnlineStatement:
-    """What the releases so far are, together, and what that rests on."""
+def statement(
+    model: Any, stream: OnlineRun, bounds: dict[str, Any], public: dict[str, Any]
+) -> OnlineStatement:
+    """What the releases so far are, together, and what that rests on.
+
+    ``bounds`` and ``public`` are the facts that only one kind of estimator has.
+    """
     from dplasso import __version__
 
-    told = model._run.total.privacy
-    seen, window = model.rows_seen_, told["window_rows"]
-    bounds, public = model._own_facts()
+    told = stream.total.privacy
+    seen, window = stream.rows_seen, told["window_rows"]
     source = "public rule" if model.clip == "auto" else "declared"
     stated = OnlineStatement(
         model=type(model).__name__,
@@ -31,22 +36,22 @@ def statement(model: Any) -> OnlineStatement:
         batch=model.batch,
         releases=[{"what": "running sums of gradients", "mechanism": told["mechanism"]}],
         bounds={"clip": fact(told["sensitivity"], source), **bounds},
-        public={**_public(model), **public},
+        public={**_public(model, stream), **public},
         secure_rng=told["secure_rng"],
         version=__version__,
         date=datetime.now(UTC).date().isoformat(),  # a day: no clock tells of the rows
     )
-    if model._receipt is not None:
-        stated["ledger"] = model._receipt._asdict()
+    if stream.receipt is not None:
+        stated["ledger"] = stream.receipt._asdict()
     return stated
 
 
-def _public(model: Any) -> dict[str, Any]:
-    plan = model._plan
+def _public(model: Any, stream: OnlineRun) -> dict[str, Any]:
+    plan = stream.plan
     found = {
         "n_features": fact(model.n_features_in_, "declared, or by the shape of X"),
         "rows": fact(model.rows, "given"),
-        "rows_seen": fact(model.rows_seen_, "how long the stream is"),
+        "rows_seen": fact(stream.rows_seen, "how long the stream is"),
         "regularisation": fact(plan.regularisation, _source(model.regularisation)),
         "start_rows": fact(plan.start_rows, _source(model.start_rows)),
     }

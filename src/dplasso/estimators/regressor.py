@@ -1,23 +1,28 @@
 """The private sparse linear regressor."""
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+import scipy.sparse as sp
 
 from dplasso.base import checks
-from dplasso.estimators.base import PrivateLasso, refuse, source_of
+from dplasso.base.arrays import Floats, Labels
+from dplasso.estimators.base import LabelFacts, PrivateLasso, reject, source_of
 from dplasso.estimators.scores import ScoredRegressor
-from dplasso.estimators.sparsifier import Sparsifier
+from dplasso.estimators.seeding import Seed
 from dplasso.estimators.to_sklearn import hand_over
 from dplasso.estimators.undeclared import bound_or_one
 from dplasso.estimators.validation import checked_numbers
+from dplasso.fitting.request import Auto
+from dplasso.fitting.sparsifier import Sparsifier
 from dplasso.losses import Loss, SquaredLoss
 from dplasso.privacy.accountant import Accountant
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.statement import fact, jsonable
+
+if TYPE_CHECKING:
+    from sklearn.linear_model import LinearRegression
 
 
 class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
@@ -46,6 +51,7 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from dplasso import PrivateLassoRegressor
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, (5000, 10))
@@ -61,12 +67,12 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
         epsilon: float = 1.0,
         delta: float = 1e-6,
         *,
-        radius: float | str = "auto",
-        max_iter: int | str = "auto",
-        x_bound: Any = None,
+        radius: float | Auto = "auto",
+        max_iter: int | Auto = "auto",
+        x_bound: float | Sequence[float] | Mapping[str, float] | str | None = None,
         bound_share: float = 0.05,
         y_bound: float | None = None,
-        residual_bound: float | str = "auto",
+        residual_bound: float | Auto = "auto",
         fit_intercept: bool = True,
         n_rows: int | None = None,
         feature_names: Sequence[str] | None = None,
@@ -77,12 +83,12 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
         selection: str = "lazy",
         neighboring: Neighboring = "add_remove",
         accountant: Accountant | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        **refused: Any,
+        **rejected: object,
     ) -> None:
-        refuse(refused, type(self).__name__)
+        reject(rejected, type(self).__name__)
         self.epsilon = epsilon
         self.delta = delta
         self.radius = radius
@@ -105,35 +111,38 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: object) -> Floats:
         """The expected label of every row."""
         return self._margins(X)[:, 0]
 
     @property
-    def coef_(self) -> Any:
-        """Coefficients: one a column, dense, or 1 x columns and sparse after `sparsify`."""
+    def coef_(self) -> Floats | sp.csr_array:
+        """Coefficients: one per column, dense, or 1 x columns and sparse after `sparsify`."""
         coefficients = super().coef_
-        return coefficients if self._kept_sparse else coefficients[0]
+        return coefficients if self.sparsified_ else coefficients[0]
 
-    def to_sklearn(self) -> Any:
-        """A plain fitted scikit-learn estimator with the same predictions."""
+    def to_sklearn(self) -> "LinearRegression":
+        """A plain fitted ``LinearRegression`` with the same predictions."""
         from sklearn.linear_model import LinearRegression  # a tenth of a second to import
 
-        dense = self._weights.toarray()[0]
         plain = hand_over(self, LinearRegression())
-        plain.coef_, plain.intercept_ = dense, float(self.intercept_[0])
+        plain.coef_ = self.fitted_.weights.toarray()[0]
+        plain.intercept_ = float(self.intercept_[0])
         return plain
 
-    def _checked_labels(self, y: NDArray[Any]) -> NDArray[Any]:
+    def _checked_labels(self, y: Labels) -> Labels:
         return checked_numbers(y)
+
+    def _make_loss(self, y: Labels) -> Loss:
+        return self._declared_loss()
+
+    def _declared_loss(self) -> Loss:
+        return SquaredLoss(self._y_bound, self._residual_bound())
 
     @property
     def _y_bound(self) -> float:
         bound: float = bound_or_one(self, "y_bound")
         return bound
-
-    def _make_loss(self, y: NDArray[Any]) -> Loss:
-        return SquaredLoss(self._y_bound, self._residual_bound())
 
     def _margin_unit(self) -> float:
         # Labels have a scale of their own, and squared loss four times the curvature.
@@ -144,15 +153,13 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
             return math.inf if math.isinf(self.epsilon) else self._y_bound
         return checks.target("residual_bound", self.residual_bound)
 
-    def _more_bounds(self) -> dict[str, dict[str, Any]]:
+    def _label_facts(self, read: frozenset[str]) -> LabelFacts:
         source = "public rule" if self.residual_bound == "auto" else "declared"
-        return {
+        bounds = {
             "y_bound": fact(self._y_bound, source_of(self.y_bound)),
             "residual_bound": fact(jsonable(self._residual_bound()), source),
         }
-
-    def _more_public(self) -> dict[str, dict[str, Any]]:
-        return {}
+        return LabelFacts(bounds, {})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,6 +3,7 @@
 import dataclasses
 import operator
 import os
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
@@ -12,11 +13,21 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from dplasso.base import checks
-from dplasso.data import ColumnBounds
+from dplasso.base.arrays import Ints, Labels
+from dplasso.data.bounds import by_position
 from dplasso.data.columns import positive_bound
 from dplasso.data.row_maps import ROW_MAPS
 from dplasso.data.sparse_bounds import SparseBounds
-from dplasso.estimators import online_saving, private_bound
+from dplasso.estimators import online_saving
+from dplasso.estimators.base import PrivateLasso
+from dplasso.estimators.classifier import PrivateLassoClassifier
+from dplasso.estimators.regressor import PrivateLassoRegressor
+from dplasso.fitting import fitters, private_bound
+from dplasso.fitting.fitted import Fitted
+from dplasso.fitting.fitter import Fitter
+from dplasso.fitting.request import XBound
+from dplasso.fitting.row_reader import RowReader
+from dplasso.fitting.sparsifier import Sparsifier
 from dplasso.privacy.stated import check_statement
 from dplasso.privacy.statement import PrivacyStatement
 from dplasso.reading.plans import FeatureNames, FeatureSpace, TablePlan
@@ -25,6 +36,10 @@ from dplasso.storage.values import from_json, to_json
 
 _Path = str | os.PathLike[str]
 _Arrays = dict[str, NDArray[Any]]
+_Header = dict[str, Any]  # parsed JSON
+_CLASSES: dict[str, type[PrivateLasso]] = {
+    found.__name__: found for found in (PrivateLassoClassifier, PrivateLassoRegressor)
+}
 
 _ENTRIES = {  # types in JSON
     "class": (str,),
@@ -48,17 +63,17 @@ _ARRAYS = {  # dtype and dimensions
 _MOST_FEATURES = 1 << 62  # numbers of columns take 64 bits
 
 
-def save(model: Any, path: _Path) -> None:
+def save(model: PrivateLasso, path: _Path) -> None:
     """Write a fitted model to a file, which is replaced in one step if it exists.
 
     An accountant is not saved, nor a random_state other than a whole number: None takes its place.
     """
-    if type(model) not in _classes().values():
+    if type(model) not in _CLASSES.values():
         raise ValueError(
-            f"model must be one of {', '.join(_classes())}, got {type(model).__name__}; "
+            f"model must be one of {', '.join(_CLASSES)}, got {type(model).__name__}; "
             "save the estimator itself"
         )
-    check_is_fitted(model, "_weights")
+    check_is_fitted(model, "fitted_")
     try:
         header, arrays = _content(model)
         _model(header, arrays)  # what could not be read back is not written
@@ -84,26 +99,11 @@ def load(path: _Path) -> Any:
         raise ModelFileError(f"{os.fsdecode(path)} holds no model to load: {reason}") from error
 
 
-def _classes() -> dict[str, Any]:
-    # Estimators have a save() of their own, which would otherwise close a circle of imports.
-    from dplasso.estimators.classifier import PrivateLassoClassifier
-    from dplasso.estimators.regressor import PrivateLassoRegressor
-
-    return {found.__name__: found for found in (PrivateLassoClassifier, PrivateLassoRegressor)}
-
-
-def _content(model: Any) -> tuple[dict[str, Any], _Arrays]:
+def _content(model: PrivateLasso) -> tuple[_Header, _Arrays]:
     """Header and arrays of a fitted model."""
     from dplasso import __version__
 
-    weights = model._weights
-    arrays = {
-        "weights_data": weights.data,
-        "weights_indices": weights.indices.astype(np.int64),
-        "weights_indptr": weights.indptr.astype(np.int64),
-        "intercept": model.intercept_,
-        "vertices": model.vertices_,
-    }
+    arrays = arrays_of(model.fitted_)
     header = {
         "class": type(model).__name__,
         "written_by": __version__,
@@ -112,24 +112,37 @@ def _content(model: Any) -> tuple[dict[str, Any], _Arrays]:
         "feature_names": to_json(_names_to_keep(model), "features", arrays),
         "n_features": int(model.n_features_in_),
         "n_iter": int(model.n_iter_),
-        "sparse_coef": model._kept_sparse,
+        "sparse_coef": model.sparsified_,
         "privacy": to_json(model.privacy_, "privacy", arrays),
         "table_plan": to_json(getattr(model, "table_plan_", None), "table_plan", arrays),
     }
     return header, arrays
 
 
-def _names_to_keep(model: Any) -> NDArray[Any] | None:
+def arrays_of(fitted: Fitted) -> _Arrays:
+    """The arrays of a model file that hold what was fitted."""
+    weights = fitted.weights
+    return {
+        "weights_data": weights.data,
+        "weights_indices": weights.indices.astype(np.int64),
+        "weights_indptr": weights.indptr.astype(np.int64),
+        "intercept": fitted.intercepts,
+        "vertices": fitted.released,
+    }
+
+
+def _names_to_keep(model: PrivateLasso) -> Labels | None:
     """Names of the features, unless the model's plan of a table says them in fewer words."""
     names = getattr(model, "feature_names_in_", None)
     space = _planned(getattr(model, "table_plan_", None), model.n_features_in_)
-    if space is None or names is None:
-        return names
-    same = names == space.names if isinstance(names, FeatureNames) else _same(space.names, names)
-    return None if same else np.asarray(names)
+    if names is None:
+        return None
+    if space is not None and _same(space.names, names):
+        return None
+    return np.asarray(names)
 
 
-def _is_planned(model: Any, x_bound: Any) -> bool:
+def _is_planned(model: PrivateLasso, x_bound: object) -> bool:
     space = _planned(getattr(model, "table_plan_", None), model.n_features_in_)
     if space is None:
         return False
@@ -138,11 +151,13 @@ def _is_planned(model: Any, x_bound: Any) -> bool:
     return isinstance(x_bound, np.ndarray) and np.array_equal(space.bounds, x_bound)
 
 
-def _same(names: FeatureNames, others: Any) -> bool:
+def _same(names: FeatureNames, others: Sequence[str]) -> bool:
+    if isinstance(others, FeatureNames):
+        return bool(names == others)
     return len(names) == len(others) and all(map(operator.eq, names, others))
 
 
-def _planned(plan: dict[str, Any] | None, columns: int) -> FeatureSpace | None:
+def _planned(plan: _Header | None, columns: int) -> FeatureSpace | None:
     """The features that a plan of a table makes, if they are those of the model."""
     if plan is None or "target" not in plan:
         return None
@@ -150,7 +165,7 @@ def _planned(plan: dict[str, Any] | None, columns: int) -> FeatureSpace | None:
     return space if space.size == columns else None
 
 
-def _parameters(model: Any, arrays: _Arrays) -> dict[str, Any]:
+def _parameters(model: PrivateLasso, arrays: _Arrays) -> _Header:
     forms = {}
     for name, value in model.get_params(deep=False).items():
         seeded = isinstance(value, Integral) and not isinstance(value, bool)
@@ -160,8 +175,8 @@ def _parameters(model: Any, arrays: _Arrays) -> dict[str, Any]:
             value = None
         if isinstance(value, SparseBounds):
             value = np.asarray(value)
-        if name == "sparsify" and dataclasses.is_dataclass(value):
-            value = dataclasses.asdict(value)  # type: ignore[arg-type]
+        if isinstance(value, Sparsifier):
+            value = dataclasses.asdict(value)
         try:
             forms[name] = to_json(value, f"parameter_{name}", arrays)
         except ValueError as error:
@@ -171,7 +186,7 @@ def _parameters(model: Any, arrays: _Arrays) -> dict[str, Any]:
     return forms
 
 
-def _model(header: dict[str, Any], arrays: _Arrays) -> Any:
+def _model(header: _Header, arrays: _Arrays) -> PrivateLasso:
     """The fitted model of a header and arrays, which are checked for all that it relies on."""
     _check_entries(header, arrays)
     model = _unfitted(header["class"], header["parameters"], arrays)
@@ -181,21 +196,14 @@ def _model(header: dict[str, Any], arrays: _Arrays) -> Any:
         model.feature_names_in_ = _feature_names(
             from_json(header["feature_names"], arrays), columns
         )
-    if hasattr(model, "classes"):
+    if isinstance(model, PrivateLassoClassifier):
         model.classes_ = _labels(from_json(header["classes"], arrays), outputs)
     elif outputs != 1:
         raise ValueError("a regressor has more than one output")
-    model.intercept_ = arrays["intercept"]
-    model._weights = _weights(arrays, (outputs, columns))
-    model._dense, model._kept_sparse = None, header["sparse_coef"]
-    model.vertices_ = _vertices(arrays["vertices"], (outputs, columns))
-    model.n_iter_ = header["n_iter"]
+    shape = outputs, columns
+    weights, released = _weights(arrays, shape), _vertices(arrays["vertices"], shape)
     model.privacy_ = PrivacyStatement(from_json(header["privacy"], arrays))
     check_statement(model.privacy_, header["class"], columns)
-    model.solver_ = _known(model.privacy_, "solver", ("frank_wolfe", "gradient", "select"))
-    if model.solver_ == "select" and np.any(model.vertices_[:, 0] == columns):
-        raise ValueError("vertices of chosen columns name the intercept, which is none")
-    model.rows_ = _known(model.privacy_, "rows", ROW_MAPS)
     if header["table_plan"] is not None:
         model.table_plan_ = from_json(header["table_plan"], arrays)
         space = _planned(model.table_plan_, columns)
@@ -203,30 +211,50 @@ def _model(header: dict[str, Any], arrays: _Arrays) -> Any:
             model.feature_names_in_ = space.names
         if space is not None and model.x_bound is None:
             model.x_bound = space.bounds
-    _check_bounds(model)
-    return model
+    fitter, reader = _solver_and_reader(model, released)
+    fitted = Fitted(fitter.name, weights, arrays["intercept"], released, header["n_iter"], reader)
+    return model.restore(fitted, sparsified=header["sparse_coef"])
 
 
-def _check_bounds(model: Any) -> None:
-    """Bounds that rows to predict are clipped to are sound; no column's is written out."""
-    names, none = getattr(model, "feature_names_in_", None), np.empty(0, np.int64)
-    ColumnBounds.of(private_bound.bound_of(model), model.n_features_in_, names, none)
-    stated = model.privacy_["bounds"].get("x_bound", {}).get("value")
+def _solver_and_reader(model: PrivateLasso, released: Ints) -> tuple[Fitter, RowReader]:
+    """How new rows are mapped, which follows from the statement and the parameters."""
+    fitter = fitters.fitter_of(str(model.privacy_.get("solver", fitters.DEFAULT)))
+    if not fitter.releases_intercept and np.any(released[:, 0] == model.n_features_in_):
+        raise ValueError("vertices of chosen columns name the intercept, which is none")
+    row_map, x_bound = _row_map(model.privacy_), _x_bound(model)
+    reader = fitter.reader(row_map, model.n_features_in_, x_bound, released)
+    reader.bounds(np.empty(0, np.int64))  # they are sound; no column's is written out
+    _check_bounds(model.privacy_, fitter)
+    return fitter, reader
+
+
+def _x_bound(model: PrivateLasso) -> XBound:
+    """The bound that a model was fitted with: declared, 1, or as released."""
+    if private_bound.is_asked(model.x_bound):
+        return float(model.privacy_["bounds"]["x_bound"]["value"])
+    names = getattr(model, "feature_names_in_", None)
+    found: XBound = 1.0 if model.x_bound is None else by_position(model.x_bound, names)
+    return found
+
+
+def _check_bounds(statement: PrivacyStatement, fitter: Fitter) -> None:
+    """Stated bounds, by which reports scale what they show, are positive numbers."""
+    stated = statement["bounds"].get("x_bound", {}).get("value")
     if not isinstance(stated, str):
         positive_bound(stated)
-    if model.solver_ == "frank_wolfe":
-        checks.bound("radius", model.privacy_["bounds"].get("radius", {}).get("value"))
+    for name in fitter.stated_bounds:
+        checks.bound(name, statement["bounds"].get(name, {}).get("value"))
 
 
-def _known(statement: PrivacyStatement, name: str, known: tuple[str, ...]) -> str:
+def _row_map(statement: PrivacyStatement) -> str:
     """How rows are read; files of earlier code do not say, and know the first way only."""
-    found = statement.get(name, known[0])
-    if found not in known:
-        raise ValueError(f"{name} {found!r} is unknown; upgrade dplasso to read it")
+    found = statement.get("rows", ROW_MAPS[0])
+    if found not in ROW_MAPS:
+        raise ValueError(f"rows {found!r} is unknown; upgrade dplasso to read it")
     return str(found)
 
 
-def _check_entries(header: dict[str, Any], arrays: _Arrays) -> None:
+def _check_entries(header: _Header, arrays: _Arrays) -> None:
     """Whether everything is there, nothing else, and of the right type."""
     for name in header.keys() - _ENTRIES.keys():
         raise ValueError(f"header entry {name!r} is unknown; upgrade dplasso to read it")
@@ -243,27 +271,28 @@ def _check_entries(header: dict[str, Any], arrays: _Arrays) -> None:
         raise ValueError("n_iter is below 0")
 
 
-def _unfitted(name: str, forms: dict[str, Any], arrays: _Arrays) -> Any:
-    from dplasso.estimators.sparsifier import Sparsifier
-
-    if name not in _classes():
+def _unfitted(name: str, forms: _Header, arrays: _Arrays) -> PrivateLasso:
+    if name not in _CLASSES:
         raise ValueError(f"class {name!r} is unknown; upgrade dplasso to read it")
     parameters = {key: from_json(form, arrays) for key, form in forms.items()}
-    online_saving.check_parameter_names(parameters, _classes()[name])
+    online_saving.check_parameter_names(parameters, _CLASSES[name])
     if isinstance(parameters.get("sparsify"), dict):
         parameters["sparsify"] = Sparsifier(**parameters["sparsify"])
-    return _classes()[name](**parameters)
+    return _CLASSES[name](**parameters)
 
 
-def _feature_names(names: Any, columns: int) -> NDArray[Any]:
-    sound = isinstance(names, np.ndarray) and names.shape == (columns,) and names.dtype == object
-    if not sound or not all(isinstance(name, str) for name in names):
-        raise ValueError("feature_names are not one text a column")
-    found: NDArray[Any] = names
-    return found
+def _feature_names(names: object, columns: int) -> Labels:
+    if not (
+        isinstance(names, np.ndarray)
+        and names.shape == (columns,)
+        and names.dtype == object
+        and all(isinstance(name, str) for name in names)
+    ):
+        raise ValueError("feature_names are not one text per column")
+    return names
 
 
-def _labels(labels: Any, outputs: int) -> NDArray[Any]:
+def _labels(labels: object, outputs: int) -> Labels:
     if not isinstance(labels, np.ndarray) or labels.ndim != 1 or len(labels) < 2:
         raise ValueError("classes are not a list of at least two labels")
     if outputs != (1 if len(labels) == 2 else len(labels)):
@@ -276,7 +305,7 @@ def _labels(labels: Any, outputs: int) -> NDArray[Any]:
 
 
 def _weights(arrays: _Arrays, shape: tuple[int, int]) -> sp.csr_array:
-    """Weights in compressed rows, refused where a compiled loop would run out of their arrays."""
+    """Weights in compressed rows, rejected where a compiled loop would leave their arrays."""
     data, indices, starts = (arrays[f"weights_{part}"] for part in ("data", "indices", "indptr"))
     if not (
         len(starts) == shape[0] + 1
@@ -294,7 +323,7 @@ def _weights(arrays: _Arrays, shape: tuple[int, int]) -> sp.csr_array:
     return sp.csr_array((data, indices, starts), shape=shape)
 
 
-def _vertices(vertices: NDArray[np.int64], shape: tuple[int, int]) -> NDArray[np.int64]:
+def _vertices(vertices: Ints, shape: tuple[int, int]) -> Ints:
     """Released vertices: column (the last is the intercept), sign, and class if there are many."""
     outputs, columns = shape
     if vertices.shape[1] != (2 if outputs == 1 else 3):

@@ -1,16 +1,37 @@
 """scikit-learn's mixins, with scores whose errors quote neither labels nor numbers of rows."""
 
-from typing import Any
+from typing import Protocol
 
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from dplasso.estimators.validation import scored
+from dplasso.losses import class_loss
+
+
+class HasLoss(Protocol):
+    """A classifier, by the name of its loss."""
+
+    loss: str
+
+
+def tells_probabilities(model: HasLoss) -> bool:
+    """Whether the loss of a classifier has probabilities; for scikit-learn's ``available_if``."""
+    try:
+        has_them = class_loss(model.loss).has_probabilities
+    except ValueError as error:  # `hasattr` catches nothing else
+        raise AttributeError(str(error)) from error
+    if not has_them:
+        raise AttributeError(
+            f"loss={model.loss!r} has no probabilities; use decision_function, or fit with "
+            "loss='logistic'"
+        )
+    return True
 
 
 class ScoredClassifier(ClassifierMixin):  # type: ignore[misc]  # scikit-learn is untyped
     """A classifier."""
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """Mean accuracy on rows and labels. NOT private."""
         from sklearn.metrics import accuracy_score  # only where there are rows to score
 
@@ -20,7 +41,7 @@ class ScoredClassifier(ClassifierMixin):  # type: ignore[misc]  # scikit-learn i
 class ScoredRegressor(RegressorMixin):  # type: ignore[misc]  # scikit-learn is untyped
     """A regressor."""
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """The share R^2 of the variance of labels that predictions explain. NOT private."""
         from sklearn.metrics import r2_score  # only where there are rows to score
 

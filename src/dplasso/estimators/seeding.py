@@ -4,12 +4,16 @@ import math
 import sys
 from typing import Any, Self
 
-from dplasso.mechanisms.random_bits import is_secure
+import numpy as np
+
+from dplasso.base.wording import Message
+from dplasso.mechanisms.random_bits import RandomBits, is_secure
 from dplasso.privacy import leaks
 
-SEEDED = (
-    "random_state makes the fit repeatable, and its noise with it: whoever knows the seed can undo "
-    "the protection; leave it None for anything you release"
+Seed = int | np.random.Generator | np.random.RandomState | RandomBits | None
+SEEDED = Message(
+    "{random_state} makes the fit repeatable, and its noise with it: whoever knows the seed can "
+    "undo the protection; leave it out for anything you release"
 )
 # Parts of scikit-learn that set what a person has named: a grid, or the helpers of its checks.
 _BY_NAME = ("sklearn.model_selection", "sklearn.utils")
@@ -27,7 +31,7 @@ class SeedsByName:
     """
 
     epsilon: float
-    random_state: Any
+    random_state: Seed
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, as in scikit-learn.
@@ -51,7 +55,7 @@ class SeedsByName:
 
     def _tell_of_seed(self) -> None:
         facts = vars(self)
-        stated = facts.get("privacy_", facts.get("_stated"))
+        stated = facts.get("privacy_", getattr(facts.get("stream_"), "stated", None))
         secure = is_secure(self.random_state) if stated is None else stated.get("secure_rng", True)
         if not secure and isinstance(self.epsilon, float | int) and not math.isinf(self.epsilon):
             leaks.warn_once(SEEDED)

@@ -1,17 +1,22 @@
 """Models that work without this package."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from dplasso.base import memory
+from dplasso.estimators.base import PrivateLasso
+
+Plain = TypeVar("Plain", bound=BaseEstimator)
 
 
-def hand_over(model: Any, plain: Any) -> Any:
+def hand_over(model: PrivateLasso, plain: Plain) -> Plain:
     """Give a scikit-learn estimator the fitted coefficients of ``model``."""
-    check_is_fitted(model, "_weights")
-    if model.solver_ != "frank_wolfe" or model.rows_ != "as_is":
+    check_is_fitted(model, "fitted_")
+    if not model.fitted_.reader.plain:
         raise ValueError(
             "this model maps rows before it weighs them, which a plain linear model does not; keep "
             "it as it is, or fit with solver='frank_wolfe' and rows='as_is'"
@@ -30,8 +35,8 @@ def hand_over(model: Any, plain: Any) -> Any:
     return plain
 
 
-def _bytes_written_out(model: Any, names: Any) -> int:
-    """Of what is not in memory yet: two dense copies of coefficients, and names."""
-    outputs, columns = model._weights.shape
-    dense = 0 if model._kept_sparse else 2 * 8 * outputs * columns
+def _bytes_written_out(model: PrivateLasso, names: Sequence[str] | None) -> int:
+    """Bytes that are not in memory yet: two dense copies of coefficients, and names."""
+    outputs, columns = model.fitted_.weights.shape
+    dense = 0 if model.sparsified_ else 2 * 8 * outputs * columns
     return dense + (0 if names is None or isinstance(names, np.ndarray) else 80 * columns)

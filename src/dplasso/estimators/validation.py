@@ -4,21 +4,28 @@ scikit-learn's errors, and numpy's, quote what they refuse: entries, labels, tex
 None is passed on but those that name columns alone.
 """
 
+import copy
 import re
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from dplasso.base.arrays import Floats, Labels
+from dplasso.base.wording import Message, ParameterError
 from dplasso.data import ColumnMatrix
 from dplasso.data.structure import is_real, sound
 
 SPARSE = ("csr", "csc", "coo")  # `sound` leaves no other
+Rows: TypeAlias = NDArray[np.generic] | sp.sparray  # as they are once they have been checked
 Found = TypeVar("Found")
+Given = ParamSpec("Given")
 
 # Names of columns and their number are public.
 _PASSED_ON = re.compile(
@@ -53,8 +60,13 @@ _GAPS = {
 }
 _NUMBERS = {"": "Unknown label type: y must hold real numbers"}
 _CLASSES = {
-    "": "Unknown label type: y must hold classes; declare them with classes=, or use a regressor"
+    "": Message(
+        "Unknown label type: y must hold classes; declare them with {classes}, or use a regressor"
+    )
 }
+CLASSES_READ = Message(
+    "classes were read from y, which reveals which labels occur; declare them with {classes}"
+)
 _ORDER = {"": "y holds labels that have no order among them; give labels of one kind"}
 _SCORED = {
     "": "y must have one label per row of X, of the kind the model was fitted to, and so must "
@@ -62,7 +74,7 @@ _SCORED = {
 }
 
 
-def checked_rows(model: Any, X: Any, *, reset: bool) -> Any:
+def checked_rows(model: BaseEstimator, X: object, *, reset: bool) -> Rows:
     """``X`` checked for shape, kind and gaps; feature names are noted, or held against those known.
 
     Formal guarantees
@@ -71,58 +83,86 @@ def checked_rows(model: Any, X: Any, *, reset: bool) -> Any:
     not their number of rows. A sparse matrix is checked before anything converts it.
     """
     X = sound(X.rows() if isinstance(X, ColumnMatrix) else X)
-    found = _in_our_words(
+    found: Rows = _in_our_words(
         _ROWS, validate_data, model, X, accept_sparse=SPARSE, dtype="numeric", reset=reset
     )
+    if found.dtype == np.longdouble:
+        return _in_our_words(_ROWS, _in_double_precision, found)
     # scikit-learn lets dates through, and frames of categories, as objects.
     return found if is_real(found.dtype) else _in_our_words(_ROWS, _numbers, found)
 
 
-def _numbers(X: NDArray[Any]) -> NDArray[np.float64]:
-    if X.dtype.kind != "O":
+def _in_double_precision(X: Rows) -> Rows:
+    """Rows in the widest precision that is computed in; repeated entries stay apart."""
+    if isinstance(X, np.ndarray):
+        return _numbers(X)
+    found = copy.copy(X)
+    found.data = _numbers(X.data)
+    return found
+
+
+def _numbers(X: NDArray[np.generic]) -> Floats:
+    if X.dtype.kind not in "Of":
         raise ValueError
-    numbers = np.asarray(X, np.float64)
+    with np.errstate(all="ignore"):
+        numbers = np.asarray(X, np.float64)
     assert_all_finite(numbers, input_name="X")
     return numbers
 
 
-def checked_vector(y: Any) -> NDArray[Any]:
+def checked_vector(y: object) -> Labels:
     """Labels as an array of one dimension."""
-    labels: NDArray[Any] = _in_our_words(_LABELS, column_or_1d, sound(y, "y"), warn=True)
+    labels: Labels = _in_our_words(_LABELS, column_or_1d, sound(y, "y"), warn=True)
     return labels
 
 
-def check_gaps(y: NDArray[Any]) -> None:
+def check_gaps(y: Labels) -> None:
     """Refuse labels that are NaN or infinite."""
     _in_our_words(_GAPS, assert_all_finite, y, input_name="y")
 
 
-def checked_numbers(y: NDArray[Any]) -> NDArray[np.float64]:
+def checked_numbers(y: Labels) -> Floats:
     """Labels as finite numbers."""
-    numbers: NDArray[np.float64] = _in_our_words(_NUMBERS, y.astype, np.float64)
+    numbers: Floats = _in_our_words(_NUMBERS, y.astype, np.float64)
     check_gaps(numbers)
     return numbers
 
 
-def check_classes(y: NDArray[Any]) -> None:
+def check_classes(y: Labels) -> None:
     """Refuse labels that are no classes; it warns where they are many, a fact of the data."""
     _in_our_words(_CLASSES, check_classification_targets, y)
 
 
-def distinct(labels: Any) -> NDArray[Any]:
+def distinct(labels: ArrayLike) -> Labels:
     """The labels there are, in order."""
-    found: NDArray[Any] = _in_our_words(_ORDER, np.unique, np.asarray(labels))
+    found: Labels = _in_our_words(_ORDER, np.unique, np.asarray(labels))
     return found
 
 
-def scored(metric: Callable[..., float], y: Any, predicted: Any, sample_weight: Any) -> float:
+def check_enough(classes: Labels, *, declared: bool) -> None:
+    """Reject fewer than two classes."""
+    if len(classes) >= 2:
+        return
+    if declared:
+        raise ParameterError("{classes} must list at least two distinct labels, got 1 class")
+    raise ParameterError(
+        "y holds one class only; a classifier needs two, declare them with {classes}"
+    )
+
+
+def scored(
+    metric: Callable[..., float], y: object, predicted: Labels, sample_weight: object
+) -> float:
     """A metric of scikit-learn's."""
     labels = checked_vector(y)
     return float(_in_our_words(_SCORED, metric, labels, predicted, sample_weight=sample_weight))
 
 
 def _in_our_words(
-    words: dict[str, str], call: Callable[..., Found], *args: Any, **options: Any
+    words: Mapping[str, str | Message],
+    call: Callable[Given, Found],
+    *args: Given.args,
+    **options: Given.kwargs,
 ) -> Found:
     """What the call returns; what it raises is raised in words that hold no data.
 

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from dplasso.kernels.arithmetic import nearest_integer, sigmoid
+from dplasso.kernels.arithmetic import nearest_integer
 from dplasso.kernels.problem import SCALE, Problem, Walk
+from dplasso.kernels.residuals import to_residuals
 from dplasso.kernels.scores import grain_size
 
 MARKS = 63  # columns whose union of cohorts can be marked
@@ -111,10 +112,18 @@ def score_of_mark(problem: Problem, walk: Walk, cohorts: Cohorts, mark):  # type
     """Score of the column marked by bit ``mark``, from one row of each of its cohorts."""
     margins, labels, scale = walk.margins, problem.labels, walk.scalars[SCALE]
     per_grain = 1.0 / grain_size(problem)
+    cohort_count = cohorts.count[0]
+    gradients, own = np.empty(cohort_count), np.empty(cohort_count)
+    sizes = np.empty(cohort_count, np.int64)
+    marked = 0
+    for cohort in range(cohort_count):
+        if (cohorts.marks[cohort] >> mark) & 1:
+            row = cohorts.rows[cohorts.first[cohort]]
+            gradients[marked], own[marked] = margins[row], labels[row]
+            sizes[marked] = cohorts.size[cohort]
+            marked += 1
+    to_residuals(problem.loss, gradients, own, marked, scale)
     total = np.int64(0)
-    for own in range(cohorts.count[0]):
-        if (cohorts.marks[own] >> mark) & 1:
-            row = cohorts.rows[cohorts.first[own]]
-            gradient = sigmoid(margins[row] * scale) - labels[row]
-            total += cohorts.size[own] * nearest_integer(gradient * per_grain)
+    for k in range(marked):
+        total += sizes[k] * nearest_integer(gradients[k] * per_grain)
     return total * grain_size(problem)

@@ -26,7 +26,7 @@ from dplasso.kernels.problem import (
     Problem,
     Walk,
 )
-from dplasso.kernels.scores import LANE, score
+from dplasso.kernels.scores import BUFFER, score
 from dplasso.kernels.steps import release, split, step_size
 
 GREEDY_BLOCK = 64
@@ -55,7 +55,7 @@ def _better(size, vertex, best_size, best):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True, error_model="numpy")
 def best_of_all(problem: Problem, walk: Walk, first, last):  # type: ignore[no-untyped-def]
     """Best vertex from ``first`` to ``last`` and its score, by computing every score."""
-    buffer = np.empty(LANE)
+    buffer = np.empty(BUFFER)
     margins, scale = walk.margins, walk.scalars[SCALE]
     best, best_score, best_size = np.int64(-1), 0.0, -1.0
     for vertex in range(first, last):
@@ -96,7 +96,7 @@ def _next_block(bounds: Bounds, path, floor, searched):  # type: ignore[no-untyp
 @njit(cache=True, nogil=True, error_model="numpy")
 def _best_in_block(problem: Problem, walk: Walk, bounds: Bounds, block, floor):  # type: ignore[no-untyped-def]
     """Best vertex of a block that is not below ``floor``, or -1; its scores are remembered."""
-    buffer = np.empty(LANE)
+    buffer = np.empty(BUFFER)
     path = walk.scalars[PATH]
     best, best_score, best_size = np.int64(-1), 0.0, floor
     first = block * GREEDY_BLOCK

@@ -77,8 +77,8 @@ def _net_change(problem, head, slot, scale, reference):  # type: ignore[no-untyp
     """Middle and half-width of the change since a reference; -1 is the origin.
 
     Inner products of n entries are rounded by no more than n units in the last place of o_jk: that
-    is ``slack``. Weights and their differences are rounded, too: that is ``weights_pad``, unless no
-    round has passed since, and all differences are 0.
+    is ``slack``. Weights and their differences are rounded, too: that is ``weights_pad``, which the
+    caller adds, also where all differences happen to be 0.
     """
     change = 0.0
     spread = 0.0
@@ -107,7 +107,7 @@ def _measure_one(problem: Problem, walk: Walk, head: Head, slot):  # type: ignor
     for reference in range(REFERENCES):
         change, spread = _net_change(problem, head, slot, scale, reference)
         since = head.real[REST_PATH] - head.reference_rest[reference, slot]
-        spread += drift * since + pad + (head.weights_pad[slot] if since > 0.0 else 0.0)
+        spread += drift * since + pad + head.weights_pad[slot]
         if spread < best:
             best, nearest = spread, reference
             if spread < radius:

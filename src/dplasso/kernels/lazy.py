@@ -60,7 +60,7 @@ from dplasso.kernels.problem import (
     Problem,
     Walk,
 )
-from dplasso.kernels.scores import LANE, score
+from dplasso.kernels.scores import BUFFER, score
 from dplasso.kernels.steps import SMALLEST_SCALE, move, multiply_out, split, step_size
 from dplasso.kernels.trials import VOID, first_is_next, settle, settle_by_bounds
 
@@ -134,7 +134,7 @@ def _settle_light(one, rate, entries, ticket):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True, error_model="numpy")
 def _light_trial(problem: Problem, walk: Walk, log_unit, rng, vertex, ticket):  # type: ignore[no-untyped-def]
     """Decide a light vertex by its score."""
-    found = score(problem, walk.margins, walk.scalars[SCALE], vertex, np.empty(LANE))
+    found = score(problem, walk.margins, walk.scalars[SCALE], vertex, np.empty(BUFFER))
     _count_evaluation(problem, walk, vertex)
     return settle(rng, ticket, found, problem.theta, log_unit)
 
@@ -209,7 +209,7 @@ def _listed_trial(  # type: ignore[no-untyped-def]
         whole[WORK] += entries
     if entries > whole[LONG_COLUMN]:
         return vertex, 0
-    found = score(problem, walk.margins, walk.scalars[SCALE], vertex, np.empty(LANE))
+    found = score(problem, walk.margins, walk.scalars[SCALE], vertex, np.empty(BUFFER))
     return _settle_scored(problem, walk, envelope, heavy, head, rng, found)
 
 

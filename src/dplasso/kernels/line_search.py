@@ -3,13 +3,16 @@
 import numpy as np
 from numba import njit
 
-from dplasso.kernels.arithmetic import entry, exponential, sigmoid
-from dplasso.kernels.problem import LOGISTIC, SCALE, SQUARED, Problem, Walk
+from dplasso.kernels import softmax
+from dplasso.kernels.arithmetic import entry
+from dplasso.kernels.problem import SCALE, Problem, Walk
+from dplasso.kernels.residuals import to_curvatures, to_residuals
 from dplasso.kernels.steps import split
 
 # A whole step would leave nothing of the old iterate, whose margins are kept as a product.
 LONGEST = 1.0 - 1e-9
 ITERATIONS = 60
+LANE = 256  # rows handled at a time
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -46,36 +49,20 @@ def search_step(problem: Problem, walk: Walk, vertex, sign):  # type: ignore[no-
 def _derivatives(problem: Problem, walk: Walk, towards, eta):  # type: ignore[no-untyped-def]
     """First and second derivative of the loss along ``margins + eta * towards``."""
     margins, scale, labels = walk.margins, walk.scalars[SCALE], problem.labels
-    classes, clip = problem.classes, problem.clip
+    if problem.classes > 1:
+        return softmax.derivatives(margins, scale, towards, eta, labels, problem.classes)
+    slopes, bends = np.empty(LANE), np.empty(LANE)
     slope = 0.0
     bend = 0.0
-    if problem.loss == LOGISTIC:
-        for i in range(labels.size):
-            p = sigmoid(margins[i] * scale + eta * towards[i])
-            slope += (p - labels[i]) * towards[i]
-            bend += p * (1.0 - p) * towards[i] * towards[i]
-    elif problem.loss == SQUARED:
-        for i in range(labels.size):
-            residual = margins[i] * scale + eta * towards[i] - labels[i]
-            slope += min(max(residual, -clip), clip) * towards[i]
-            if abs(residual) <= clip:
-                bend += towards[i] * towards[i]
-    else:
-        for i in range(labels.size):
-            first = i * classes
-            top = -np.inf
-            for k in range(first, first + classes):
-                top = max(top, margins[k] * scale + eta * towards[k])
-            total = 0.0
-            mean = 0.0
-            square = 0.0
-            for k in range(first, first + classes):
-                at = margins[k] * scale + eta * towards[k] - top
-                weight = exponential(max(at, -700.0))
-                total += weight
-                mean += weight * towards[k]
-                square += weight * towards[k] * towards[k]
-            mean /= total
-            slope += mean - towards[first + np.int64(labels[i])]
-            bend += square / total - mean * mean
+    for first in range(0, labels.size, LANE):
+        count = min(LANE, labels.size - first)
+        own = labels[first : first + count]
+        for k in range(count):
+            slopes[k] = margins[first + k] * scale + eta * towards[first + k]
+            bends[k] = slopes[k]
+        to_residuals(problem.loss, slopes, own, count, 1.0)
+        to_curvatures(problem.loss, bends, own, count, 1.0)
+        for k in range(count):
+            slope += slopes[k] * towards[first + k]
+            bend += bends[k] * towards[first + k] * towards[first + k]
     return slope, bend

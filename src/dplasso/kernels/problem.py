@@ -1,9 +1,8 @@
-"""What every compiled loop is handed: the fixed problem and the moving walk."""
+"""The arguments of every compiled loop: the fixed problem and the moving walk."""
 
 from typing import Any, NamedTuple
 
-# Codes of the losses, as the compiled loops know them.
-LOGISTIC, SQUARED, SOFTMAX, HINGE = 0, 1, 2, 3
+from dplasso.kernels.residuals import Residual
 
 # Values of Problem.step that are not a step size.
 DECREASING, SEARCHED = 0.0, -1.0
@@ -29,9 +28,9 @@ class Problem(NamedTuple):
     values: Any  # None where every stored entry is 1
     norm1: Any  # of every column over x_bound, rounded up; None where values is None
     labels: Any
-    loss: int
+    two_labels: bool  # labels are 0 and 1, and a row has one margin
+    loss: Residual  # of one margin; unused where there is more than one class
     classes: int
-    clip: float  # of the residual, squared loss only
     gradient_bound: float  # of a row's gradient with respect to one margin
     start_bound: float  # the same at margins of 0
     curvature_low: float  # the row gradient's slope in its margin lies in [low, high]

@@ -9,71 +9,49 @@ of threads, cannot show; and equal columns have equal scores. A column may have 
 import numpy as np
 from numba import njit
 
-from dplasso.kernels.arithmetic import entry, exponential, nearest_integer, sigmoid
-from dplasso.kernels.problem import LOGISTIC, SQUARED, Problem
+from dplasso.kernels.arithmetic import entry, nearest_integer
+from dplasso.kernels.problem import Problem
+from dplasso.kernels.residuals import to_residuals
+from dplasso.kernels.softmax import class_residual
 
 # Entries handled at a time; their row gradients stay in the first-level cache.
 LANE = 256
+BUFFER = (2, LANE)  # shape of the room for their gradients, and for their labels
 GRAIN = 2.0**-36
 
 
 @njit(inline="always")
-def class_probability(margins, scale, row, classes, label):  # type: ignore[no-untyped-def]
-    """Softmax probability of one class in one row."""
-    first = row * classes
-    top = margins[first]
-    for k in range(1, classes):
-        top = max(top, margins[first + k])
-    total = 0.0
-    chosen = 0.0
-    for k in range(classes):
-        weight = exponential(max((margins[first + k] - top) * scale, -700.0))
-        total += weight
-        if k == label:
-            chosen = weight
-    return chosen / total
+def _row_gradients(problem, margins, scale, start, length, label, gradients, own):  # type: ignore[no-untyped-def]
+    """Fill ``gradients[:length]`` with the row gradients met by the entries from ``start`` on.
 
-
-@njit(inline="always")
-def _row_gradients(problem, margins, scale, start, length, label, buffer):  # type: ignore[no-untyped-def]
-    """Fill ``buffer[:length]`` with the row gradients met by the entries from ``start`` on.
-
-    Positions are unsigned: signed ones are checked for wraparound, at half again the time.
+    ``own`` is room for labels. Positions are unsigned: signed ones are checked for wraparound, at
+    half again the time.
     """
     indices, labels = problem.indices, problem.labels
-    if problem.loss == LOGISTIC:
-        for k in range(length):
-            buffer[k] = margins[np.uint64(indices[start + k])]
-        for k in range(length):
-            buffer[k] = sigmoid(buffer[k] * scale)
-        for k in range(length):
-            buffer[k] -= labels[np.uint64(indices[start + k])]
-    elif problem.loss == SQUARED:
-        clip = problem.clip
-        for k in range(length):
-            row = np.uint64(indices[start + k])
-            residual = margins[row] * scale - labels[row]
-            residual = -clip if residual < -clip else residual
-            buffer[k] = clip if residual > clip else residual
-    else:
+    if problem.classes > 1:
         for k in range(length):
             at = np.int64(indices[start + k])
-            probability = class_probability(margins, scale, at, problem.classes, label)
-            buffer[k] = probability - (labels[at] == label)
+            gradients[k] = class_residual(margins, scale, at, problem.classes, label, labels[at])
+        return
+    for k in range(length):
+        row = np.uint64(indices[start + k])
+        gradients[k] = margins[row]
+        own[k] = labels[row]
+    to_residuals(problem.loss, gradients, own, length, scale)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def grains(problem: Problem, margins, scale, start, stop, label, buffer):  # type: ignore[no-untyped-def]
     """Score of the entries ``start`` to ``stop`` of a column, in grains of the bound on a term."""
-    values = problem.values
+    values, gradients, own = problem.values, buffer[0], buffer[1]
     per_bound = 1.0 / (GRAIN * problem.x_bound * problem.gradient_bound)
     total = np.int64(0)
     for begin in range(start, stop, LANE):
         first = np.uint64(begin)
         length = np.uint64(min(LANE, stop - begin))
-        _row_gradients(problem, margins, scale, first, length, label, buffer)
+        _row_gradients(problem, margins, scale, first, length, label, gradients, own)
         for k in range(length):
-            total += nearest_integer(buffer[k] * per_bound * entry(values, first + k))
+            total += nearest_integer(gradients[k] * per_bound * entry(values, first + k))
     return total
 
 
@@ -111,5 +89,5 @@ def partial_score(problem: Problem, margins, scale, vertex, first, last):  # typ
     """Grains of the entries ``first`` to ``last`` of one vertex's column."""
     start = np.int64(problem.indptr[vertex // problem.classes])
     label = vertex % problem.classes
-    buffer = np.empty(LANE)
+    buffer = np.empty(BUFFER)
     return grains(problem, margins, scale, start + first, start + last, label, buffer)

@@ -1,9 +1,32 @@
-"""Rows of a stream as learners take them: scaled by a rule of their own, an intercept beside."""
+"""Rows of a stream as learners take them: checked, scaled row by row, with an intercept."""
 
 import math
 
 import numpy as np
 from numba import njit
+
+# Findings about rows.
+FINE, NOT_FINITE, OUT_OF_RANGE, OUT_OF_ORDER = 0, 1, 2, 3
+
+
+@njit(cache=True, nogil=True)
+def finding(indptr, indices, values, dimension):  # type: ignore[no-untyped-def]
+    """Whether row-compressed rows can be used: one of the findings.
+
+    A column that occurs twice in a row would make its gradient longer than it was clipped to.
+    """
+    for i in range(indptr.size - 1):
+        last = np.int64(-1)
+        for p in range(indptr[i], indptr[i + 1]):
+            j = np.int64(indices[p])
+            if j < 0 or j >= dimension:
+                return OUT_OF_RANGE
+            if j <= last:
+                return OUT_OF_ORDER
+            if not math.isfinite(values[p]):
+                return NOT_FINITE
+            last = j
+    return FINE
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -39,3 +62,13 @@ def prepared(indptr, indices, values, columns, unit, intercept):  # type: ignore
             at += 1
         starts[i + 1] = at
     return starts, places, entries
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def margins_of(weights, indptr, indices, values, margins):  # type: ignore[no-untyped-def]
+    """Products of row-compressed rows with the weights."""
+    for i in range(margins.size):
+        margin = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            margin += weights[indices[p]] * values[p]
+        margins[i] = margin

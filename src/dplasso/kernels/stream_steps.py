@@ -12,42 +12,46 @@ import numpy as np
 from numba import njit
 
 from dplasso.kernels.projections import onto_l1_ball, onto_l2_ball, onto_simplex
-from dplasso.kernels.row_steps import LONGEST, SHORTEST, STEEPEST, _residual
+from dplasso.kernels.residuals import to_residuals
 
 # Sets that weights are projected onto.
 L2, L1, SIMPLEX, BOX = 0, 1, 2, 3
 _SAFE = 1.0 - 2.0**-40
+# Of a row's square length, and of a residual: beyond, floating point has too few digits for a clip
+# to be certain, and a row counts as 0.
+SHORTEST, LONGEST, STEEPEST = 1e-200, 1e200, 1e100
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def add_rows(rows, labels, first, last, weights, loss, bits, total, margins):  # type: ignore[no-untyped-def]
     """Write the margins of some rows, and add their gradients, in whole numbers, to ``total``.
 
-    ``rows`` are row-compressed; ``loss`` is its code, its own number and the clip. Of more than one
-    output, output k is told whether the label is k. What counts for the guarantee is decided in
+    ``rows`` are row-compressed; ``loss`` is a compiled `Residual` and the clip. With more than one
+    output, the label of output k is whether the row's label is k. The guarantee is decided in
     whole numbers: a row whose vector there is longer than 2^bits adds nothing.
     """
     indptr, indices, values = rows
-    code, shape, clip = loss
+    residual, clip = loss
     outputs = margins.shape[1]
     columns = weights.size // outputs
     scale = math.ldexp(1.0, bits) / clip * _SAFE
     most = np.int64(1) << np.int64(2 * bits)
-    slopes = np.empty(outputs)
+    slopes, own = np.empty(outputs), np.empty(outputs)
     for i in range(first, last):
         square = 0.0
         for p in range(indptr[i], indptr[i + 1]):
             square += values[p] * values[p]
-        steep = 0.0
         for k in range(outputs):
             margin, start = 0.0, k * columns
             for p in range(indptr[i], indptr[i + 1]):
                 margin += weights[start + indices[p]] * values[p]
-            margins[i, k] = margin
-            label = labels[i]
+            margins[i, k] = slopes[k] = margin
+            own[k] = labels[i]
             if outputs > 1:
-                label = 1.0 if labels[i] == k else 0.0
-            slopes[k] = _residual(code, shape, margin, label)
+                own[k] = 1.0 if labels[i] == k else 0.0
+        to_residuals(residual, slopes, own, outputs, 1.0)
+        steep = 0.0
+        for k in range(outputs):
             steep = max(steep, abs(slopes[k]))
         if not (SHORTEST <= square <= LONGEST and 0.0 < steep <= STEEPEST):
             continue

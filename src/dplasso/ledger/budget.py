@@ -4,6 +4,7 @@ import os
 from typing import Any, Self
 
 from dplasso.base import checks
+from dplasso.base.wording import Message, Setting
 from dplasso.ledger import allowance, fixed_point, search_cost
 from dplasso.ledger.chain import Chain, Position
 from dplasso.ledger.entry import Charge, Genesis, new_id, now, relation
@@ -85,8 +86,15 @@ class Budget(Follower):
         for name in ("epsilon", "delta", "neighboring"):
             if getattr(found, name) != getattr(asked, name):
                 raise LedgerError(
-                    f"the ledger {self._store.shown} has {name} = {getattr(found, name)!r}, not "
-                    f"{getattr(asked, name)!r}: use dplasso.Budget.open, or another store"
+                    Message(
+                        "the ledger {ledger} has {name} = {known!r}, not {asked!r}: see it with "
+                        "{open}, or name another store",
+                        ledger=self._store.shown,
+                        name=name,
+                        known=getattr(found, name),
+                        asked=getattr(asked, name),
+                        open=Setting("Budget.open"),
+                    )
                 )
 
     @classmethod

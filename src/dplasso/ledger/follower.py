@@ -66,7 +66,7 @@ class Follower:
         if seen is not None and lines[:1] != [seen.head.line]:
             raise LedgerError(
                 f"the ledger {self.shown} is not what it was: entry {seen.head.sequence}, which "
-                "was seen before, is gone; restore the ledger, or open this one with Budget.open"
+                "was seen before, is gone; restore the ledger, or open this one anew"
             )
         try:
             position = _walked(lines) if seen is None else chain.advanced(seen, lines[1:])

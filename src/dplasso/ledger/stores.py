@@ -83,6 +83,6 @@ def _path(address: object) -> str:
 
 def no_ledger(shown: str) -> LedgerError:
     return LedgerError(
-        f"there is no ledger at {shown}; create one with dplasso.Budget(epsilon, delta, store=...) "
-        "or dplasso budget init"
+        f"there is no ledger at {shown}; create one with dplasso budget init, or in Python with "
+        "dplasso.Budget(epsilon, delta, store=...)"
     )

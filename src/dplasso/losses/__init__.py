@@ -1,9 +1,22 @@
-"""Losses: what a solver may ask of one, and the four there are."""
+"""Losses: one per file, and a registry of the names that users pass.
 
-from dplasso.losses.base import Loss
+`base.py` says what a solver may ask of a loss, and how to add one.
+"""
+
+from dplasso.losses.base import Loss, OneMarginLoss, check_taken
 from dplasso.losses.logistic import LogisticLoss
-from dplasso.losses.smoothed_hinge import SmoothedHingeLoss
+from dplasso.losses.registry import CLASS_LOSSES, class_loss, loss_of_classes
 from dplasso.losses.softmax import SoftmaxLoss
 from dplasso.losses.squared import SquaredLoss
 
-__all__ = ["LogisticLoss", "Loss", "SmoothedHingeLoss", "SoftmaxLoss", "SquaredLoss"]
+__all__ = [
+    "CLASS_LOSSES",
+    "LogisticLoss",
+    "Loss",
+    "OneMarginLoss",
+    "SoftmaxLoss",
+    "SquaredLoss",
+    "check_taken",
+    "class_loss",
+    "loss_of_classes",
+]

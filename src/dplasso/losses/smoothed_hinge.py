@@ -1,56 +1,101 @@
-"""Hinge loss with its corner rounded."""
+"""Hinge loss with its corner rounded: the loss of a linear support vector machine."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from dplasso.base import checks
 from dplasso.base.arrays import Floats
-from dplasso.kernels.problem import HINGE
-from dplasso.losses.base import declared, positions
+from dplasso.kernels.residuals import Loops
+from dplasso.losses.base import TwoClassLoss
+from dplasso.losses.pace import Pace, Paces, Thresholds
+
+# A sharper corner would turn the rounding of margins into errors of scores beyond their padding
+# (`dplasso.mechanisms.selection.score_bounds`).
+SHARPEST = 2.0**-8
 
 
-class SmoothedHingeLoss:
+def _residuals(margins: Any, labels: Any, count: int, scale: float, shape: float) -> None:
+    for k in range(count):
+        side = 2.0 * labels[k] - 1.0
+        margins[k] = -side * min(max((1.0 - side * (margins[k] * scale)) / shape, 0.0), 1.0)
+
+
+def _curvatures(margins: Any, labels: Any, count: int, scale: float, shape: float) -> None:
+    for k in range(count):
+        short = 1.0 - (2.0 * labels[k] - 1.0) * (margins[k] * scale)
+        margins[k] = 1.0 / shape if 0.0 <= short <= shape else 0.0
+
+
+class SmoothedHingeLoss(TwoClassLoss):
     """0 beyond a margin of 1, a parabola over the last ``smoothing`` before it, then a line.
 
     With s = 1 for the second declared class, -1 for the first, and z = s m: 0 for z >= 1,
     (1 - z)^2 / (2 smoothing) down to z = 1 - smoothing, and 1 - z - smoothing / 2 below. The row
-    gradient lies in [-1, 1], its slope in [0, 1 / smoothing].
+    gradient lies in [-1, 1], its slope in [0, 1 / smoothing]. Margins are no probabilities.
 
-    For online learners. It is no `Loss`, and so refused by the solvers, whose compiled loops do not
-    know it.
+    Parameters
+    ----------
+    classes : sequence of two labels, default (0, 1)
+    smoothing : float, default 1
+        Width of the parabola.
 
     >>> loss = SmoothedHingeLoss(smoothing=0.5)
     >>> loss.value(np.array([[1.0], [0.0]]), loss.encode([1, 1]))
     0.75
     """
 
-    code = HINGE
-    outputs = 1
+    loops = Loops(_residuals, _curvatures)
 
     def __init__(self, classes: Sequence[Any] = (0, 1), smoothing: float = 1.0) -> None:
-        self.classes = declared(classes, 2)
-        if len(self.classes) != 2:
-            raise ValueError(
-                f"classes must list two labels for hinge loss, got {len(self.classes)}; "
-                "learn one model a class for more"
-            )
-        self.smoothing = checks.bound("smoothing", smoothing)
+        super().__init__(classes)
+        self.smoothing = self.shape = checks.bound("smoothing", smoothing)
+        self.curvature = (0.0, 1.0 / self.smoothing)
+        self.lipschitz = 1.0 / self.smoothing
 
-    def encode(self, y: ArrayLike) -> Floats:
-        """Labels as numbers, 0 and 1; a ValueError names the remedy, never the values."""
-        return positions(y, self.classes)
+    def gradient_bound(self, radius: float, x_bound: float) -> float:
+        return min(1.0, (1.0 + radius * x_bound) / self.smoothing)
 
     def value(self, margins: Floats, labels: Floats) -> float:
-        """Loss summed over the rows; ``margins`` is rows x 1."""
         short = np.maximum(1.0 - (2.0 * labels - 1.0) * margins[:, 0], 0.0)
         rounded = np.minimum(short, self.smoothing)
         return float(np.sum(rounded * (short - rounded / 2.0)) / self.smoothing)
 
     def gradient(self, margins: Floats, labels: Floats) -> Floats:
-        """Row gradients, rows x 1: the plain reference of the compiled one."""
         side = 2.0 * labels[:, None] - 1.0
         gradient: Floats = -side * np.clip((1.0 - side * margins) / self.smoothing, 0.0, 1.0)
         return gradient
+
+    def check_precision(self) -> None:
+        if not self.smoothing >= SHARPEST:
+            raise ValueError(
+                f"smoothing must be at least {SHARPEST:g}, got {self.smoothing:.3g}; raise it"
+            )
+
+    def paces(self) -> Paces:
+        # The paces of logistic loss in this loss's units: residuals start at twice the size, and
+        # rows count fully until a margin that is about a third as large.
+        return Paces(
+            wide=Pace(
+                cut=0.2,
+                margin_noise=0.63,
+                longest_step=108.0,
+                intercept_step=1.8,
+                fewest_steps=30,
+                thresholds=Thresholds(least=0.001, centred=5.0),
+                intercept_noise=0.045,
+                clear_from=0.75,
+            ),
+            narrow=Pace(
+                cut=0.85,
+                margin_noise=0.7,
+                longest_step=50.0,
+                intercept_step=3.5,
+                fewest_steps=40,
+                thresholds=Thresholds(least=0.014, centred=28.0, damped=2.0, shared=0.3),
+                mass_share=0.1,
+                most_steps=600,
+                lengthened=4.0,
+            ),
+        )

@@ -6,25 +6,31 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp, softmax
+from scipy.special import log_softmax, logsumexp, softmax
 
 from dplasso.base.arrays import Floats
-from dplasso.kernels.problem import SOFTMAX
-from dplasso.losses.base import Loss, declared, positions
+from dplasso.kernels.residuals import SEVERAL_MARGINS, Residual
+from dplasso.losses.base import Loss, Probabilities
+from dplasso.losses.labels import declared, positions
+from dplasso.losses.pace import Pace, Paces, Thresholds
 
 
-class SoftmaxLoss(Loss):
-    """logsumexp(m) - m_y over K classes, one margin a class.
+class SoftmaxLoss(Loss, Probabilities):
+    """logsumexp(m) - m_y over K classes, one margin per class.
 
     All K x p weights form one vector in one L1 ball: a round selects one of its 2Kp signed
     vertices. The row gradient of class k is p_k - [y = k], in [-1, 1]. Its gradient in the margins
-    is p_k (e_k - p), of 2-norm at most sqrt(2) p_k (1 - p_k) <= sqrt(2) / 4.
+    is p_k (e_k - p), of 2-norm at most sqrt(2) p_k (1 - p_k) <= sqrt(2) / 4. Its compiled residual
+    is `dplasso.kernels.softmax`.
+
+    Parameters
+    ----------
+    classes : sequence of at least two labels
 
     >>> SoftmaxLoss(classes=("a", "b", "c")).outputs
     3
     """
 
-    code = SOFTMAX
     curvature = (0.0, 0.25)
     lipschitz = math.sqrt(2.0) / 4.0
 
@@ -40,6 +46,9 @@ class SoftmaxLoss(Loss):
         # gradient is largest where all of it lowers the true class.
         return 1.0 / (1.0 + math.exp(-radius * x_bound) / (self.outputs - 1))
 
+    def first_residual(self) -> float:
+        return math.sqrt(1.0 - 1.0 / self.outputs)
+
     def value(self, margins: Floats, labels: Floats) -> float:
         own = np.take_along_axis(margins, labels.astype(np.int64)[:, None], axis=1)[:, 0]
         return float(np.sum(logsumexp(margins, axis=1) - own))
@@ -48,3 +57,36 @@ class SoftmaxLoss(Loss):
         gradient: Floats = softmax(margins, axis=1)
         gradient[np.arange(len(labels)), labels.astype(np.int64)] -= 1.0
         return gradient
+
+    def compiled(self, bound: float = math.inf) -> Residual:
+        return SEVERAL_MARGINS
+
+    def paces(self) -> Paces:
+        return Paces(
+            wide=Pace(
+                cut=1.0,
+                margin_noise=0.5,
+                longest_step=300.0,
+                intercept_step=10.0,
+                fewest_steps=5,
+                thresholds=Thresholds(least=0.001, centred=5.0),
+            ),
+            narrow=Pace(
+                cut=0.15,
+                margin_noise=3.0,
+                longest_step=600.0,
+                intercept_step=20.0,
+                fewest_steps=40,
+                thresholds=Thresholds(least=0.02, centred=5.0),
+            ),
+        )
+
+    @staticmethod
+    def probabilities(margins: Floats) -> Floats:
+        found: Floats = softmax(margins, axis=1)
+        return found
+
+    @staticmethod
+    def log_probabilities(margins: Floats) -> Floats:
+        found: Floats = log_softmax(margins, axis=1)
+        return found

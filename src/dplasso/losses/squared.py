@@ -1,32 +1,55 @@
 """Squared loss, with a bound on the residual beyond which it is linear."""
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dplasso.base import checks
 from dplasso.base.arrays import Floats
-from dplasso.kernels.problem import SQUARED
-from dplasso.losses.base import Loss, one_dimensional
+from dplasso.kernels.residuals import Loops
+from dplasso.losses.base import OneMarginLoss
+from dplasso.losses.labels import one_dimensional
+
+# A residual is rounded as its label is: of one much smaller than that nothing would be left.
+FLATTEST = 1e-9
 
 
-class SquaredLoss(Loss):
+def _residuals(margins: Any, labels: Any, count: int, scale: float, shape: float) -> None:
+    for k in range(count):
+        residual = margins[k] * scale - labels[k]
+        residual = -shape if residual < -shape else residual
+        margins[k] = shape if residual > shape else residual
+
+
+def _curvatures(margins: Any, labels: Any, count: int, scale: float, shape: float) -> None:
+    for k in range(count):
+        margins[k] = 1.0 if abs(margins[k] * scale - labels[k]) <= shape else 0.0
+
+
+class SquaredLoss(OneMarginLoss):
     """(m - y)^2 / 2, or Huber's loss where ``residual_bound`` is finite.
 
     Labels are clipped to ``[-y_bound, y_bound]``, a public bound. The row gradient is the residual
     m - y, cut at ``residual_bound``; its slope is 1 (or 0 beyond the cut).
 
+    Parameters
+    ----------
+    y_bound : float
+    residual_bound : float, default infinity
+
     >>> SquaredLoss(y_bound=2.0).encode([1, 5])
     array([1., 2.])
     """
 
-    code = SQUARED
+    loops = Loops(_residuals, _curvatures)
     lipschitz = 1.0
+    steadiness = 10.0
 
     def __init__(self, y_bound: float, residual_bound: float = math.inf) -> None:
         self.y_bound = checks.bound("y_bound", y_bound)
-        self.clip = checks.target("residual_bound", residual_bound)
+        self.clip = self.shape = checks.target("residual_bound", residual_bound)
         self.curvature = (1.0, 1.0) if math.isinf(self.clip) else (0.0, 1.0)
 
     def encode(self, y: ArrayLike) -> Floats:
@@ -35,8 +58,14 @@ class SquaredLoss(Loss):
             raise ValueError(f"y must be real numbers, got {array.dtype}; convert it first")
         return np.clip(array.astype(np.float64), -self.y_bound, self.y_bound)
 
+    def label_shares(self, labels: Floats) -> Floats:
+        return labels / self.y_bound
+
     def gradient_bound(self, radius: float, x_bound: float) -> float:
         return min(radius * x_bound + self.y_bound, self.clip)
+
+    def shape_within(self, bound: float) -> float:
+        return min(self.clip, bound)
 
     def value(self, margins: Floats, labels: Floats) -> float:
         residual = np.abs(margins[:, 0] - labels)
@@ -45,3 +74,10 @@ class SquaredLoss(Loss):
 
     def gradient(self, margins: Floats, labels: Floats) -> Floats:
         return np.clip(margins - labels[:, None], -self.clip, self.clip)
+
+    def check_precision(self) -> None:
+        if not self.clip >= FLATTEST * self.y_bound:
+            raise ValueError(
+                f"residual_bound must be at least {FLATTEST:g} of y_bound, got {self.clip:.3g} for "
+                f"{self.y_bound:.3g}; raise it, or lower y_bound"
+            )

@@ -5,17 +5,7 @@ turns every release of it into weights of a convex set.
 """
 
 from dplasso.online.leaders import Leader, OracleLeader, ProjectedLeader
-from dplasso.online.learner import OnlineLearner
 from dplasso.online.running_sum import RunningSum
-from dplasso.online.start_rows import steadying_rows
 from dplasso.online.stream_learner import StreamLearner
 
-__all__ = [
-    "Leader",
-    "OnlineLearner",
-    "OracleLeader",
-    "ProjectedLeader",
-    "RunningSum",
-    "StreamLearner",
-    "steadying_rows",
-]
+__all__ = ["Leader", "OracleLeader", "ProjectedLeader", "RunningSum", "StreamLearner"]

@@ -24,11 +24,11 @@ class LeaderObjective:
         self.pull = pull if np.any(pull) else None
 
     def curvature(self, rows: int) -> float:
-        """By which J is strongly convex, and no more than which it bends, in any direction."""
+        """Strong-convexity and smoothness constant of J, the same in every direction."""
         return self.regularisation * (rows + self.start_rows)
 
     def minimiser(self, total: Floats, rows: int) -> Floats:
-        """Where J is least among all vectors; the nearest of a convex set is its least there."""
+        """The minimiser of J over all vectors; projected, the one over a convex set."""
         inverse = 1.0 / self.curvature(rows)
         if self.pull is None:
             return total * -inverse

@@ -1,30 +1,28 @@
-"""What a learner asks of a private running sum."""
+"""The private running sum, as a learner uses it."""
 
-from typing import Any, Protocol
+from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dplasso.base.arrays import Floats
-
-SparseVector = tuple[NDArray[np.integer[Any]], Floats]
+from dplasso.base.arrays import Ints
 
 
 class Stretch(Protocol):
     """Noise of some steps to come."""
 
     @property
-    def values(self) -> NDArray[np.int64]: ...
+    def values(self) -> Ints: ...
 
     @property
-    def floors(self) -> NDArray[np.int64]: ...
+    def floors(self) -> Ints: ...
 
 
-class SteppedSum(Protocol):
-    """A running sum of whole numbers that compiled loops add to: `dplasso.streams.RunningSum`."""
+class RunningSum(Protocol):
+    """A sum of whole numbers that compiled loops add to: `dplasso.streams.RunningSum`.
+
+    All privacy of a learner is this object's: its window, its noise, its account.
+    """
 
     @property
-    def total(self) -> NDArray[np.int64]: ...
+    def total(self) -> Ints: ...
 
     @property
     def bits(self) -> int: ...
@@ -33,18 +31,3 @@ class SteppedSum(Protocol):
     def unit(self) -> float: ...
 
     def stretch(self, steps: int) -> Stretch: ...
-
-
-class RunningSum(Protocol):
-    """Adds vectors up, and says only noisy sums of all so far.
-
-    Whatever privacy a learner has is this object's: its window, its noise, its account.
-    """
-
-    def add(self, rows: Any) -> Floats:
-        """Add the rows of one step, and release the sum of all rows so far.
-
-        ``rows`` are gradients, each clipped: of one row a vector or its (indices, values), of a
-        batch a matrix, dense or row-compressed.
-        """
-        ...

@@ -10,12 +10,15 @@ from dplasso.base import checks
 from dplasso.base.arrays import Floats
 from dplasso.domains import Box, L1Ball, L2Ball, Simplex
 from dplasso.kernels import stream_steps
+from dplasso.losses import Loss, OneMarginLoss, check_taken
 from dplasso.online.leaders import Leader, ProjectedLeader
-from dplasso.online.learner import OnlineLoss, loss_shape
-from dplasso.online.running_sum import SteppedSum
+from dplasso.online.running_sum import RunningSum
 
 # Row-compressed: starts of rows, columns in rising order, values.
 Compressed = tuple[NDArray[Any], NDArray[Any], Floats]
+
+# The losses a stream takes.
+LOSSES = (OneMarginLoss,)
 
 # Numbers of noise drawn ahead, and steps.
 _MOST_NUMBERS, _MOST_STEPS = 1 << 20, 4096
@@ -24,36 +27,42 @@ _MOST_ROWS = 1 << 62  # compiled loops count in 64 bits
 
 
 class StreamLearner:
-    """`OnlineLearner` for many rows a call, and for several outputs, one a class.
+    """A linear model that learns from a stream, with one output or one per class.
 
     Parameters
     ----------
-    leader : `ProjectedLeader` or `OracleLeader`, new; of as many weights as outputs x columns,
-        output by output.
-    loss : LogisticLoss, SquaredLoss or SmoothedHingeLoss; of more than one output, each is told
-        whether the label is its own number.
-    total : the private running sum, of `dplasso.streams`; its sensitivity is the clip of a row's
+    leader : Leader
+        A new leader with outputs x columns weights, output by output.
+    loss : OneMarginLoss
+        With several outputs, the label of each is whether the row is of its class.
+    total : RunningSum
+        The private running sum, of `dplasso.streams`. Its sensitivity is the clip of a row's
         gradients, all outputs together.
+    clip : float
+        Bound on the length of a row's gradients, all outputs together.
+    outputs : int, default 1
+        Margins per row.
 
     Formal guarantees
     -----------------
-    As `OnlineLearner`: rows reach the weights only through ``total``, each as a vector of whole
-    numbers whose exact 2-norm, over all outputs, is at most the sensitivity; a row is a function
-    of itself, its label and earlier releases. What is returned are margins at earlier releases:
-    for the rows' owner.
+    Rows reach the weights only through ``total``. Each is added as a vector of whole numbers whose
+    exact 2-norm, over all outputs, is at most the sensitivity; the vector is a function of that
+    row, its label and earlier releases. `learn` returns margins at earlier releases, for the
+    owner of the rows only.
     """
 
     def __init__(
         self,
         leader: Leader,
-        loss: OnlineLoss,
-        total: SteppedSum,
+        loss: Loss,
+        total: RunningSum,
         *,
         clip: float,
         outputs: int = 1,
     ) -> None:
         self._leader, self._total, self._outputs = leader, total, outputs
-        self._loss = (loss.code, loss_shape(loss), checks.bound("clip", clip))
+        check_taken(loss, LOSSES, "a stream")
+        self._loss = (loss.compiled(), checks.bound("clip", clip))
         self._compiled = _compiled(leader)
         self._one_thread = threading.Lock()
         self.rows = 0

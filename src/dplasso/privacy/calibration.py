@@ -20,8 +20,8 @@ Formal guarantees
   of a weight is off by at most a few units in the last place of theta * alpha_j, which n rows can
   make n * eps0 / 2. That enlarges eps0 by a factor of at most 1 + 7e-16 n. A factor 1 + 1e-7 is set
   aside here and charged in the event: it covers the 2^27 rows that a score has room for. Besides,
-  exponentials are off by up to 1e-14 of themselves: that adds at most 2e-13 to eps0, whatever the
-  data, 2e-9 to epsilon in 10,000 rounds, and is not charged.
+  the logarithm of an exponential is off by up to 5e-14, which adds at most 2e-13 to eps0, whatever
+  the data: that is charged, too.
 - The draw itself is taken to follow the law above.
 """
 
@@ -36,6 +36,7 @@ from dplasso.privacy.zcdp import epsilon_of, rho_of
 Neighboring = Literal["add_remove", "replace_one"]
 
 _ROUNDED_WEIGHTS = 1.0 + 1e-7
+_ROUNDED_EXPONENTIALS = 2e-13  # of the range of a round
 
 
 def calibrate(
@@ -73,7 +74,7 @@ def theta_for(
     """
     rho, rounds = checks.target("rho", rho), checks.count("rounds", rounds, least=1)
     unit = range_of_unit_theta(x_bound, neighboring, gradient_bound)
-    return math.sqrt(8.0 * rho / rounds) / unit
+    return theta_of_range(math.sqrt(8.0 * rho / rounds), unit)
 
 
 def spent(
@@ -110,11 +111,25 @@ def selection_event(
     theta = checks.budget("theta", theta)
     rounds = checks.count("rounds", rounds, least=1)
     unit = range_of_unit_theta(x_bound, neighboring, gradient_bound)
-    return Repeated(BoundedRange(theta * unit), rounds)
+    return Repeated(BoundedRange(range_of_theta(theta, unit)), rounds)
+
+
+def range_of_theta(theta: float, unit: float) -> float:
+    """The eps0 of one round at ``theta``, ``unit`` being `range_of_unit_theta`."""
+    return theta * unit + _ROUNDED_EXPONENTIALS
+
+
+def theta_of_range(epsilon: float, unit: float) -> float:
+    """The theta at which a round has the eps0 given, up to rounding."""
+    if not epsilon > _ROUNDED_EXPONENTIALS:
+        raise ValueError(
+            "epsilon leaves a round less than weights are rounded by; raise it, or lower rounds."
+        )
+    return (epsilon - _ROUNDED_EXPONENTIALS) / unit
 
 
 def range_of_unit_theta(x_bound: float, neighboring: Neighboring, gradient_bound: float) -> float:
-    """The eps0 of one round at theta = 1."""
+    """The eps0 of one round for every 1 of theta, without what does not depend on theta."""
     if neighboring not in get_args(Neighboring):
         raise ValueError(
             f"neighboring must be a known relation, got {neighboring!r}: "

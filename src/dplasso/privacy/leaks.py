@@ -11,6 +11,8 @@ import sys
 import warnings
 from types import FrameType
 
+from dplasso.base.wording import Message
+
 _setting: bool | None = None
 _told: set[str] = set()
 _shown: set[tuple[type[Warning], str, str, int]] = set()
@@ -51,16 +53,16 @@ def is_strict() -> bool:
 
 
 def report(
-    message: str, *, warn: bool = True, category: type[Warning] = PrivacyLeakWarning
+    message: str | Message, *, warn: bool = True, category: type[Warning] = PrivacyLeakWarning
 ) -> None:
     """Refuse in strict mode; else warn, unless the privacy statement alone is to say it."""
     if is_strict():
-        raise PrivacyLeakError(f"{message} (refused in strict mode)")
+        raise PrivacyLeakError(Message("{said} (refused in strict mode)", said=message))
     if warn:
         warn_caller(message, category)
 
 
-def warn_caller(message: str, category: type[Warning]) -> None:
+def warn_caller(message: str | Message, category: type[Warning]) -> None:
     """Warn in any mode, and name the line of whoever called the package.
 
     Where a warning is to be shown once per line it is, though many fits follow from that line:
@@ -70,21 +72,21 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     caller: FrameType | None = sys._getframe()
     for _ in range(level - 1):
         caller = caller.f_back if caller is not None else None
-    if not _was_shown(message, category, caller):
-        warnings.warn(message, category, stacklevel=level)
+    if not _was_shown(str(message), category, caller):
+        warnings.warn(category(message), stacklevel=level)
 
 
-def report_once(message: str) -> None:
+def report_once(message: str | Message) -> None:
     """The same, but warn only the first time in a process."""
-    report(message, warn=message not in _told)
-    _told.add(message)
+    report(message, warn=str(message) not in _told)
+    _told.add(str(message))
 
 
-def warn_once(message: str) -> None:
+def warn_once(message: str | Message) -> None:
     """Warn the first time in a process, and refuse nothing, where it is too late for that."""
-    if message not in _told:
-        _told.add(message)
-        warnings.warn(message, PrivacyLeakWarning, stacklevel=_outside())
+    if str(message) not in _told:
+        _told.add(str(message))
+        warnings.warn(PrivacyLeakWarning(message), stacklevel=_outside())
 
 
 def _was_shown(message: str, category: type[Warning], caller: FrameType | None) -> bool:

@@ -1,4 +1,4 @@
-"""How a fit spends its budget: fixed from public numbers before any data are read."""
+"""How a fit by selections spends its budget: fixed from public numbers before data are read."""
 
 import math
 from dataclasses import dataclass, replace
@@ -7,15 +7,17 @@ from dplasso.base import checks
 from dplasso.privacy import zcdp
 from dplasso.privacy.calibration import (
     Neighboring,
+    range_of_theta,
     range_of_unit_theta,
     selection_event,
     theta_for,
+    theta_of_range,
 )
 from dplasso.privacy.events import BoundedRange, Composed, Event, PureDP
 
 
 @dataclass(frozen=True)
-class Plan:
+class SelectionPlan:
     """The budget of a fit, its split, and the event that composes its releases.
 
     Formal guarantees
@@ -36,7 +38,7 @@ class Plan:
     event: Event
     bound_epsilon: float = 0.0
 
-    def at(self, x_bound: float, gradient_bound: float) -> "Plan":
+    def at(self, x_bound: float, gradient_bound: float) -> "SelectionPlan":
         """The same releases at the same cost, for bounds that were not known when it was planned.
 
         Formal guarantees
@@ -44,8 +46,8 @@ class Plan:
         A selection stays ``round_epsilon``-bounded-range: theta is rounded down.
         """
         unit = range_of_unit_theta(x_bound, self.neighboring, gradient_bound)
-        theta = self.round_epsilon / unit
-        while self.private and theta * unit > self.round_epsilon:
+        theta = theta_of_range(self.round_epsilon, unit)
+        while self.private and range_of_theta(theta, unit) > self.round_epsilon:
             theta = math.nextafter(theta, 0.0)
         return replace(self, theta=theta)
 
@@ -59,7 +61,7 @@ class Plan:
         return zcdp.rho(self.event) if self.private else math.inf
 
 
-def make_plan(
+def plan_selections(
     epsilon: float,
     delta: float,
     neighboring: Neighboring,
@@ -68,7 +70,7 @@ def make_plan(
     gradient_bound: float,
     count_share: float = 0.0,
     bound_share: float = 0.0,
-) -> Plan:
+) -> SelectionPlan:
     """Split (epsilon, delta): ``count_share`` of its rho to a count, ``bound_share`` to a bound on
     entries, the rest to selections."""
     epsilon, delta = checks.target("epsilon", epsilon), checks.probability("delta", delta)
@@ -88,13 +90,15 @@ def make_plan(
     selections = selection_event(theta, rounds, x_bound, neighboring, gradient_bound)
     beside: list[Event] = [BoundedRange(bound_epsilon)] if bound_share else []
     beside += [PureDP(count_epsilon)] if count_share else []
-    return Plan(
+    return SelectionPlan(
         epsilon=epsilon,
         delta=delta,
         neighboring=neighboring,
         rounds=selections.count,
         theta=theta,
-        round_epsilon=theta * range_of_unit_theta(x_bound, neighboring, gradient_bound),
+        round_epsilon=range_of_theta(
+            theta, range_of_unit_theta(x_bound, neighboring, gradient_bound)
+        ),
         count_epsilon=count_epsilon,
         event=Composed((*beside, selections)) if beside else selections,
         bound_epsilon=bound_epsilon,

@@ -51,7 +51,7 @@ class PrivacyStatement(dict[str, Any]):
         )
 
     def _releases(self) -> str:
-        parts = [_release(part) for part in self["releases"]]
+        parts = [release_text(part) for part in self["releases"]]
         if "search" in self:
             return self._trials(parts)
         if "mu" in self:
@@ -75,11 +75,13 @@ class PrivacyStatement(dict[str, Any]):
         )
 
     def _bounds(self) -> str:
-        bounds = [_told(name, bound, self.unit_of(name)) for name, bound in self["bounds"].items()]
+        bounds = [
+            fact_text(name, bound, self.unit_of(name)) for name, bound in self["bounds"].items()
+        ]
         return f"Bounds: {', '.join(bounds)}; entries and labels beyond theirs were clipped."
 
     def _public(self) -> str:
-        facts = [_told(name, known) for name, known in self["public"].items()]
+        facts = [fact_text(name, known) for name, known in self["public"].items()]
         return f"Taken as public, and not protected: {', '.join(facts)}."
 
     def _randomness(self) -> str:
@@ -116,7 +118,12 @@ def jsonable(value: float) -> float | str:
     return "inf" if value == float("inf") else float(value)
 
 
-def _told(name: str, known: dict[str, Any], of: str = "") -> str:
+def fact_text(name: str, known: dict[str, Any], of: str = "") -> str:
+    """A fact in words.
+
+    >>> fact_text("n_rows", fact(1000, "declared"))
+    'n_rows = 1000 (declared)'
+    """
     value = known["value"]
     shown = f"{value:g}" if isinstance(value, float) else str(value)
     if isinstance(value, list):
@@ -124,7 +131,8 @@ def _told(name: str, known: dict[str, Any], of: str = "") -> str:
     return f"{name} = {shown} ({known['source']}{f'; {of}' if of else ''})"
 
 
-def _release(part: dict[str, Any]) -> str:
+def release_text(part: dict[str, Any]) -> str:
+    """A release in words: what, by which mechanism, and how strong its noise is."""
     if "epsilon" in part:
         return f"{part['what']} ({part['mechanism']}, {part['epsilon']:.6g}-DP)"
     if "noise_multiplier" in part:

@@ -1,6 +1,17 @@
-"""How files become rows: block by block, in bounded memory, refusing what is not understood."""
+"""How files become rows: block by block, in bounded memory, rejecting what is not understood."""
 
-from dplasso.reading.chunks import RowChunk, assemble
+from dplasso.data.row_chunks import RowChunk, assemble
+from dplasso.reading.conversion import convert
+from dplasso.reading.reader import read_rows
+from dplasso.reading.rows import Rows
 from dplasso.reading.svmlight import read_svmlight, svmlight_chunks
 
-__all__ = ["RowChunk", "assemble", "read_svmlight", "svmlight_chunks"]
+__all__ = [
+    "RowChunk",
+    "Rows",
+    "assemble",
+    "convert",
+    "read_rows",
+    "read_svmlight",
+    "svmlight_chunks",
+]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dplasso.base.extras import optional, require
 from dplasso.base.memory import size_text
+from dplasso.base.wording import ParameterError
 
 BLOCK = 1 << 22  # bytes: long enough to share out, short enough to stay in the cache
 LONGEST_LINE = 64 << 20  # bytes; rows are in memory one line at a time, at least
@@ -209,10 +210,12 @@ def _whole_lines(
         if whole:
             yield np.frombuffer(buffer, np.uint8, whole), source.position
         elif filled > longest_line:
-            raise ValueError(
-                f"{path}: a line is longer than {size_text(longest_line)}, and reading it would "
-                f"need about {_TIMES_A_LINE} times as much memory; split the line, or allow longer "
-                "ones (longest_line, or --longest-line)"
+            raise ParameterError(
+                "{path}: a line is longer than {size}, and reading it would need about {times} "
+                "times as much memory; split the line, or allow longer ones with {longest_line}",
+                path=path,
+                size=size_text(longest_line),
+                times=_TIMES_A_LINE,
             )
         else:  # a line longer than the buffer
             other = bytearray(min(2 * room, longest_line + 1) + 1)

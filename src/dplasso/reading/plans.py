@@ -12,9 +12,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.base.wording import ParameterError, Setting
 from dplasso.data.sparse_bounds import SparseBounds
 
 FEWEST_BUCKETS, BUCKETS, MOST_BUCKETS = 1 << 8, 1 << 12, 1 << 16
+CELL_RULE = 2  # by which a cell that is no text becomes one: `dplasso.reading.cells`
 _MOST_FEATURES = (1 << 63) - 1  # numbers of columns take 64 bits
 
 
@@ -36,6 +38,9 @@ class TablePlan:
     delimiter : what separates the columns of a CSV file; None for a comma (.csv) or a tab (.tsv).
     complete : whether columns without a role are left out; else they are taken as categories, which
         is told, or refused where they are numbers.
+    cell_rule : by which rule cells that are no text become text. Plans saved before there was more
+        than one have 1, under which the text depended on the column's type; rows are read by the
+        newest rule, with a warning where that may differ.
     """
 
     target: str
@@ -47,6 +52,7 @@ class TablePlan:
     classes: Sequence[str] | None = None
     delimiter: str | None = None
     complete: bool = False
+    cell_rule: int = CELL_RULE
 
     def __post_init__(self) -> None:
         hashed = dict.fromkeys([*self.hashed, *self.text])
@@ -54,24 +60,32 @@ class TablePlan:
             raise ValueError(f"column {twice[0]!r} has two roles in the plan; give it one")
         for name, (low, high) in self.bounds.items():
             if not (-np.inf < low <= high < np.inf) or low == high == 0:
-                raise ValueError(
-                    f"bounds of column {name!r} must be finite, low first, and not both 0; "
-                    f"give --bounds {name}=low:high"
+                raise ParameterError(
+                    "{bounds} of column {name!r} must be finite, low first, and not both 0; give "
+                    "{setting}",
+                    name=name,
+                    setting=Setting("bounds", {name: ("low", "high")}),
                 )
         for name, count in {**self.hashed, "": self.buckets}.items():
             where = f"column {name!r}" if name else "the plan"
             if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-                raise ValueError(f"buckets of {where} must be a positive whole number")
+                raise ParameterError(
+                    "{buckets} of {where} must be a positive whole number", where=where
+                )
         if 2 * len(self.bounds) + sum(self.hashed.values()) > _MOST_FEATURES:
-            raise ValueError(
-                f"buckets of all columns must be at most {_MOST_FEATURES:,}; give fewer"
+            raise ParameterError(
+                "{buckets} of all columns must be at most {most:,}; give fewer", most=_MOST_FEATURES
             )
+        if self.cell_rule not in range(1, CELL_RULE + 1):
+            raise ValueError("cell_rule is of a newer version of dplasso; install that one")
         if self.delimiter is not None and not re.fullmatch(r'[^\r\n"]', self.delimiter):
-            raise ValueError("delimiter must be one character, such as ; or a tab")
+            raise ParameterError("{delimiter} must be one character, such as ; or a tab")
         if self.classes is not None and (
             len(set(self.classes)) < 2 or len(set(self.classes)) < len(self.classes)
         ):
-            raise ValueError("classes must be two or more different strings; declare them all")
+            raise ParameterError(
+                "{classes} must be two or more different strings; declare them all"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """The plan for JSON; `from_dict` takes it back."""
@@ -88,13 +102,15 @@ class TablePlan:
             "classes": None if self.classes is None else list(self.classes),
             "delimiter": self.delimiter,
             "complete": self.complete,
+            "cell_rule": self.cell_rule,
         }
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """The plan that `to_dict` gave."""
         bounds = {name: (low, high) for name, low, high in content["bounds"]}
-        return cls(**{**content, "bounds": bounds, "hashed": dict(content["hashed"])})
+        own = {"cell_rule": 1, **content, "bounds": bounds, "hashed": dict(content["hashed"])}
+        return cls(**own)
 
 
 @dataclass(frozen=True)

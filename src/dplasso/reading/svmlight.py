@@ -2,42 +2,64 @@
 
 import math
 import os
+import re
 from collections.abc import Iterator
 from contextlib import closing
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dplasso.base import checks
 from dplasso.base import threads as pool
+from dplasso.base.wording import Message, ParameterError, Setting
+from dplasso.data.row_chunks import RowChunk, assemble, join, matrix_of
 from dplasso.kernels import svmlight as kernels
 from dplasso.privacy import leaks
 from dplasso.reading import byte_source
 from dplasso.reading.byte_source import LONGEST_LINE, Progress, line_blocks
-from dplasso.reading.chunks import RowChunk, assemble, join, matrix_of
 
+_USUAL_NUMBER = 64  # bytes
+_NUMBER = re.compile(rb"[^#\s]*")
 _LARGEST_INDEX = np.iinfo(np.int32).max
 
-_REASONS = {
+_REASONS: dict[int, str | Message] = {
     kernels.NOT_A_NUMBER: "something stands where a decimal number should; correct the line",
     kernels.NOT_FINITE: "a number is infinite, not a number or too large; remove or replace it",
     kernels.NO_LABEL: "there is no label before the pairs; put one in front",
     kernels.MULTILABEL: "the row has several labels, which is not supported; keep one",
     kernels.NOT_A_PAIR: "something stands where index:value should; correct the line",
     kernels.UNORDERED: "indices must rise from pair to pair; sort them and merge duplicates",
-    kernels.INDEX_TOO_SMALL: "an index is negative, or 0 where they start at 1; correct it, or "
-    "pass zero_based=True if they start at 0",
-    kernels.INDEX_TOO_LARGE: "an index is beyond the number of columns, or beyond 2147483647; "
-    "correct it or raise columns",
+    kernels.INDEX_TOO_SMALL: Message(
+        "an index is negative, or 0 where they start at 1; correct it, or pass {zero_based} if "
+        "they start at 0",
+        zero_based=Setting("zero_based", True),
+    ),
+    kernels.INDEX_TOO_LARGE: Message(
+        "an index is beyond the number of columns, or beyond 2147483647; correct it or raise "
+        "{n_features}"
+    ),
     kernels.BAD_QUERY: "qid: must be followed by a whole number; correct or remove it",
 }
+
+
+class LineError(ValueError):
+    """A line that is rejected, by its number, counted from 1."""
+
+    def __init__(self, line: int, reason: str | Message, path: str = "") -> None:
+        self.line, self.reason, self.path = line, reason, path
+        where = f"{path}, line {line}" if path else f"line {line}"
+        super().__init__(Message("{where}: {reason}", where=where, reason=reason))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.line, self.reason, self.path)
 
 
 def svmlight_chunks(
     path: str | os.PathLike[str],
     *,
-    columns: int | None = None,
+    n_features: int | None = None,
     zero_based: bool,
     threads: int | None = None,
     longest_line: int = LONGEST_LINE,
@@ -54,14 +76,14 @@ def svmlight_chunks(
             'zero_based must be True or False here: "auto" needs the whole file; use read_svmlight'
         )
     base = 0 if zero_based else 1
-    last, parts = _last_index(columns, base), _parts(threads)
+    last, parts = _last_index(n_features, base), _parts(threads)
     return _chunks(path, base, last, parts, longest_line, progress)
 
 
 def read_svmlight(
     path: str | os.PathLike[str],
     *,
-    columns: int | None = None,
+    n_features: int | None = None,
     zero_based: bool | Literal["auto"] = "auto",
     threads: int | None = None,
     longest_line: int = LONGEST_LINE,
@@ -73,41 +95,44 @@ def read_svmlight(
     0. Whether one is, and the number of columns unless it is given, are read off the data. The
     latter is reported as a leak: a model's number of columns is public.
     """
-    if columns is None:
+    if n_features is None:
         leaks.report(
-            f"the number of columns was read from {os.path.basename(path)}; declare it with "
-            "columns, or with --features"
+            Message(
+                "the number of columns was read from {name}; declare it with {n_features}",
+                name=os.path.basename(path),
+            )
         )
     if not isinstance(zero_based, str):
         chunks = svmlight_chunks(
             path,
-            columns=columns,
+            n_features=n_features,
             zero_based=zero_based,
             threads=threads,
             longest_line=longest_line,
             progress=progress,
         )
-        return assemble(chunks, columns)
+        return assemble(chunks, n_features)
     if zero_based != "auto":
         raise ValueError('zero_based must be True, False or "auto"')
-    last, parts = _last_index(columns, 1), _parts(threads)
+    last, parts = _last_index(n_features, 1), _parts(threads)
     rows = join(_chunks(path, 0, last, parts, longest_line, progress))
     if rows.entries and rows.indices.min() > 0:
         np.subtract(rows.indices, 1, out=rows.indices)
-    elif rows.entries and rows.indices.max() == columns:
-        raise ValueError(
-            f"{os.fspath(path)}: indices start at 0 and reach the number of columns; raise columns"
+    elif rows.entries and rows.indices.max() == n_features:
+        raise ParameterError(
+            "{path}: indices start at 0 and reach the number of columns; raise {n_features}",
+            path=os.fspath(path),
         )
-    return matrix_of(rows, columns), rows.labels
+    return matrix_of(rows, n_features), rows.labels
 
 
-def svmlight_rows(text: bytes, *, columns: int, zero_based: bool) -> RowChunk:
+def svmlight_rows(text: bytes, *, n_features: int, zero_based: bool) -> RowChunk:
     """The rows of a text of whole lines; a line that is refused is named by its number in it."""
     base = 0 if zero_based else 1
     block = np.frombuffer(text, np.uint8)
-    chunk, reason, line = _parse(block, base, _last_index(columns, base))
+    chunk, reason, line = _parse(block, base, _last_index(n_features, base))
     if reason:
-        raise ValueError(f"line {line + 1}: {_REASONS[reason]}")
+        raise LineError(line + 1, _REASONS[reason])
     return chunk
 
 
@@ -127,20 +152,20 @@ def _chunks(
             for chunk, reason, line in pool.run(_parse, calls):
                 lines += line
                 if reason:
-                    raise ValueError(f"{os.fspath(path)}, line {lines + 1}: {_REASONS[reason]}")
+                    raise LineError(lines + 1, _REASONS[reason], os.fspath(path))
                 if chunk.rows:
                     yield chunk
 
 
-def _last_index(columns: int | None, base: int) -> int:
-    if columns is not None and columns < 1:
-        raise ValueError("columns must be at least 1, or None")
-    return _LARGEST_INDEX if columns is None else min(columns - 1 + base, _LARGEST_INDEX)
+def _last_index(n_features: int | None, base: int) -> int:
+    if n_features is not None:
+        checks.count("n_features", n_features, least=1)
+    return _LARGEST_INDEX if n_features is None else min(n_features - 1 + base, _LARGEST_INDEX)
 
 
 def _parts(threads: int | None) -> int:
-    if threads is not None and threads < 1:
-        raise ValueError("threads must be at least 1, or None for one per core")
+    if threads is not None:
+        checks.count("threads", threads, least=1)
     return pool.available() if threads is None else threads
 
 
@@ -168,12 +193,25 @@ def _parse(text: NDArray[np.uint8], base: int, last: int) -> tuple[RowChunk, int
     return chunk, reason, line
 
 
+def number_at(text: NDArray[np.uint8], position: int) -> bytes:
+    """The text from ``position`` to the next blank, "#" or line end.
+
+    No more of the rest of the line is copied than about twice that: there may be many numbers.
+    """
+    size = _USUAL_NUMBER
+    while True:
+        some = text[position : position + size].tobytes()
+        number: bytes = _NUMBER.findall(some)[0]
+        if len(number) < size:
+            return number
+        size *= 2
+
+
 def _decide(text: NDArray[np.uint8], numbers: NDArray[np.float64]) -> int | None:
     """Put `float` of their text in place of undecided numbers; the line of one that is infinite."""
     for place in np.flatnonzero(np.isnan(numbers)):
         position = int(numbers[place : place + 1].view(np.int64)[0]) & kernels.POSITION_BITS
-        line = text[position : kernels.after_line(text, position)].tobytes()
-        numbers[place] = float(line.partition(b"#")[0].split()[0])
+        numbers[place] = float(number_at(text, position))
         if math.isinf(numbers[place]):
             return int(np.count_nonzero(text[:position] == ord("\n")))
     return None

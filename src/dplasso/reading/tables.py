@@ -8,9 +8,10 @@ import contextlib
 import csv
 import io
 import re
+import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from itertools import chain
 from os import PathLike, fspath
@@ -21,11 +22,13 @@ from numpy.typing import NDArray
 
 from dplasso.base.extras import require
 from dplasso.base.memory import size_text
+from dplasso.base.wording import Message, ParameterError, Setting
+from dplasso.data.row_chunks import RowChunk
 from dplasso.privacy import leaks
 from dplasso.reading.byte_source import LONGEST_LINE
-from dplasso.reading.chunks import RowChunk
+from dplasso.reading.cells import Cells, is_number, numbers
 from dplasso.reading.parquet_pages import ChunkSizes
-from dplasso.reading.plans import FeatureSpace, TablePlan, repeated
+from dplasso.reading.plans import CELL_RULE, FeatureSpace, TablePlan, repeated
 
 pa = require(
     "pyarrow", "compute", "csv", "parquet", extra="tables", purpose="reading CSV and Parquet files"
@@ -66,9 +69,15 @@ def table_chunks(
     plan = _completed(table, plan, labelled)
     if plan.classes is None and labelled and not table.numeric([plan.target]):
         leaks.report(
-            f"classes were read from {table.path}, which reveals which labels occur; declare them"
+            Message(
+                "classes were read from {path}, which reveals which labels occur; declare them "
+                "with {classes}",
+                path=table.path,
+            )
         )
         plan = replace(plan, classes=_found_classes(table, plan.target))
+    if plan.cell_rule < CELL_RULE:
+        _warn_of_old_texts(table, plan)
     space = FeatureSpace(plan)
     classes = None if plan.classes is None else list(plan.classes)
     return space, _chunks(table, space, labelled, progress), classes
@@ -77,13 +86,13 @@ def table_chunks(
 def column_texts(
     path: _Path, name: str, delimiter: str | None = None, longest_line: int | None = None
 ) -> Iterator[str]:
-    """The cells of one column of a table as they are written; empty where they are missing."""
+    """The cells of one column of a table as `Cells` writes them; empty where they are missing."""
     table = _Table(fspath(path), delimiter, longest_line)
     if name not in table.names:
         raise ValueError(f"{table.path} has no column {name!r}; it has {_listed(table.names)}")
     for batch in table.batches([name]):
         with table.readable():
-            cells = _Cells.of(batch.column(0))
+            cells = Cells.of(batch.column(0))
         texts = [*cells.texts, ""]  # missing cells have the code -1
         yield from (texts[code] for code in cells.codes)
 
@@ -127,17 +136,23 @@ class _Table:
         """A header of one column that looks like several."""
         for sign in ";\t|,":
             if sign in name and sign != self.delimiter:
-                raise ValueError(
-                    f"{self.path} has but one column; it seems to be separated by {sign!r}: say so "
-                    f"with --delimiter {sign!r}"
+                raise ParameterError(
+                    "{path} has one column only, and seems to be separated by {sign!r}; say so "
+                    "with {delimiter}",
+                    path=self.path,
+                    sign=sign,
+                    delimiter=Setting("delimiter", sign),
                 )
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Record batches of the named columns, in bounded memory."""
         if len(names) > MOST_COLUMNS:
-            raise ValueError(
-                f"{self.path}: {len(names):,} columns have a role, and {MOST_COLUMNS:,} can be "
-                "read; give the others to --ignore, or write the rows as svmlight text"
+            raise ParameterError(
+                "{path}: {count:,} columns have a role, and {most:,} can be read; give the others "
+                "to {ignore}, or write the rows as svmlight text",
+                path=self.path,
+                count=len(names),
+                most=MOST_COLUMNS,
             )
         with self.readable():
             if self.delimiter is not None:
@@ -149,7 +164,7 @@ class _Table:
     def numeric(self, names: Sequence[str]) -> list[str]:
         """Those of some columns that have numbers: by their type, or else by their first rows."""
         if self.kinds:
-            return [name for name in names if _is_number(self.kinds[name])]
+            return [name for name in names if is_number(self.kinds[name])]
         found: list[str] = []
         for start in range(0, len(names), _GUESSED_AT_ONCE):
             some = names[start : start + _GUESSED_AT_ONCE]
@@ -159,7 +174,7 @@ class _Table:
                 break
             for name in some:
                 column = first.column(name)
-                if column.null_count < len(column) and _numbers(column) is not None:
+                if column.null_count < len(column) and numbers(column) is not None:
                     found.append(name)
         return found
 
@@ -200,10 +215,13 @@ class _Table:
         except ValueError as error:
             raise pa.ArrowInvalid("broken pages") from error
         if found.largest > self.longest:
-            raise ValueError(
-                f"{self.path}: a page of column {column.path_in_schema!r} unpacks to "
-                f"{size_text(found.largest)}, and {size_text(self.longest)} are allowed; write "
-                "the file with smaller pages, or raise --longest-line"
+            raise ParameterError(
+                "{path}: a page of column {column!r} unpacks to {size}, and {allowed} are allowed; "
+                "write the file with smaller pages, or raise {longest_line}",
+                path=self.path,
+                column=column.path_in_schema,
+                size=size_text(found.largest),
+                allowed=size_text(self.longest),
             )
         return found
 
@@ -231,9 +249,11 @@ class _Table:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             if "straddling" in str(error):
-                raise ValueError(
-                    f"{self.path}: a row is longer than {size_text(self.longest)}, or a quote is "
-                    "not closed; mend the file, or allow longer rows (--longest-line)"
+                raise ParameterError(
+                    "{path}: a row is longer than {longest}, or a quote is not closed; mend the "
+                    "file, or allow longer rows with {longest_line}",
+                    path=self.path,
+                    longest=size_text(self.longest),
                 ) from None
             if isinstance(error, MemoryError):
                 raise ValueError(f"{self.path} needs more memory than there is") from None
@@ -262,12 +282,6 @@ def _width(kind: Any) -> int:
         return 1 << 10
 
 
-def _is_number(kind: Any) -> bool:
-    return bool(
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    )
-
-
 def _is_text(kind: Any) -> bool:
     return bool(
         pa.types.is_string(kind)
@@ -294,9 +308,14 @@ def _completed(table: _Table, plan: TablePlan, labelled: bool) -> TablePlan:
         _refuse_unbounded(table, table.numeric(left))
         if left:
             leaks.report(
-                f"columns of {table.path} without a role are taken as categories, as their kind "
-                f"suggests: {_listed(left)}, in {plan.buckets:,} buckets each; give them --hash or "
-                "--text, or --ignore them"
+                Message(
+                    "columns of {path} without a role are taken as categories, as their kind "
+                    "suggests: {columns}, in {buckets:,} buckets each; give them a role with "
+                    "{hashed} or {text}, or leave them out with {ignore}",
+                    path=table.path,
+                    columns=_listed(left),
+                    buckets=plan.buckets,
+                )
             )
         hashed.update(dict.fromkeys(left, plan.buckets))
     if not plan.bounds and not hashed:
@@ -319,10 +338,12 @@ def _check_names(table: _Table, plan: TablePlan, more: list[str], labelled: bool
 
 def _refuse_unbounded(table: _Table, numeric: list[str]) -> None:
     if numeric:
-        options = " ".join(f"--bounds {name}=low:high" for name in numeric[:_LISTED])
-        raise ValueError(
-            f"{table.path}: columns have numbers but no public bounds: {_listed(numeric)}; give "
-            f"{options}, or leave them out with --ignore"
+        raise ParameterError(
+            "{path}: columns have numbers but no public bounds: {columns}; give {bounds}, or leave "
+            "them out with {ignore}",
+            path=table.path,
+            columns=_listed(numeric),
+            bounds=Setting("bounds", dict.fromkeys(numeric[:_LISTED], ("low", "high"))),
         )
 
 
@@ -345,11 +366,33 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(repr(name) for name in names[:_LISTED]) + more
 
 
+def _warn_of_old_texts(table: _Table, plan: TablePlan) -> None:
+    """Say which columns may have been hashed by other texts when the model was trained."""
+    changed = [name for name in plan.hashed if not _always_same(table.kinds.get(name, pa.string()))]
+    if changed:
+        warnings.warn(
+            f"the model was trained when the text of a cell depended on the type of its column; "
+            f"{_listed(changed)} may fall into other buckets now than in training: train it again",
+            stacklevel=3,
+        )
+
+
+def _always_same(kind: Any) -> bool:
+    """Whether values of a type had the same text under the first rule."""
+    return bool(
+        _is_text(kind)
+        or pa.types.is_dictionary(kind)
+        or pa.types.is_integer(kind)
+        or pa.types.is_date32(kind)
+        or pa.types.is_null(kind)
+    )
+
+
 def _found_classes(table: _Table, target: str) -> list[str]:
     found: set[str] = set()
     for batch in table.batches([target]):
         with table.readable():
-            found.update(_Cells.of(batch.column(0)).texts)
+            found.update(Cells.of(batch.column(0)).texts)
         if len(found) > MOST_CLASSES:
             raise ValueError(
                 f"{table.path}: column {target!r} has more than {MOST_CLASSES:,} different labels; "
@@ -373,7 +416,7 @@ def _chunks(
                 parts += _number_parts(table, space, name, batch.column(name), done)
             for name in plan.hashed:
                 part = _word_part if name in texts else _category_part
-                parts.append(part(space, name, _Cells.of(batch.column(name))))
+                parts.append(part(space, name, Cells.of(batch.column(name))))
         yield _by_row(labels, parts)
         done += len(batch)
         if progress is not None:
@@ -385,7 +428,7 @@ def _labels(table: _Table, plan: TablePlan, column: Any, done: int) -> NDArray[n
     if plan.classes is None:
         labels = _checked_numbers(table, plan.target, column, done)
     else:
-        cells, places = _Cells.of(column), {text: k for k, text in enumerate(plan.classes)}
+        cells, places = Cells.of(column), _places(plan.classes, column.type)
         known = np.array([places.get(text, -1) for text in cells.texts] + [-1], np.int64)
         labels = known[cells.codes].astype(np.float64)
         unknown = (labels < 0) & (cells.codes >= 0)
@@ -399,6 +442,16 @@ def _labels(table: _Table, plan: TablePlan, column: Any, done: int) -> NDArray[n
     if missing.any():
         table.refuse(done + int(missing.argmax()) + 1, "has no label; remove it or give it one")
     return labels
+
+
+def _places(classes: Sequence[str], kind: Any) -> dict[str, int]:
+    """The place of each text among the classes; 1 and 0 that are no text may be called so."""
+    places = {text: k for k, text in enumerate(classes)}
+    if is_number(kind) or pa.types.is_boolean(kind):
+        for number, word in (("0", "false"), ("1", "true")):
+            if word in places:
+                places.setdefault(number, places[word])
+    return places
 
 
 def _number_parts(
@@ -416,42 +469,13 @@ def _number_parts(
     ]
 
 
-@dataclass(frozen=True)
-class _Cells:
-    """A column of texts: those that occur, and for each row which; -1 where it is missing."""
-
-    texts: list[str]
-    codes: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, column: Any) -> "_Cells":
-        if not pa.types.is_dictionary(column.type):
-            encoded = column.cast(pa.string()).dictionary_encode()
-            codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-            return cls(encoded.dictionary.to_pylist(), codes.astype(np.int64))
-        # A dictionary of the file may hold many texts that no row here has.
-        codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-        used, places = np.unique(codes, return_inverse=True)
-        gap = int(len(used) > 0 and used[0] < 0)
-        texts = column.dictionary.take(pa.array(used[gap:])).cast(pa.string()).to_pylist()
-        return cls(texts, places - gap)._without_gaps()
-
-    def _without_gaps(self) -> "_Cells":
-        """A dictionary may hold a missing text itself."""
-        if None not in self.texts:
-            return self
-        gaps = np.array([text is None for text in self.texts])
-        codes = np.where(gaps[self.codes], -1, self.codes)
-        return _Cells([text or "" for text in self.texts], codes)
-
-
-def _category_part(space: FeatureSpace, name: str, cells: _Cells) -> _Part:
+def _category_part(space: FeatureSpace, name: str, cells: Cells) -> _Part:
     buckets = np.array([space.bucket(name, f"{name}={text}") for text in cells.texts], np.int64)
     rows = np.flatnonzero(cells.codes >= 0)
     return rows, buckets[cells.codes[rows]], np.ones(len(rows))
 
 
-def _word_part(space: FeatureSpace, name: str, cells: _Cells) -> _Part:
+def _word_part(space: FeatureSpace, name: str, cells: Cells) -> _Part:
     known: dict[str, int] = {}
     hits: list[list[int]] = []
     for text in cells.texts:
@@ -476,25 +500,10 @@ def _by_row(labels: NDArray[np.float64], parts: list[_Part]) -> RowChunk:
 
 
 def _checked_numbers(table: _Table, name: str, column: Any, done: int) -> NDArray[np.float64]:
-    numbers = _numbers(column)
-    if numbers is None:
-        place = next(k for k in range(len(column)) if _numbers(column.slice(k, 1)) is None)
-        table.refuse(done + place + 1, f"has no number in column {name!r}; mend or ignore it")
-    return numbers
-
-
-def _numbers(column: Any) -> NDArray[np.float64] | None:
-    """Numbers, NaN where missing; None where there is something else."""
-    try:
-        if pa.types.is_dictionary(column.type):
-            cells = _Cells.of(column)
-            texts = _numbers(pa.array(cells.texts, pa.string()))
-            return None if texts is None else np.append(texts, np.nan)[cells.codes]
-        if pa.types.is_large_string(column.type):
-            column = column.cast(pa.string())
-        if pa.types.is_string(column.type):
-            column = pa.compute.utf8_trim_whitespace(column)
-        numbers = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return None
-    return np.asarray(numbers, np.float64)
+    found = numbers(column)
+    if found is None:
+        wrong = (k for k in range(len(column)) if numbers(column.slice(k, 1)) is None)
+        table.refuse(
+            done + next(wrong, 0) + 1, f"has no number in column {name!r}; mend or ignore it"
+        )
+    return found

@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-from dplasso.estimators.defaults import FEW_ROWS, weakest_signal_of
 from dplasso.report.names import number
+from dplasso.report.weakest_signal import FEW_ROWS, weakest_signal_of
 from dplasso.report.weights import is_online
 
 _NOISE = (

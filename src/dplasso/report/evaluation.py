@@ -10,6 +10,7 @@ from sklearn.base import is_classifier
 
 from dplasso.base.arrays import Floats
 from dplasso.report.curve import Curve
+from dplasso.storage.prediction_lines import label_text
 
 Points = tuple[tuple[float, float], ...]
 
@@ -128,7 +129,7 @@ def evaluate(
         score=float(np.trace(counts) / len(truth)),
         roc=roc,
         auc=area,
-        classes=tuple(str(label) for label in model.classes_),
+        classes=tuple(map(label_text, model.classes_.tolist())),
         confusion=tuple(tuple(row) for row in counts.tolist()),
         calibration=_calibration(places, scores[:, 1]) if scores.shape[1] == 2 else (),
         curve=curve,
@@ -159,7 +160,7 @@ def _places(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
             "as in training"
         )
     if not np.all(np.isin(labels, classes)):
-        known = ", ".join(str(label) for label in classes[:_MOST_NAMED])
+        known = ", ".join(map(label_text, classes[:_MOST_NAMED].tolist()))
         more = ", ..." if len(classes) > _MOST_NAMED else ""
         raise ValueError(
             f"y has labels that are not among the model's classes ({known}{more}); write labels as "

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dplasso.estimators.saving import arrays_of
 from dplasso.privacy.statement import READ
 from dplasso.report.columns import columns_declared
 from dplasso.report.headline import day_of_fit, epsilon_of
@@ -151,18 +152,8 @@ def _source(source: str) -> Markup:
 def _digest(model: Any, path: Path) -> str:
     """SHA-256 of the whole file, once it is known to hold this very model."""
     _, arrays = read(path)
-    expected = {"weights": model._weights} if is_online(model) else _arrays_of_fit(model)
+    expected = {"weights": model.stream_.weights} if is_online(model) else arrays_of(model.fitted_)
     if not all(np.array_equal(arrays.get(name, ()), kept) for name, kept in expected.items()):
         raise ValueError(f"{path} holds another model; save this one and give its file")
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _arrays_of_fit(model: Any) -> dict[str, Any]:
-    return {
-        "weights_data": model._weights.data,
-        "weights_indices": model._weights.indices,
-        "weights_indptr": model._weights.indptr,
-        "intercept": model.intercept_,
-        "vertices": model.vertices_,
-    }

@@ -54,7 +54,7 @@ def explained(model: Any) -> Markup:
 
 def _named(model: Any) -> list[str]:
     """Features with a coefficient, largest first, and those that some round chose."""
-    weights = model._weights
+    weights = model.fitted_.weights
     falling = weights.indices[np.argsort(-np.abs(weights.data), kind="stable")]
     chosen = model.vertices_[:, 0][model.vertices_[:, 0] < model.n_features_in_]
     columns = dict.fromkeys(np.concatenate((falling, chosen)).tolist())

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.fitting.fitters import fitter_of
 from dplasso.report.charts import Line, Plot, draw, legend, rounded_out, thinned
 from dplasso.report.coefficients import largest
-from dplasso.report.headline import epsilon_of, nonzeros
+from dplasso.report.headline import epsilon_of, has_rounds, nonzeros
 from dplasso.report.markup import Markup, join, section, tag
 from dplasso.report.names import column_name, number, output_name, quoted
 from dplasso.report.scale import bounds_of, largest_bound, radius_of
@@ -33,17 +34,9 @@ class Growth(NamedTuple):
 def growth(model: Any) -> Markup:
     """Charts over the rounds, and a slider that tells what each released."""
     heading = "How the model grew"
-    if model.solver_ == "select":
-        text = (
-            f"The columns of its {len(model.vertices_):,} coefficients were chosen first, and then "
-            f"fitted by {model.n_iter_:,} steps; no rounds to show."
-        )
+    text = fitter_of(model.solver_).course(len(model.vertices_), model.n_iter_)
+    if not has_rounds(model):
         return section("growth", heading, tag("p", text))
-    if len(model.vertices_) == 0:
-        until = "by" if model.solver_ == "gradient" else "until it converged, in"
-        text = f"It was fitted {until} {model.n_iter_:,} steps; no rounds to show."
-        return section("growth", heading, tag("p", text))
-    text = f"Each of {len(model.vertices_):,} rounds chose one signed coordinate."
     if math.isinf(epsilon_of(model.privacy_)):
         text += " Steps were searched for and not kept: only what was chosen is known."
         chosen = _chosen(model)

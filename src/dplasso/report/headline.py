@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dplasso.fitting.fitters import fitter_of
 from dplasso.privacy.statement import READ, PrivacyStatement
 from dplasso.report.cautions import expired, few_rows, loose_delta
 from dplasso.report.evaluation import Evaluation
@@ -48,6 +49,11 @@ def day_of_fit(model: Any) -> str | None:
         return date.fromisoformat(model.privacy_["date"]).isoformat()
     except (KeyError, TypeError, ValueError):
         return None
+
+
+def has_rounds(model: Any) -> bool:
+    """Whether what was released is one vertex per round, from which rounds can be rebuilt."""
+    return len(model.vertices_) > 0 and fitter_of(model.solver_).replays_rounds
 
 
 def nonzeros(model: Any) -> int:
@@ -106,7 +112,7 @@ def _numbers(model: Any, found: Evaluation | None) -> Markup:
 def _of_fit(model: Any) -> dict[str, str]:
     return {
         "Nonzero coefficients": f"{nonzeros(model):,}",
-        _counted(model): f"{model.n_iter_:,}",
+        "Rounds" if has_rounds(model) else "Steps": f"{model.n_iter_:,}",
     }
 
 
@@ -117,12 +123,6 @@ def _of_stream(statement: PrivacyStatement) -> dict[str, str]:
         "Rows so far": f"{statement['rows_seen']:,}",
         "Rows expired": f"{statement['rows_expired']:,}",
     }
-
-
-def _counted(model: Any) -> str:
-    """What the fit went by; online models and those of earlier code have no other than rounds."""
-    chose_rounds = len(model.vertices_) and getattr(model, "solver_", "") != "select"
-    return "Rounds" if chose_rounds else "Steps"
 
 
 def _score(found: Evaluation) -> Markup:

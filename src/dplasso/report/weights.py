@@ -14,4 +14,4 @@ def is_online(model: Any) -> bool:
 
 def weights_of(model: Any) -> sp.csr_array:
     """Outputs x columns."""
-    return sp.csr_array(model.coef_) if is_online(model) else model._weights
+    return sp.csr_array(model.coef_) if is_online(model) else model.fitted_.weights

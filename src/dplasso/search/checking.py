@@ -1,15 +1,16 @@
-"""All that a search, or any of its trials, could refuse: told before anything is charged."""
+"""All that a search, or any of its trials, could reject: raised before anything is charged."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import _safe_indexing
 
 from dplasso.base import checks
+from dplasso.base.arrays import Labels
 from dplasso.data import ColumnMatrix
 from dplasso.data.merging import merged
 from dplasso.estimators import undeclared
@@ -29,13 +30,13 @@ class Rows(NamedTuple):
     """Rows and labels as trials take them, and what is known of the columns."""
 
     X: Any
-    y: NDArray[Any]
+    y: Labels
     columns: int
-    names: NDArray[Any] | None
+    names: Sequence[str] | Labels | None
 
 
 def check_parameters(search: Any) -> None:
-    """Refuse what can be refused before the data are looked at."""
+    """Reject what can be rejected before the data are looked at."""
     if not isinstance(search.estimator, PrivateLasso):
         raise ValueError(
             "estimator must be a PrivateLassoClassifier or a PrivateLassoRegressor, got "
@@ -62,7 +63,7 @@ def check_parameters(search: Any) -> None:
 
 
 def checked_for(
-    model: Any, settings: list[dict[str, Any]], X: Any, y: Any, training: float
+    model: PrivateLasso, settings: list[dict[str, Any]], X: Any, y: object, training: float
 ) -> Rows:
     """Rows that every setting can be fitted to; classes are declared to ``model``, or read.
 
@@ -74,27 +75,23 @@ def checked_for(
     if sp.issparse(X):
         X = sp.csr_array(merged(X, "csr"))
     probe = clone(model)
-    _, y = probe._checked(X, y)
-    if len(y) != (X.shape[0] if hasattr(X, "shape") else len(X)):
-        raise ValueError("X and y differ in their number of rows; give one label per row")
+    checked = probe.check_data(X, y)
     if model.n_rows is None and model.neighboring == "add_remove":
         leaks.report(
             "the number of rows is not declared, and the score of a search is divided by it; pass "
             "n_rows to the estimator"
         )
-    probe._make_loss(y).encode(y)
-    labels = np.zeros(2)
+    labels: Labels = np.zeros(2)
     if hasattr(model, "classes"):
         model.set_params(classes=probe.classes_.tolist())
         labels = probe.classes_[:2]
     few = _safe_indexing(X, np.zeros(2, np.intp))
-    planned = model.n_rows or max(1, round(len(y) * training))
+    planned = model.n_rows or max(1, round(len(checked) * training))
     left_out: dict[str, None] = {}  # names, in order
     for setting in settings:
         trial = clone(model).set_params(**setting, n_rows=planned)
-        trial._check_parameters()
-        plan = trial._prepare(few, labels).plan
+        plan = trial.prepare(few, labels).plan
         charge(trial, plan.event, plan.delta, plan.neighboring)
-        left_out |= dict.fromkeys(undeclared.bounds_left_out(trial))
+        left_out |= dict.fromkeys(undeclared.bounds_left_out(trial, plan))
     undeclared.report_bounds(left_out, private=True)
-    return Rows(X, y, probe.n_features_in_, getattr(probe, "feature_names_in_", None))
+    return Rows(X, checked, probe.n_features_in_, getattr(probe, "feature_names_in_", None))

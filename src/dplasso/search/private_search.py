@@ -13,7 +13,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplasso.base import checks
-from dplasso.estimators.seeding import SeedsByName
+from dplasso.estimators.base import PrivateLasso
+from dplasso.estimators.charging import bits_of
+from dplasso.estimators.seeding import Seed, SeedsByName
 from dplasso.mechanisms.trial_count import trial_count
 from dplasso.privacy import trials, zcdp
 from dplasso.privacy.accountant import Accountant, Receipt
@@ -96,7 +98,7 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: PrivateLasso,
         grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]],
         *,
         epsilon: float = 1.0,
@@ -107,7 +109,7 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
         scoring: str = "auto",
         score_weights: Mapping[Any, float] | None = None,
         accountant: Accountant | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.estimator = estimator
         self.grid = grid
@@ -129,13 +131,17 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
         See the class. The whole search is charged to ``accountant`` after every check and after
         the coins that split the rows, which read no data, and before anything else is drawn.
         """
+        with np.errstate(all="ignore"):  # it may be set to raise, or warn, by what rows come to
+            return self._search(X, y)
+
+    def _search(self, X: Any, y: Any) -> Self:
         check_parameters(self)
         stop = trials.stop_for(self.trials, self.law)
         rho = trials.rho_of(self.epsilon, self.delta, stop, self.law)
         model, settings = self._shared_by_trials(rho), list(ParameterGrid(self.grid))
         rows = checked_for(model, settings, X, y, 1.0 - self.validation)
         scorer = self._scorer(model, rho)
-        bits = clone(model).set_params(random_state=self.random_state)._random_bits()
+        bits = bits_of(clone(model).set_params(random_state=self.random_state))
         with bits.exclusive() as stream:
             # Coins that read no data; where they leave no row to train on, nothing is charged.
             parts = split(rows.X, rows.y, self.validation, bits)
@@ -146,14 +152,14 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
         self.n_features_in_ = rows.columns
         if rows.names is not None:
             self.feature_names_in_ = rows.names
-        self._keep(best, len(rows.y))
+        self.best_params_ = best.setting
         self.privacy_ = stated(self, best.model.privacy_, rho, stop, scorer)
         if receipt is not None:
             self.privacy_["ledger"] = receipt._asdict()
-        self.best_estimator_.privacy_ = self.privacy_
+        self._keep(best, len(rows.y))
         return self
 
-    def _shared_by_trials(self, rho: float) -> Any:
+    def _shared_by_trials(self, rho: float) -> PrivateLasso:
         """The estimator with the budget of a trial, and its share of the declared rows."""
         epsilon = zcdp.epsilon_of(rho, self.delta)
         if not epsilon > 0.0:
@@ -161,7 +167,7 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
                 f"epsilon leaves nothing for a trial at this delta, got {self.epsilon!r}; raise "
                 "it, or lower trials"
             )
-        model = clone(self.estimator).set_params(
+        model: PrivateLasso = clone(self.estimator).set_params(
             epsilon=epsilon,
             delta=self.delta,
             accountant=TrialBudget(rho),
@@ -173,7 +179,7 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
             model.set_params(n_rows=max(1, round(declared * (1.0 - self.validation))))
         return model
 
-    def _scorer(self, model: Any, rho: float) -> Scorer:
+    def _scorer(self, model: PrivateLasso, rho: float) -> Scorer:
         """How trials are scored, at the cost of a trial."""
         return scorer_for(model, self.scoring, self.score_weights, math.sqrt(0.5 / rho) * _UP)
 
@@ -189,8 +195,8 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
         return receipt if isinstance(receipt, Receipt) else None
 
     def _keep(self, best: Outcome, found_rows: int) -> None:
-        self.best_estimator_, self.best_params_ = best.model, best.setting
-        self.best_estimator_.set_params(accountant=None, random_state=self.random_state)
+        kept = best.model.stated_as(self.privacy_)
+        self.best_estimator_ = kept.set_params(accountant=None, random_state=self.random_state)
         declared = self.estimator.n_rows
         rows = found_rows if declared is None else int(declared)
         self.best_score_ = best.score / (rows * self.validation)

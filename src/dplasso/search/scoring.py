@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from dplasso.base import checks
 from dplasso.base.arrays import Ints
+from dplasso.estimators.undeclared import bound_or_one
+from dplasso.losses.labels import positions
 from dplasso.mechanisms.grid_gaussian import GridGaussian
 
 # Whole numbers that a gain of 1 is made of.
@@ -51,8 +53,9 @@ class Scorer(NamedTuple):
             return np.zeros(0, np.int64)
         predicted = model.predict(X)
         if self.classes is not None:
-            places = np.searchsorted(self.classes, y)
-            return np.where(predicted == y, self.weights[places], 0)
+            classes = self.classes.tolist()
+            own, guessed = (positions(labels, classes) for labels in (y, predicted))
+            return np.where(guessed == own, self.weights[own.astype(np.intp)], 0)
         # A prediction beyond twice the bound is off by the bound at least: all that counts.
         bound = self.y_bound
         error = np.clip(predicted, -2.0 * bound, 2.0 * bound) - np.clip(y, -bound, bound)
@@ -83,7 +86,7 @@ def scorer_for(
     if weights is not None:
         raise ValueError("score_weights are weights of classes, and a regressor has none")
     power = POWERS.get(scoring, 2)
-    return Scorer(noise, 1.0, None, np.zeros(0, np.int64), model._y_bound, power)
+    return Scorer(noise, 1.0, None, np.zeros(0, np.int64), bound_or_one(model, "y_bound"), power)
 
 
 def _class_weights(

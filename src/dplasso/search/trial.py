@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
+from dplasso.estimators.base import PrivateLasso
 from dplasso.mechanisms.exact_noise import uniform_below
 from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.privacy import zcdp
@@ -28,11 +29,11 @@ class TrialBudget:
 
 
 class Outcome(NamedTuple):
-    """What a trial is about: the best one of all is released, the others are forgotten."""
+    """The result of one trial: the best one of all is released, the others are forgotten."""
 
     score: float
     setting: dict[str, Any]
-    model: Any
+    model: PrivateLasso
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Trials:
     parts (it is jointly quasi-convex).
     """
 
-    model: Any  # with what all settings share
+    model: PrivateLasso  # with what all settings share
     settings: list[dict[str, Any]]
     scorer: Scorer
     training: tuple[Any, NDArray[Any]]

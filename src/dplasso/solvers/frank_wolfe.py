@@ -16,7 +16,8 @@ from dplasso.base import threads as pool
 from dplasso.data import ColumnMatrix
 from dplasso.kernels import problem as kernel
 from dplasso.kernels.weights import weights_of
-from dplasso.losses import Loss, SquaredLoss
+from dplasso.losses import Loss, OneMarginLoss, SoftmaxLoss, check_taken
+from dplasso.losses.encoded import EncodedLabels, encoded
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.mechanisms.selection import GREEDY, PRIVATE, Rule
 
@@ -28,8 +29,8 @@ SMALLEST, LARGEST = 1e-90, 1e90
 # Nats by which one row may change a log-weight. Beyond, nothing is private; and with as many rows
 # as a score has room for, its rounding to grains would be worth more than a few nats.
 LARGEST_ROW = 1e3
-# A residual is rounded as its label is: of one much smaller than that nothing would be left.
-FLATTEST = 1e-9
+# The losses this solver takes.
+LOSSES = (OneMarginLoss, SoftmaxLoss)
 MOST_ROUNDS = 10**9
 
 
@@ -67,7 +68,7 @@ class Solution:
 
 def frank_wolfe(
     X: Any,
-    y: ArrayLike,
+    y: ArrayLike | EncodedLabels,
     *,
     loss: Loss,
     radius: float,
@@ -124,11 +125,10 @@ def frank_wolfe(
     rounds = _whole("rounds", rounds, MOST_ROUNDS)
     constant = _step(step, theta)
     rule = rule_for(selection, theta)
-    if not isinstance(loss, Loss):
-        raise ValueError(f"loss must be a Loss such as LogisticLoss(), got {type(loss).__name__}")
+    check_taken(loss, LOSSES, "frank_wolfe")
     bits = random_bits(generator, name="generator")
     matrix = ColumnMatrix.of(X, x_bound)
-    labels = loss.encode(y)
+    labels = encoded(loss, y)
     if len(labels) != matrix.shape[0]:
         # The number of rows may itself be private: the message does not tell it.
         raise ValueError("X and y differ in their number of rows; give one label per row")
@@ -150,17 +150,17 @@ def _problem(
     step: float,
 ) -> kernel.Problem:
     gradient_bound = loss.gradient_bound(radius, matrix.x_bound)
-    # Margins leave the ball by rounding; a row that is private counts no more than its bound then.
-    clip = loss.clip if math.isinf(theta) else min(loss.clip, gradient_bound)
+    # Margins leave the ball by rounding; a private row still counts no more than its bound.
+    residual = loss.compiled(math.inf if math.isinf(theta) else gradient_bound)
     return kernel.Problem(
         indptr=matrix.indptr,
         indices=matrix.indices,
         values=matrix.values,
         norm1=matrix.norm1,
         labels=labels,
-        loss=loss.code,
+        two_labels=loss.two_labels,
+        loss=residual,
         classes=loss.outputs,
-        clip=clip,
         gradient_bound=gradient_bound,
         start_bound=loss.gradient_bound(0.0, matrix.x_bound),
         curvature_low=loss.curvature[0],
@@ -192,11 +192,7 @@ def check_range(loss: Loss, radius: float, x_bound: float, theta: float) -> None
                 f"{name} must lie between {SMALLEST:g} and {LARGEST:g}, got {value:.3g}; rescale "
                 "the features or labels by a public factor"
             )
-    if isinstance(loss, SquaredLoss) and not loss.clip >= FLATTEST * loss.y_bound:
-        raise ValueError(
-            f"residual_bound must be at least {FLATTEST:g} of y_bound, got {loss.clip:.3g} for "
-            f"{loss.y_bound:.3g}; raise it, or lower y_bound"
-        )
+    loss.check_precision()
     if math.isinf(theta):
         return
     row = theta * x_bound * gradient_bound

@@ -98,7 +98,7 @@ def _verified_content(name: str) -> bytes:
 def _digest_in(line: bytes, name: str) -> str:
     start = re.match(rb"%s ([1-9][0-9]{0,8}) " % KIND.encode(), line)
     if start is None:
-        raise ModelFileError(f"{name} is not a dplasso model file; give a file made by save()")
+        raise ModelFileError(f"{name} is not a dplasso model file; give a file that dplasso wrote")
     if int(start[1]) > VERSION:
         raise ModelFileError(f"{name} was written by a newer dplasso; upgrade dplasso to read it")
     rest = re.fullmatch(rb"sha256=([0-9a-f]{64})\n", line[start.end() :])

@@ -30,7 +30,8 @@ def replace_file(path: str | os.PathLike[str], *parts: bytes, released: bool = F
     """
     target, old = _replaceable(path)
     directory = os.path.dirname(target)
-    with _temporary(directory, _RELEASED if released else FILE) as (descriptor, temporary):
+    mode = _RELEASED if released else FILE
+    with _temporary(directory, mode, os.fsdecode(path)) as (descriptor, temporary):
         if old is not None:
             _narrow(descriptor, target, old)  # before there is anything to read
         with open(descriptor, "wb", closefd=False) as file:
@@ -49,7 +50,7 @@ def check_replaceable(path: str | os.PathLike[str]) -> None:
 
 def check_folder(directory: str) -> None:
     """Make a file in a folder and take it away again: rights alone do not say that it can be."""
-    with _temporary(directory, FILE) as (descriptor, _):
+    with _temporary(directory, FILE, directory) as (descriptor, _):
         os.write(descriptor, b"\n")
 
 
@@ -102,13 +103,19 @@ def _has_access_list(target: str) -> bool:
 
 
 @contextlib.contextmanager
-def _temporary(directory: str, mode: int) -> Iterator[tuple[int, str]]:
-    """A new file, open and locked, which is gone afterwards unless it was given another name."""
+def _temporary(directory: str, mode: int, shown: str) -> Iterator[tuple[int, str]]:
+    """A new file, open and locked, which is gone afterwards unless it was given another name.
+
+    An error of the system names ``shown``, since nobody knows the name of the new file.
+    """
     _clear_leftovers(directory)
     while True:
         path = os.path.join(directory, f".dplasso-{secrets.token_hex(16)}.tmp")
         with removed_afterwards(path):
-            descriptor = new_file(path, mode)
+            try:
+                descriptor = new_file(path, mode)
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, shown) from error
             try:
                 if _is_kept(descriptor):
                     yield descriptor, path

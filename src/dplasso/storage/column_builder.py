@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from dplasso.data.bounds import ColumnBounds
 from dplasso.data.columns import MOST_ROWS
 from dplasso.data.merging import merged
+from dplasso.data.row_chunks import RowChunk
 from dplasso.kernels import transpose as kernels
-from dplasso.reading.chunks import RowChunk
 from dplasso.storage.atomic import sync_directory
 from dplasso.storage.column_format import (
     FORMAT,

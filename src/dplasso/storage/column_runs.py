@@ -15,8 +15,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.data.row_chunks import RowChunk
 from dplasso.kernels import transpose as kernels
-from dplasso.reading.chunks import RowChunk
 
 BLOCK = 1 << 17  # entries written at a time
 WIDEST = 1 << 18  # columns in a range

@@ -58,7 +58,7 @@ def open_store(
         if not (folder / name).is_file() or (folder / name).stat().st_size != file["bytes"]:
             raise damaged(folder, f"{name} is missing or has another size")
     store = ColumnStore(folder, tuple(header["shape"]), header["entries"], header)
-    store._check_pointers(store._map("indptr.bin"))
+    store.check_pointers()
     if verify:
         store.verify(progress)
     return store
@@ -244,6 +244,10 @@ class ColumnStore:
             protection = mmap.PROT_READ | mmap.PROT_WRITE
             mapped = mmap.mmap(opened.fileno(), file["bytes"], flags=flags, prot=protection)
         return np.frombuffer(mapped, np.dtype(file["dtype"]))
+
+    def check_pointers(self) -> None:
+        """Reject pointers that would lead outside the files."""
+        self._check_pointers(self._map("indptr.bin"))
 
     def _check_pointers(self, indptr: NDArray[Any]) -> None:
         """Loops trust the pointers: wrong ones would lead outside the files."""

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from dplasso.base.wording import Message, Setting
 from dplasso.storage import private_files
 from dplasso.storage.atomic import sync_directory
 from dplasso.storage.column_format import HEADER, ColumnStoreError
@@ -58,7 +59,13 @@ def check_replaceable(target: Path, overwrite: bool) -> None:
     if not os.path.lexists(target):
         return
     if not overwrite:
-        raise ColumnStoreError(f"{target} exists; choose another name, or pass overwrite=True")
+        raise ColumnStoreError(
+            Message(
+                "{target} exists; choose another name, or pass {overwrite}",
+                target=target,
+                overwrite=Setting("overwrite", True),
+            )
+        )
     if not _is_store(target):
         raise ColumnStoreError(f"{target} is no column store; choose another name")
     if not target.stat().st_mode & _WRITABLE:

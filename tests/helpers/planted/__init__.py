@@ -6,7 +6,7 @@ checks of the audit that must find them. ``planted.by_degree`` lists those that 
 
 import math
 
-from dplasso.estimators import Sparsifier
+from dplasso import Sparsifier
 from planted import (
     bits,
     choices,
@@ -20,6 +20,7 @@ from planted import (
     search,
     storage,
     streams,
+    tables,
 )
 from planted.bug import REGRESSOR, THREE_CLASSES, Bug
 
@@ -95,6 +96,9 @@ _OWN = {
     "a party's entries in single precision": Bug(
         storage.entries_of_parties_in_single_precision, ("parties",)
     ),
+    "texts by type": Bug(tables.texts_by_type, ("tables",)),
+    "times by unit": Bug(tables.times_by_unit, ("tables",)),
+    "decimals by scale": Bug(tables.decimals_by_scale, ("tables",)),
     "residuals not cut": _in_descents(descents.residuals_not_cut, "sensitivity"),
     "mass not charged": _in_descents(descents.mass_not_charged, "accounting"),
     "mass without noise": _in_descents(descents.mass_without_noise, "accounting", "noise"),

@@ -19,6 +19,7 @@ from planted import (
     search,
     storage,
     streams,
+    tables,
 )
 from planted.bug import Plant
 
@@ -143,6 +144,7 @@ FAULTS = [
         storage.entries_of_parties_by_storage,
         COARSE_ABOVE,
     ),
+    Fault("tables", "decimals, times", tables.decimals_times, JUST_ABOVE),
     Fault("search", "noise of scores, times", search.noise_of_scores_times, JUST_BELOW),
     Fault("generator", "share of bytes with a bit set", bits.bytes_biased, SHARES),
     Fault("generator", "bytes of chance in a key", bits.key_of_bytes, KEY_BYTES),

@@ -6,10 +6,9 @@ import math
 import numpy as np
 from scipy.special import expit, softmax
 
-from dplasso.estimators import gradient_fit
+from dplasso.fitting.request import RowCount
 from dplasso.kernels import descent
 from dplasso.kernels import descent as kernel
-from dplasso.kernels.problem import SOFTMAX
 from dplasso.mechanisms.grid_gaussian import GridGaussian
 from dplasso.privacy import gaussian
 from dplasso.privacy.events import Gaussian, Repeated
@@ -112,7 +111,7 @@ def residuals_cut_class_by_class(monkeypatch):
     right = descent.coefficients
 
     def coefficients(loss, clip, margins, labels, row_weights, constant, first, last, out):
-        if loss != SOFTMAX:
+        if len(margins) == 1:
             return right(loss, clip, margins, labels, row_weights, constant, first, last, out)
         own = np.arange(len(margins))[:, None] == labels[first:last]
         residual = softmax(margins[:, first:last], axis=0) - own
@@ -182,9 +181,11 @@ def rows_as_many_as_there_are(monkeypatch):
 
     Where rows come and go their number is private: plan and statement tell it.
     """
-    right = gradient_fit.rows_used
+    right = RowCount.of
     monkeypatch.setattr(
-        gradient_fit, "rows_used", lambda model, rows: (rows, right(model, rows)[1])
+        RowCount,
+        "of",
+        lambda declared, found, relation: right(declared, found, relation)._replace(value=found),
     )
 
 

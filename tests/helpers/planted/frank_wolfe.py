@@ -8,13 +8,16 @@ from fractions import Fraction
 import numpy as np
 from numba import njit
 
-from dplasso.estimators import base, frank_wolfe_fit, sparsifier
-from dplasso.kernels import big_step_little_step as big_step
+from dplasso.estimators import base
+from dplasso.fitting import frank_wolfe as fit_by_frank_wolfe
+from dplasso.fitting import sparsifier
 from dplasso.kernels import noisy_max
 from dplasso.kernels.problem import PUSHES, SCALE
-from dplasso.kernels.pushes import step_and_push
-from dplasso.kernels.scores import LANE, score
+from dplasso.kernels.rivals import big_step_little_step as big_step
+from dplasso.kernels.rivals.pushes import step_and_push
+from dplasso.kernels.scores import BUFFER, score
 from dplasso.kernels.steps import release, step_size
+from dplasso.losses.encoded import encoded
 from dplasso.mechanisms import counting, selection
 from dplasso.mechanisms.counting import double_geometric
 from dplasso.mechanisms.selection import lazy_tiers
@@ -44,13 +47,13 @@ def theta_times(monkeypatch, size):
 @of_any_size
 def coefficients_times(monkeypatch, size):
     """The released coefficients are not quite those of the vertices."""
-    right = frank_wolfe_fit._split
+    right = fit_by_frank_wolfe.split
 
-    def split(model, task, weights):
-        right(model, task, weights)
-        model._weights = model._weights * size
+    def split(task, weights):
+        columns, intercepts = right(task, weights)
+        return columns * size, intercepts
 
-    monkeypatch.setattr(frank_wolfe_fit, "_split", split)
+    monkeypatch.setattr(fit_by_frank_wolfe, "split", split)
 
 
 @of_any_size
@@ -66,13 +69,13 @@ def noise_of_the_count_times(monkeypatch, size):
 
 def delta_per_round(monkeypatch):
     """Each round is given the whole delta, and the fit claims that it was spent once."""
-    right = frank_wolfe_fit.make_plan
+    right = fit_by_frank_wolfe.plan_selections
 
-    def make_plan(epsilon, delta, neighboring, rounds, *rest):
+    def plan_selections(epsilon, delta, neighboring, rounds, *rest):
         made = right(epsilon, rounds * delta, neighboring, rounds, *rest)
         return dataclasses.replace(made, delta=delta)
 
-    monkeypatch.setattr(frank_wolfe_fit, "make_plan", make_plan)
+    monkeypatch.setattr(fit_by_frank_wolfe, "plan_selections", plan_selections)
 
 
 def count_without_noise(monkeypatch):
@@ -100,16 +103,16 @@ def weights_scaled_to_fit(monkeypatch):
 
     The factor is a function of the rows, without noise: weights are not those of the vertices.
     """
-    right = frank_wolfe_fit.frank_wolfe
+    right = fit_by_frank_wolfe.frank_wolfe
 
     def frank_wolfe(X, y, *, loss, **options):
         solution = right(X, y, loss=loss, **options)
-        margins, labels = X.sparse() @ solution.weights.T.toarray(), loss.encode(y)
+        margins, labels = X.sparse() @ solution.weights.T.toarray(), encoded(loss, y)
         factors = np.linspace(0.5, 1.0, 51)
         best = min(factors, key=lambda factor: loss.value(factor * margins, labels))
         return dataclasses.replace(solution, weights=solution.weights * best)
 
-    monkeypatch.setattr(frank_wolfe_fit, "frank_wolfe", frank_wolfe)
+    monkeypatch.setattr(fit_by_frank_wolfe, "frank_wolfe", frank_wolfe)
 
 
 def second_fit_not_charged(monkeypatch):
@@ -129,7 +132,7 @@ def second_fit_not_charged(monkeypatch):
 def _rounds_with_some_signs_read(problem, walk, rng, share, done, until):
     """Columns follow the law; so do signs, but in a share of the rounds they are read."""
     vertices = (problem.indptr.size - 1) * problem.classes
-    alpha, buffer = np.empty(vertices), np.empty(LANE)
+    alpha, buffer = np.empty(vertices), np.empty(BUFFER)
     for t in range(done, until):
         for vertex in range(vertices):
             alpha[vertex] = score(problem, walk.margins, walk.scalars[SCALE], vertex, buffer)

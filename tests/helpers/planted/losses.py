@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import expit
 
 from dplasso.losses import SoftmaxLoss, SquaredLoss
-from dplasso.losses.base import one_dimensional
+from dplasso.losses.labels import one_dimensional
 
 
 def softmax_bound_of_two_classes(monkeypatch):

@@ -7,7 +7,8 @@ import numpy as np
 
 from dplasso.data.columns import ColumnMatrix, norms_of
 from dplasso.data.unit_rows import NO_BOUND
-from dplasso.estimators import frank_wolfe_fit, private_bound
+from dplasso.fitting import private_bound
+from dplasso.fitting.frank_wolfe import FrankWolfePlan
 from dplasso.mechanisms import private_quantile
 from dplasso.privacy import plan as plans
 from planted.bug import of_any_size
@@ -43,21 +44,21 @@ def entries_not_clipped_to_the_released_bound(monkeypatch):
 
     They were checked against no bound: those above the released one are not clipped.
     """
-    right = frank_wolfe_fit.prepare
+    right = FrankWolfePlan.prepare
 
-    def prepare(model, X, y, loss, bounds, planned=None):
-        task = right(model, X, y, loss, bounds, planned)
-        if planned is None:
+    def prepare(self, X, *rest):
+        task = right(self, X, *rest)
+        if not self.request.releases_bound:
             return task
         found, bound = ColumnMatrix.of(X, NO_BOUND), task.matrix.x_bound
         if found.values is not None:
             norm1 = norms_of(found.indptr, found.values, bound)
             found = dataclasses.replace(found, norm1=norm1, trusted=True)
         found = dataclasses.replace(found, x_bound=bound, extended=None, trusted=True)
-        matrix = found.with_constant() if model.fit_intercept else found
-        return task._replace(matrix=matrix)
+        matrix = found.with_constant() if self.request.fit_intercept else found
+        return dataclasses.replace(task, matrix=matrix)
 
-    monkeypatch.setattr(frank_wolfe_fit, "prepare", prepare)
+    monkeypatch.setattr(FrankWolfePlan, "prepare", prepare)
 
 
 def relation_forgotten_at_the_released_bound(monkeypatch):
@@ -65,13 +66,13 @@ def relation_forgotten_at_the_released_bound(monkeypatch):
 
     Selections are twice as sharp as stated where rows are replaced and the bound is released.
     """
-    right = plans.Plan.at
+    right = plans.SelectionPlan.at
 
     def at(self, x_bound, gradient_bound):
         made = right(dataclasses.replace(self, neighboring="add_remove"), x_bound, gradient_bound)
         return dataclasses.replace(made, neighboring=self.neighboring)
 
-    monkeypatch.setattr(plans.Plan, "at", at)
+    monkeypatch.setattr(plans.SelectionPlan, "at", at)
 
 
 @of_any_size

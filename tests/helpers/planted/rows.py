@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from dplasso.data import columns
 from dplasso.data.columns import ColumnMatrix
 from dplasso.data.unit_rows import UnitRows
-from dplasso.estimators import base, frank_wolfe_fit
+from dplasso.estimators import base
+from dplasso.fitting import frank_wolfe as fit_by_frank_wolfe
 from planted.bug import of_any_size
 
 
@@ -110,7 +111,7 @@ def clip_times(monkeypatch, size):
                 found, values=values, x_bound=x_bound, extended=None, trusted=True
             )
 
-    monkeypatch.setattr(frank_wolfe_fit, "ColumnMatrix", Lax)
+    monkeypatch.setattr(fit_by_frank_wolfe, "ColumnMatrix", Lax)
 
 
 @of_any_size

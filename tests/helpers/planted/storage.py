@@ -8,9 +8,10 @@ import scipy.sparse as sp
 from dplasso.data import columns, merging, row_maps
 from dplasso.data.columns import ColumnMatrix
 from dplasso.data.unit_rows import _SAFE, NO_BOUND, UnitRows
-from dplasso.estimators import base, frank_wolfe_fit, gradient_fit
 from dplasso.estimators.online_rows import RowForm
 from dplasso.federated import columns as federated_columns
+from dplasso.fitting import fitters, gradient
+from dplasso.fitting import frank_wolfe as fit_by_frank_wolfe
 from dplasso.storage.column_store import ColumnStore
 from planted.bug import of_any_size
 
@@ -32,17 +33,16 @@ def _bound_as(kind, x_bound):
 
 def intercept_read_from_the_matrix(monkeypatch):
     """The bound by which a weight becomes an intercept has the precision of the matrix."""
+    right = fit_by_frank_wolfe.split
 
-    def split(model, task, weights):
-        _right_split(model, task, weights)
-        if model.fit_intercept and task.matrix.values is not None:
+    def split(task, weights):
+        columns, intercepts = right(task, weights)
+        if task.plan.request.fit_intercept and task.matrix.values is not None:
             constant = _bound_as(task.matrix.values.dtype, task.matrix.x_bound)
-            model.intercept_ = model.intercept_ / task.matrix.constant * float(constant)
+            intercepts = intercepts / task.matrix.constant * float(constant)
+        return columns, intercepts
 
-    monkeypatch.setattr(frank_wolfe_fit, "_split", split)
-
-
-_right_split = frank_wolfe_fit._split
+    monkeypatch.setattr(fit_by_frank_wolfe, "split", split)
 
 
 def repeats_added_in_own_precision(monkeypatch):
@@ -61,14 +61,15 @@ def repeats_added_in_own_precision(monkeypatch):
 
 def dense_rows_as_they_are(monkeypatch):
     """Sparse rows are taken for words, of which presence counts, and dense ones for numbers."""
-    right = base.PrivateLasso._chosen_rows
+    right = fitters.prepare
 
-    def chosen(self, X):
-        if self.rows != "auto" or self.solver_ == "frank_wolfe":
-            return right(self, X)
-        return "presence" if sp.issparse(X) or isinstance(X, ColumnMatrix) else "as_is"
+    def prepare(plan, X, *rest):
+        if plan.request.row_map == "auto" and plan.maps_rows:
+            sparse = sp.issparse(X) or isinstance(X, ColumnMatrix)
+            plan = dataclasses.replace(plan, row_map="presence" if sparse else "as_is")
+        return right(plan, X, *rest)
 
-    monkeypatch.setattr(base.PrivateLasso, "_chosen_rows", chosen)
+    monkeypatch.setattr(fitters, "prepare", prepare)
 
 
 def constant_of_a_store(monkeypatch):
@@ -150,14 +151,14 @@ def _all_ones(X):
 
 def roots_in_the_precision_of_the_entries(monkeypatch):
     """Roots of entries of single precision are kept in single precision."""
-    right = frank_wolfe_fit.row_view
+    right = fit_by_frank_wolfe.row_view
 
     def row_view(X, rows, bounds):
         seen, held = right(X, rows, bounds)
         single = rows == "sqrt" and X.dtype == np.float32
         return (seen.astype(np.float32) if single else seen), held
 
-    for module in (frank_wolfe_fit, gradient_fit):
+    for module in (fit_by_frank_wolfe, gradient):
         monkeypatch.setattr(module, "row_view", row_view)
 
 

@@ -40,7 +40,7 @@ def clip_forgotten(monkeypatch):
             mine = slice(starts[i], starts[i + 1])
             margins[i, 0] = weights[columns[mine]] @ values[mine]
             slope = expit(margins[i, 0]) - labels[i]
-            whole = np.trunc(slope * values[mine] * (2.0**bits / loss[2]))
+            whole = np.trunc(slope * values[mine] * (2.0**bits / loss[1]))
             total[columns[mine]] += whole.astype(np.int64)
 
     monkeypatch.setattr(stream_learner, "_compiled", lambda leader: None)
@@ -109,7 +109,7 @@ def classes_clipped_one_by_one(monkeypatch):
 
     def add_rows(rows, labels, first, last, weights, loss, bits, total, margins):
         starts, places, values = rows
-        clip, outputs = loss[2], margins.shape[1]
+        clip, outputs = loss[1], margins.shape[1]
         width = weights.size // outputs
         for i in range(first, last):
             mine = slice(starts[i], starts[i + 1])

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 
 from dplasso.kernels.problem import DECREASING, EVALUATIONS, SEARCHED
 from dplasso.losses import SquaredLoss
-from dplasso.mechanisms.selection.argmax import Argmax
 from dplasso.mechanisms.selection.lazy_argmax import LazyArgmax
+from dplasso.mechanisms.selection.rivals.argmax import Argmax
 from reference import LOSSES, dense, make_problem, make_walk, margins, seeded
 
 

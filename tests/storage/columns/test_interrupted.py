@@ -128,7 +128,7 @@ def test_killed_builds_leave_a_whole_store_or_none(path):
         """
         import os, random, signal, sys, time
         import numpy as np
-        from dplasso.reading.chunks import RowChunk
+        from dplasso.data.row_chunks import RowChunk
         from dplasso.storage import build_store, column_builder, open_store
 
         path = sys.argv[1]
@@ -176,7 +176,7 @@ def test_memory_stays_within_what_was_given(path):
         import sys
         import numpy as np
         from pathlib import Path
-        from dplasso.reading.chunks import RowChunk
+        from dplasso.data.row_chunks import RowChunk
         from dplasso.storage import build_store, open_store
 
         path = Path(sys.argv[1])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dplasso.data import ColumnMatrix
-from dplasso.reading.chunks import RowChunk, matrix_of
+from dplasso.data.row_chunks import RowChunk, matrix_of
 from dplasso.storage import column_builder
 from dplasso.storage.column_builder import build_store
 from dplasso.storage.column_format import ColumnStoreError, sealed

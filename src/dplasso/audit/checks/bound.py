@@ -8,20 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from dplasso.audit.access import started, with_bits
+from dplasso.audit.access import with_bits
 from dplasso.audit.account import epsilon_at, ranges_of_event, rho_of_event
 from dplasso.audit.check import Check
 from dplasso.audit.facts import AS_IS, PRESENCE
 from dplasso.audit.fit_subject import FitSubject
 from dplasso.audit.quantile import CANDIDATES, law_of_bound
 from dplasso.audit.recorder import Recorder
+from dplasso.audit.selection.facts import ROUNDED_WEIGHTS
 from dplasso.audit.selection.subject import SelectionSubject
 from dplasso.audit.session import Session
 from dplasso.audit.statistics import pearson
 from dplasso.audit.subject import DrawingSubject, NoisySubject
 from dplasso.audit.synthetic import Table, random_labels
 from dplasso.audit.verdict import ROUNDING, Verdict
-from dplasso.estimators import private_bound
+from dplasso.fitting.private_bound import UnboundedTask
 from dplasso.mechanisms.random_bits import random_bits
 
 NEIGHBOURS = 6  # of each kind, under each relation
@@ -80,19 +81,20 @@ def _released_of(subject: FitSubject, relation: str) -> FitSubject:
     return type(subject)(model, subject.name)
 
 
-def _unbounded(subject: FitSubject, table: Table) -> tuple[Any, Any]:
-    """An estimator, and its fit before a bound is drawn."""
+def _unbounded(subject: FitSubject, table: Table) -> UnboundedTask:
+    """A fit before its bound is drawn."""
     X, y = subject.as_declared(table)
-    model = subject.copy()
-    return model, started(model, subject.given(X), subject.labels(y))
+    task = subject.copy().prepare(subject.given(X), subject.labels(y))
+    assert isinstance(task, UnboundedTask)
+    return task
 
 
 def _range_share(subject: FitSubject, rng: np.random.Generator) -> float:
     """How far the log-ratio of two laws of a bound ranges, over what is charged."""
     laws = []
     for table in _neighbours(subject, rng):
-        model, task = _unbounded(subject, table)
-        laws.append(private_bound.exponents(model, task))
+        task = _unbounded(subject, table)
+        laws.append(task.exponents())
     changes = [one - other for one, other in zip(*laws, strict=True)]
     charged = Fraction(ranges_of_event(task.plan.event)[0])
     return float((max(changes) - min(changes)) / charged)
@@ -166,7 +168,9 @@ def _account(subject: FitSubject, rng: np.random.Generator) -> dict[str, float]:
         released = float(statement["bounds"]["x_bound"]["value"])
         unit = replace(subject.facts, x_bound=released).range_of_unit_theta
         theta = statement["releases"][-1]["theta"]
-        figures["range of a round at a bound, over that charged"] = _over(theta * unit, charged[-1])
+        figures["range of a round at a bound, over that charged"] = _over(
+            theta * unit + ROUNDED_WEIGHTS, charged[-1]
+        )
     return figures
 
 
@@ -177,9 +181,8 @@ def _over(figure: float, charged: float) -> float:
 def _law(subject: FitSubject, session: Session[FitSubject]) -> float:
     """The p-value of bounds drawn many times."""
     X, y = _table(subject, session.rng)
-    model, task = _unbounded(subject, (X, y))
-    task = task._replace(bits=session.bits)
-    bounds = [private_bound.drawn(model, task) for _ in range(DRAWS)]
+    task = _unbounded(subject, (X, y)).with_drawing(bits=session.bits)
+    bounds = [task.drawn() for _ in range(DRAWS)]
     epsilon = ranges_of_event(task.plan.event)[0]
     observed = np.bincount(np.searchsorted(CANDIDATES, bounds), minlength=len(CANDIDATES))
     return pearson(observed, law_of_bound(X, epsilon, subject.facts))

@@ -103,6 +103,8 @@ class Walk:
         if facts.loss == SOFTMAX:
             found = softmax(margins, axis=2)
             found[:, np.arange(len(rows.y)), rows.y.astype(np.int64)] -= 1.0
+        elif facts.slope is not None:
+            found = facts.slope(margins, rows.y)
         else:
             guesses = expit(margins) if facts.loss == LOGISTIC else margins
             found = guesses - rows.y[:, None]

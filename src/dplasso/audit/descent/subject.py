@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from dplasso.audit.access import n_nonzero_of, weights_of
+from dplasso.audit.access import n_nonzero_of
 from dplasso.audit.attack import Claims
 from dplasso.audit.descent import changes, data, likelihood, transcript
 from dplasso.audit.descent.account import gaussian_epsilon, mu_of, multipliers_of
@@ -21,8 +21,9 @@ from dplasso.audit.subject import Again, Charged, Draw, Figures, NoisySubject, P
 from dplasso.audit.synthetic import Neighbours, Table
 from dplasso.audit.verdict import ROUNDING
 from dplasso.base.arrays import Floats, Ints
-from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor, gradient_fit
-from dplasso.estimators.gradient_fit import GradientTask
+from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
+from dplasso.fitting.fitted import Fitted
+from dplasso.fitting.gradient import DescentTask
 from dplasso.mechanisms.grid_gaussian import NoiseOf
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.solvers.gradient import GradientPlan
@@ -126,8 +127,8 @@ class DescentSubject(FitSubject, NoisySubject):
         drawn = prepared.releases(random_bits(seed))
         elsewhere = self.prepare(*other)
         elsewhere.answers([release.released for release in drawn])
-        own, whole = numbers_of(prepared.model), numbers_of(self.fitted(X, y, seed))
-        found = Again((own, whole), (own, numbers_of(elsewhere.model)))
+        own, whole = numbers_of(prepared.fitted), numbers_of(self.fitted(X, y, seed).fitted_)
+        found = Again((own, whole), (own, numbers_of(elsewhere.fitted)))
         if columns != self.columns or self.facts.n_nonzero is not None:
             return found
         rebuilt, apart = self._rebuilt(prepared, drawn, Rows.of(X, y, self.facts))
@@ -199,18 +200,25 @@ class DescentSubject(FitSubject, NoisySubject):
 class Prepared:
     """A descent that stands before its first draw, and can start from there any number of times."""
 
-    def __init__(self, model: Any, task: GradientTask, facts: DescentFacts) -> None:
+    def __init__(self, model: Any, task: DescentTask, facts: DescentFacts) -> None:
         self.model, self.task, self._facts = model, task, facts
         self._recording = Recording()
+        self._fitted: Fitted | None = None
+
+    @property
+    def fitted(self) -> Fitted:
+        """What the last run came to."""
+        assert self._fitted is not None
+        return self._fitted
 
     @property
     def course(self) -> Course:
         """How the descent continues from releases."""
-        return course_of(self.task.plan)
+        return course_of(self.task.plan.descent)
 
     def _stated(self, place: int) -> tuple[float, float]:
         """The noise multiplier of a release, and what a length of 1 is in it."""
-        plan = self.task.plan
+        plan = self.task.plan.descent
         return plan.step_multiplier if place else plan.mass_multiplier, plan.unit
 
     def stated_sigma(self, place: int) -> float:
@@ -227,8 +235,8 @@ class Prepared:
 
     def run_with(self, noise_of: NoiseOf, bits: RandomBits | None) -> None:
         """Fit with another mechanism in place of the noise's; by bits of its own unless given."""
-        task = self.task._replace(noise_of=noise_of)
-        gradient_fit.run(self.model, task if bits is None else task._replace(bits=bits))
+        task = self.task.with_drawing(noise_of=noise_of)
+        self._fitted = (task if bits is None else task.with_drawing(bits=bits)).run()
 
     def releases(self, bits: RandomBits | None = None) -> list[Recorded]:
         """The noisy sums of a fit."""
@@ -247,9 +255,9 @@ class Prepared:
         return forgery.found
 
 
-def numbers_of(model: Any) -> Floats:
-    """All coefficients and intercepts of a fitted model."""
-    return np.append(weights_of(model).toarray().ravel(), model.intercept_)
+def numbers_of(fitted: Fitted) -> Floats:
+    """All coefficients and intercepts of a fit."""
+    return np.append(fitted.weights.toarray().ravel(), fitted.intercepts)
 
 
 def stacked(fits: Sequence[list[Recorded]]) -> list[Floats]:

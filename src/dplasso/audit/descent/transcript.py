@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dplasso.audit.access import bits_of
 from dplasso.audit.descent.recording import Recorded, Recording
 from dplasso.audit.synthetic import labels_in_turn
 from dplasso.base.arrays import Ints
@@ -26,7 +25,7 @@ def draw_of(subject: "DescentSubject", rng: np.random.Generator) -> "Draw":
 
     def draw(bits: RandomBits | None, halfway: Callable[[], None] | None) -> tuple[Ints, int]:
         prepared, recording = subject.prepare(X, y), _Interrupted(halfway)
-        prepared.run_with(recording, bits_of(prepared.model) if bits is None else bits)
+        prepared.run_with(recording, bits)
         before = _FORKED_AFTER if halfway is not None else 0
         drawn, earlier = (_noise(part) for part in (recording.found, recording.found[:before]))
         return drawn, len(earlier)

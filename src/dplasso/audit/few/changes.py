@@ -43,7 +43,7 @@ def widest_log_ratio(subject: "FewSubject", rng: np.random.Generator) -> dict[st
     pair, weights = _pair(subject, rng), []
     centre = pair.chosen.centre
     for fit in pair.fits:
-        theta = fit.task.plan.theta(fit.task.scores.longest(centre))
+        theta = fit.task.plan.few.theta(fit.task.scores.longest(centre))
         weights.append((theta, fit.task.scores.of_centre(centre)))
     (theta, one), (same, other) = weights
     # Either sign may be drawn: the widest change of one is met by its opposite.

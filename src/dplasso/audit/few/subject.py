@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from dplasso.audit.access import n_nonzero_of, solver_of, weights_of
+from dplasso.audit.access import n_nonzero_of, solver_of
 from dplasso.audit.account import ranges_of_event
 from dplasso.audit.attack import Claims
 from dplasso.audit.descent.account import mu_of, multipliers_of
@@ -34,9 +34,8 @@ from dplasso.audit.synthetic import Neighbours
 from dplasso.audit.verdict import ROUNDING
 from dplasso.base.arrays import Floats, Ints
 from dplasso.data.columns import MOST_ROWS as MOST_DECLARED
-from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor, few_fit
-from dplasso.estimators.few_fit import FewTask
-from dplasso.mechanisms.grid_gaussian import NoiseOf
+from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
+from dplasso.fitting.select import SelectTask
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.solvers.few import Chosen
 from dplasso.solvers.few.plan import GRAINS, LABEL
@@ -149,17 +148,17 @@ class FewSubject(DescentSubject, DrawingSubject):
         rng = session.rng
         (X, y), other = (self.usual_rows(rng) for _ in range(2))
         seed, prepared = int(rng.integers(1 << 62)), self.prepare(X, y)
-        drawn, model = prepared.run(random_bits(seed)), prepared.model
+        drawn, fitted = prepared.run(random_bits(seed)), prepared.fitted
         elsewhere = self.prepare(*other)
         elsewhere.answers([release.released for release in drawn.sums], drawn.chosen)
-        own, whole = numbers_of(model), self.fitted(X, y, seed)
-        beyond = np.setdiff1d(weights_of(model).indices, drawn.chosen.columns)
+        own, whole = numbers_of(fitted), self.fitted(X, y, seed).fitted_
+        beyond = np.setdiff1d(fitted.weights.indices, drawn.chosen.columns)
         return Again(
             by_parts=(
-                np.append(own, model.vertices_.ravel()),
-                np.append(numbers_of(whole), whole.vertices_.ravel()),
+                np.append(own, fitted.released.ravel()),
+                np.append(numbers_of(whole), whole.released.ravel()),
             ),
-            elsewhere=(own, numbers_of(elsewhere.model)),
+            elsewhere=(own, numbers_of(elsewhere.fitted)),
             more={"coefficients beyond the chosen columns": (float(len(beyond)), 0.0)},
         )
 
@@ -172,7 +171,7 @@ class FewSubject(DescentSubject, DrawingSubject):
     def law_p_values(self, session: Session[Any]) -> Iterator[tuple[dict[str, float], int]]:
         return law.p_values(self, session)
 
-    def held(self, task: FewTask) -> list[Floats]:
+    def held(self, task: SelectTask) -> list[Floats]:
         rows, labels = task.scores.rows, task.scores.labels.astype(np.float64)
         return [dense(rows), rows.units, labels, dense(task.matrix)]
 
@@ -213,34 +212,29 @@ LABEL_UNIT = float(LABEL * GRAINS)  # a label at its bound, in the sum of the la
 class FewPrepared(Prepared):
     """A fit that stands before its first draw, and can start from there any number of times."""
 
-    task: FewTask  # type: ignore[assignment]
+    task: SelectTask  # type: ignore[assignment]
     _facts: FewFacts
 
     @property
     def course(self) -> Course:
-        return course_of(self.task.plan.refit)
+        return course_of(self.task.plan.few.refit)
 
     def _stated(self, place: int) -> tuple[float, float]:
-        plan, descent = self.task.plan, self.task.plan.refit
+        plan, descent = self.task.plan.few, self.task.plan.few.refit
         if place == 0:
             return plan.centre_multiplier, LABEL_UNIT
         return descent.step_multiplier if place > 1 else descent.mass_multiplier, descent.unit
 
-    def run_with(self, noise_of: NoiseOf, bits: RandomBits | None) -> None:
-        task = self.task._replace(noise_of=noise_of)
-        few_fit.run(self.model, task if bits is None else task._replace(bits=bits))
-
     def run(self, bits: RandomBits | None = None) -> Run:
         """All that a fit releases."""
         sums = self.releases(bits)
-        columns, signs = self.model.vertices_.T
+        columns, signs = self.fitted.released.T
         return Run(Chosen(0, columns, signs), sums)
 
     def choices(self, bits: RandomBits) -> Run:
         """The first part of a fit alone."""
         self._recording.found.clear()
-        task = self.task._replace(noise_of=self._recording, bits=bits)
-        chosen = few_fit.choose_columns(self.model, task)
+        chosen = self.task.with_drawing(noise_of=self._recording, bits=bits).choose()
         return Run(chosen, list(self._recording.found))
 
     def answers(  # type: ignore[override]
@@ -248,9 +242,9 @@ class FewPrepared(Prepared):
     ) -> list[Recorded]:
         """The sums that a fit forms where its releases and columns are the given ones."""
         forgery = Forgery(releases)
-        task = self.task._replace(noise_of=forgery)
-        few_fit.choose_columns(self.model, task)
-        few_fit.refit_columns(self.model, task, chosen)
+        task = self.task.with_drawing(noise_of=forgery)
+        task.choose()
+        self._fitted = task.refit(chosen)
         return forgery.found
 
     def centres(self, runs: Sequence[Run]) -> Floats:

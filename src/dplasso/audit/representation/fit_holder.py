@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from dplasso.audit.access import started, with_bits
+from dplasso.audit.access import with_bits
 from dplasso.audit.facts import AS_IS, BLEND, SQRT
 from dplasso.audit.representation.holder import Holder, as_bytes, named, quietly
 from dplasso.audit.representation.rows import USED
 from dplasso.base.arrays import Floats
 from dplasso.data import ColumnMatrix
 from dplasso.data.unit_rows import UnitRows
-from dplasso.estimators import private_bound
+from dplasso.fitting.private_bound import UnboundedTask, is_asked
 from dplasso.mechanisms.random_bits import random_bits
 
 if TYPE_CHECKING:
     from dplasso.audit.fit_subject import FitSubject
 
 _ROWS = 40
+_RELEASED = ("coef_", "intercept_", "vertices_", "n_iter_", "solver_", "rows_")
 _BETWEEN = (2.7, 0.1, 1.0 / 3.0, 1.1)  # bounds that single precision does not hold
 
 
@@ -31,7 +32,7 @@ class FitHolder(Holder):
         self.columns = subject.given_columns
         self.rows, self.named = subject.rows_at_least(_ROWS), named(parameters)
         model = self.model()
-        if model.rows == AS_IS and not private_bound.is_asked(model):
+        if model.rows == AS_IS and not is_asked(model.x_bound):
             self.own_bound = model.x_bound
             self.bound = float(np.max(model.x_bound))
 
@@ -66,16 +67,16 @@ class FitHolder(Holder):
 
     def released(self, X: Any, y: Any, seed: int) -> dict[str, bytes]:
         model = self.fitted(X, y, seed)
-        names = ["coef_", *(name for name in vars(model) if name.endswith("_"))]
+        known = (name for name in vars(model) if name.endswith("_") and name != "fitted_")
+        names = [*_RELEASED, *known]
         return {name: as_bytes(getattr(model, name)) for name in names}
 
     def held(self, X: Any, y: Any) -> Floats:
         with quietly():
-            task = started(self.model(), X, y)
-        labels = task.loss.encode(task.y)
-        if isinstance(task, private_bound.Unbounded):
-            return np.column_stack([task.entries[:, :USED].toarray(), labels])
-        return np.column_stack([*self._subject.held(task), labels])
+            task = self.model().prepare(X, y)
+        if isinstance(task, UnboundedTask):
+            return np.column_stack([task.entries[:, :USED].toarray(), task.labels])
+        return np.column_stack([*self._subject.held(task), task.labels])
 
 
 def dense(matrix: ColumnMatrix | UnitRows) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dplasso.base.arrays import Floats
 from dplasso.data import ColumnMatrix
-from dplasso.reading.chunks import RowChunk
+from dplasso.data.row_chunks import RowChunk
 from dplasso.storage import build_store, open_store
 
 # From the narrowest to the widest; a loader takes the first that holds what it read.

@@ -70,6 +70,8 @@ def _pull_of_unit(kinds: int, facts: SelectionFacts) -> float:
     ways = 1.0 if facts.rows == PRESENCE else 2.0
     if not facts.classes:
         return ways * min(facts.y_bound, facts.residual_bound)
+    if facts.slope is not None:
+        return ways * float(np.abs(facts.slope(np.zeros((1, 1)), np.ones(1))).max())
     return ways * (1.0 - 1.0 / kinds if facts.loss == SOFTMAX else 0.5)
 
 

@@ -2,15 +2,15 @@
 
 import importlib
 
-from dplasso.estimators.frank_wolfe_fit import Task
+from dplasso.fitting.frank_wolfe import FrankWolfeTask
 from dplasso.kernels.problem import DECREASING, Problem, Walk
 
 _solver = importlib.import_module("dplasso.solvers.frank_wolfe")  # the package has a function so
 
 
-def problem_of(task: Task, radius: float, theta: float) -> Problem:
+def problem_of(task: FrankWolfeTask, radius: float, theta: float) -> Problem:
     """The rows and public numbers of a fit, as the engine has them."""
-    facts = (task.matrix, task.labels, task.loss, radius, theta, DECREASING)
+    facts = (task.matrix, task.labels, task.plan.request.loss, radius, theta, DECREASING)
     problem: Problem = _solver._problem(*facts)
     return problem
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dplasso.audit.check import Check
-from dplasso.audit.facts import LOGISTIC
 from dplasso.audit.reference_rows import column_bounds
 from dplasso.audit.selection import reference
 from dplasso.audit.selection.engine import problem_of, walk_of
@@ -87,7 +86,7 @@ def _walks(facts: SelectionFacts) -> Iterator[tuple[float, bool]]:
     yield 0.5, False
     yield 6.0, False
     yield 0.5, True
-    if facts.loss == LOGISTIC:
+    if facts.classes and facts.outputs == 1:
         yield 6.0, True
 
 
@@ -109,7 +108,7 @@ class _Watched(NamedTuple):
         task = subject.prepare(X, y).task
         bound = task.matrix.x_bound
         radius = margin / bound if facts.classes else margin * facts.y_bound / bound
-        steep = task.loss.gradient_bound(radius, bound)
+        steep = task.plan.request.loss.gradient_bound(radius, bound)
         theta = _NATS / (_ROWS * bound * steep)
         problem = problem_of(task, radius, theta)
         walk = walk_of(problem, ROUNDS)

@@ -4,8 +4,12 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from dplasso.audit.account import rho_for
 from dplasso.audit.facts import LOGISTIC, SOFTMAX, Facts
+
+ROUNDED_WEIGHTS = 2e-13  # that rounding of exponentials adds to the range of a round, at the most
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +30,9 @@ class SelectionFacts(Facts):
     def gradient_bound(self) -> float:
         """Most that a row's loss can change with one of its margins, anywhere in the ball."""
         reach = self.radius * self.held_bound
+        if self.slope is not None:  # losses are convex: slopes are largest at the ends
+            ends, labels = np.array([[reach], [-reach]] * 2), np.array([0.0, 0.0, 1.0, 1.0])
+            return float(np.abs(self.slope(ends, labels)).max())
         if self.loss == LOGISTIC:
             return 1.0 / (1.0 + math.exp(-reach))
         if self.loss == SOFTMAX:
@@ -46,7 +53,7 @@ class SelectionFacts(Facts):
     def theta(self) -> float:
         """The sharpest selection that the claim allows."""
         share = self.rho * (1.0 - self.count_share) / self.rounds
-        return math.sqrt(8.0 * share) / self.range_of_unit_theta
+        return (math.sqrt(8.0 * share) - ROUNDED_WEIGHTS) / self.range_of_unit_theta
 
     @property
     def count_epsilon(self) -> float:

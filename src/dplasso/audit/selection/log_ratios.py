@@ -13,10 +13,10 @@ from dplasso.audit.synthetic import random_form, random_row
 from dplasso.base.arrays import Floats
 from dplasso.kernels.gradients import row_gradients
 from dplasso.kernels.problem import SCALE, Problem, Walk
-from dplasso.kernels.pushes import step_and_push
-from dplasso.kernels.scores import LANE, grain_size, score, scores_from
+from dplasso.kernels.rivals.pushes import step_and_push
+from dplasso.kernels.scores import BUFFER, grain_size, score, scores_from
 from dplasso.kernels.steps import release
-from dplasso.mechanisms.selection.pushed import hold
+from dplasso.mechanisms.selection.rivals.pushed import hold
 
 if TYPE_CHECKING:
     from dplasso.audit.selection.subject import Prepared, SelectionSubject
@@ -79,7 +79,7 @@ def _log_weights(
 ) -> Floats:
     """Log-weights of all outcomes, one row for each round looked at and way of scoring."""
     task = prepared.task
-    problem = problem_of(task, task.settings.radius, task.plan.theta)
+    problem = problem_of(task, task.plan.radius, task.plan.selections.theta)
     walk = walk_of(problem, len(path) + 1)
     pushed: Any = hold(problem, walk, 1) if facts.stale else None
     found = []
@@ -105,7 +105,7 @@ def _scores(problem: Problem, walk: Walk) -> list[Floats]:
     all_gradients = np.empty(rows * problem.classes)
     row_gradients(problem, walk, all_gradients, 0, rows)
     scores_from(problem, all_gradients, vertices, together)
-    margins, scale, buffer = walk.margins, walk.scalars[SCALE], np.empty(LANE)
+    margins, scale, buffer = walk.margins, walk.scalars[SCALE], np.empty(BUFFER)
     alone = np.array([score(problem, margins, scale, v, buffer) for v in vertices])
     return [together, alone]
 

@@ -28,8 +28,11 @@ def held(X: Floats, facts: SelectionFacts) -> Floats:
 
 def gradients(margins: Floats, y: Floats, facts: SelectionFacts) -> Floats:
     """How the loss of each row changes with each of its margins: runs x rows x outputs."""
-    if facts.loss == LOGISTIC:
-        found: Floats = expit(margins) - y[:, None]
+    found: Floats
+    if facts.slope is not None:
+        found = facts.slope(margins, y)
+    elif facts.loss == LOGISTIC:
+        found = expit(margins) - y[:, None]
     elif facts.loss == SOFTMAX:
         found = _softmax(margins)
         found[:, np.arange(len(y)), y.astype(np.int64)] -= 1.0

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from dplasso.audit.access import started
 from dplasso.audit.account import ranges_of_event
 from dplasso.audit.attack import Claims
 from dplasso.audit.facts import AS_IS
@@ -13,7 +12,7 @@ from dplasso.audit.fit_subject import Arm, FitSubject, Ratios
 from dplasso.audit.reference_rows import limit_of
 from dplasso.audit.representation.fit_holder import dense
 from dplasso.audit.selection import data, law, log_ratios, reference, transcript
-from dplasso.audit.selection.facts import SelectionFacts
+from dplasso.audit.selection.facts import ROUNDED_WEIGHTS, SelectionFacts
 from dplasso.audit.session import Session
 from dplasso.audit.statistics import rho_between
 from dplasso.audit.subject import Again, Charged, Draw, DrawingSubject, Figures, Pair
@@ -24,9 +23,8 @@ from dplasso.estimators import (
     PrivateLassoClassifier,
     PrivateLassoRegressor,
     Sparsifier,
-    frank_wolfe_fit,
 )
-from dplasso.estimators.frank_wolfe_fit import Task
+from dplasso.fitting.frank_wolfe import FrankWolfePlan, FrankWolfeTask
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.mechanisms.selection import PRIVATE
 
@@ -94,7 +92,7 @@ class SelectionSubject(FitSubject, DrawingSubject):
         counts = sum("epsilon" in release for release in releases)
         return {
             "range of a round at the theta stated": (
-                releases[-1]["theta"] * self.facts.range_of_unit_theta,
+                releases[-1]["theta"] * self.facts.range_of_unit_theta + ROUNDED_WEIGHTS,
                 ranges_of_event(charged.first.event())[-1] * ROUNDING,
             ),
             "counts stated and asked for that differ": (
@@ -163,7 +161,7 @@ class SelectionSubject(FitSubject, DrawingSubject):
     def transcript(self, rng: np.random.Generator) -> Draw:
         return transcript.draw_of(self, rng)
 
-    def held(self, task: Task) -> list[Floats]:
+    def held(self, task: FrankWolfeTask) -> list[Floats]:
         return [dense(task.matrix)]
 
     def _fix_settings(self) -> None:
@@ -177,10 +175,11 @@ class SelectionSubject(FitSubject, DrawingSubject):
             return
         self._fix_n_rows()
         rows = np.zeros((2, self.columns))
-        settings = started(self.copy(), rows, self.labels(np.arange(2.0))).settings
-        self._model.set_params(radius=settings.radius, max_iter=settings.rounds)
+        plan = self.copy().prepare(rows, self.labels(np.arange(2.0))).plan
+        assert isinstance(plan, FrankWolfePlan)
+        self._model.set_params(radius=plan.radius, max_iter=plan.rounds.value)
         self.notes.append(
-            f"by the public rules: radius {settings.radius:g}, {settings.rounds} rounds"
+            f"by the public rules: radius {plan.radius:g}, {plan.rounds.value} rounds"
         )
 
     def _enough_columns(self, least: int) -> int:
@@ -218,7 +217,7 @@ class SelectionSubject(FitSubject, DrawingSubject):
 class Prepared:
     """A fit that stands before its first draw, and can be drawn from there any number of times."""
 
-    def __init__(self, model: Any, task: Task, facts: SelectionFacts) -> None:
+    def __init__(self, model: Any, task: FrankWolfeTask, facts: SelectionFacts) -> None:
         self.model, self.task, self._facts = model, task, facts
 
     def transcripts(
@@ -232,18 +231,17 @@ class Prepared:
 
         ``rounds`` are the first of a fit, if not all: those after them make no difference to them.
         """
-        task = self.task._replace(bits=bits)
+        task = self.task.with_drawing(bits=bits)
         found = np.empty((runs, rounds), np.int64)
         for run in range(runs):
-            frank_wolfe_fit.walk(self.model, task, rounds)
-            found[run] = outcomes(self.model.vertices_, self._facts)
+            found[run] = outcomes(task.walk(rounds).released, self._facts)
             if tell is not None and run % 50 == 49:
                 tell((run + 1) / runs)
         return found
 
     def count(self, bits: RandomBits) -> int:
         """The count that a fit with a Sparsifier releases."""
-        kept = frank_wolfe_fit.count_to_keep(self.model, self.task._replace(bits=bits))
+        kept = self.task.with_drawing(bits=bits).count_to_keep()
         assert kept is not None
         return kept
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from dplasso.audit.access import bits_of, loss_of
+from dplasso.audit.access import bits_of
 from dplasso.audit.synthetic import labels_in_turn
 from dplasso.base.arrays import Ints
 from dplasso.mechanisms.random_bits import RandomBits
@@ -27,7 +27,7 @@ def draw_of(subject: "SelectionSubject", rng: np.random.Generator) -> "Draw":
     model = subject.copy()
     X = sp.random_array((_ROWS, COLUMNS), density=_DENSITY, rng=rng, format="csc")
     y = subject.labels(labels_in_turn(_ROWS, subject.facts))
-    loss, rounds = loss_of(model, y), LONG.get(model.selection, USUAL)
+    loss, rounds = model.prepare(X, y).plan.request.loss, LONG.get(model.selection, USUAL)
 
     def draw(bits: RandomBits | None, halfway: Callable[[], None] | None) -> tuple[Ints, int]:
         called: list[int] = []

@@ -48,28 +48,28 @@ class Learning:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", leaks.PrivacyLeakWarning)  # seeds of the audit's own
             warnings.simplefilter("ignore", leaks.UndeclaredBoundWarning)
-            model._meet_dicts()
-        self.model, self._run = model, model._run
+            model.begin()
+        self.model, self._stream = model, model.stream_
 
     def batch(self, X: Any, y: NDArray[Any]) -> Batch:
         """Rows and labels, by the estimator's own validation."""
         checked, labels = self.model._checked(X, y)
-        return Batch(self.model._form.of_matrix(checked), self.model._encoded(labels))
+        return Batch(self._stream.form.of_matrix(checked), self.model.encode(labels))
 
     def learn(self, batch: Batch) -> None:
         """Learn from rows; as many as a release asks for, or some wait."""
-        self.model._learn(*batch)
+        self._stream.learn(*batch)
 
     @property
     def weights(self) -> Floats:
         """The latest release: outputs x columns."""
-        found: Floats = self._run.weights
+        found: Floats = self._stream.weights
         return found
 
     @property
     def total(self) -> Any:
         """The running sum."""
-        return self._run.total
+        return self._stream.total
 
     @property
     def exact_sum(self) -> Ints:
@@ -91,9 +91,9 @@ class Learning:
 
     def add_by(self, total: Any) -> None:
         """Have the learner take another sum for its running sum."""
-        self._run._learner._total = total
+        self._stream.learner._total = total
 
     def continue_from(self, other: "Learning") -> None:
         """Take over sum and weights of another stream, as where all releases are the same."""
         self.total.total[:] = other.total.total
-        self._run._learner.resume(other._run._learner.state())
+        self._stream.learner.resume(other._stream.learner.state())

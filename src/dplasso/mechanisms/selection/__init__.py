@@ -1,17 +1,17 @@
 """Selection rules: how a round picks the signed vertex it releases.
 
-One rule a file, one interface (`Rule`). `lazy` and `noisy_max` use the gradient of the present
-iterate and share one law of the same scores; the papers' own rules follow the law of the scores
-they hold.
+Each rule is one file behind one interface (`Rule`). `lazy` is the default; it helps itself with
+`noisy_max`, and both follow the same law of the same scores, those of the present iterate. The
+rules in `rivals` exist for comparison.
 """
 
-from dplasso.mechanisms.selection.argmax import Argmax
 from dplasso.mechanisms.selection.base import Rule
-from dplasso.mechanisms.selection.big_step_little_step import BigStepLittleStep
-from dplasso.mechanisms.selection.heap import Heap
 from dplasso.mechanisms.selection.lazy import LazyDraw
 from dplasso.mechanisms.selection.lazy_argmax import LazyArgmax
 from dplasso.mechanisms.selection.noisy_max import NoisyMax
+from dplasso.mechanisms.selection.rivals.argmax import Argmax
+from dplasso.mechanisms.selection.rivals.big_step_little_step import BigStepLittleStep
+from dplasso.mechanisms.selection.rivals.heap import Heap
 
 PRIVATE: dict[str, type[Rule]] = {
     "lazy": LazyDraw,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dplasso.kernels import cohorts as kernels
-from dplasso.kernels.problem import LOGISTIC, Problem, Walk
+from dplasso.kernels.problem import Problem, Walk
 
 # With more cohorts than this, telling them apart is no longer much cheaper than adding up rows.
 MOST_COHORTS = 1 << 13
@@ -12,13 +12,13 @@ MOST_COHORTS = 1 << 13
 class AlikeRows:
     """Cohorts of rows with equal margins (``kernels.cohorts``), kept up with the released columns.
 
-    Nothing is done before the first score is asked for, and nothing any more once there are too
-    many cohorts. Labels of other losses are too various, entries other than 0 and 1 likewise.
+    Nothing is done before the first score is asked for, and nothing once there are too many
+    cohorts. Labels must be 0 and 1, and so must entries: others are too various.
     """
 
     def __init__(self, problem: Problem, walk: Walk) -> None:
         self.problem, self.walk = problem, walk
-        self.worth_it = problem.loss == LOGISTIC and problem.values is None
+        self.worth_it = problem.two_labels and problem.values is None
         self.cohorts: kernels.Cohorts | None = None
         self.marks: dict[int, int] = {}
         self.known: set[int] = set()

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dplasso.base import checks
-from dplasso.losses import Loss
+from dplasso.losses import Loss, OneMarginLoss, check_taken
 from dplasso.privacy import zcdp
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import BoundedRange, Composed, Event, Gaussian, Repeated
 from dplasso.solvers.gradient.plan import GradientPlan, plan_descent
 
+# The losses this solver takes.
+LOSSES = (OneMarginLoss,)
 # Of rho: for choosing, and of that for the centre. The rest is for the descent.
 CHOICE_SHARE, CENTRE_SHARE = 0.5, 0.05
 # Whole numbers in a label at its bound. Residuals are at most twice that, entries 2^20 and rows
@@ -92,8 +94,7 @@ def plan_few(
     """
     checks.bound("epsilon", epsilon)  # without privacy, nothing need be chosen first
     n_chosen = checks.count("n_chosen", n_chosen, least=1)
-    if loss.outputs != 1:
-        raise ValueError(f"loss must have one output, got {loss.outputs}; use plan_descent")
+    check_taken(loss, LOSSES, "a choice of columns")
     left = 1.0 - bound_share
     refit = plan_descent(
         loss,

@@ -9,8 +9,9 @@ from dplasso.base import threads as pool
 from dplasso.base.arrays import Ints
 from dplasso.data.unit_rows import UnitRows
 from dplasso.kernels import residual_sums as kernel
-from dplasso.losses import Loss, SquaredLoss
-from dplasso.solvers.few.plan import GRAINS, LABEL, FewPlan
+from dplasso.losses import Loss, OneMarginLoss, check_taken
+from dplasso.losses.encoded import EncodedLabels, encoded
+from dplasso.solvers.few.plan import GRAINS, LABEL, LOSSES, FewPlan
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,9 @@ class ColumnScores:
     labels: Ints
 
     @classmethod
-    def of(cls, rows: UnitRows, y: ArrayLike, loss: Loss, plan: FewPlan) -> "ColumnScores":
+    def of(
+        cls, rows: UnitRows, y: ArrayLike | EncodedLabels, loss: Loss, plan: FewPlan
+    ) -> "ColumnScores":
         """Check rows and labels against each other and what was planned."""
         labels = _whole(loss, y)
         if len(labels) != rows.shape[0]:
@@ -72,8 +75,9 @@ class ColumnScores:
         return self.rows.largest * (LABEL + abs(centre))
 
 
-def _whole(loss: Loss, y: ArrayLike) -> Ints:
+def _whole(loss: Loss, y: ArrayLike | EncodedLabels) -> Ints:
     """Labels as whole numbers from -LABEL to LABEL."""
-    labels = loss.encode(y)
-    shares = labels / loss.y_bound if isinstance(loss, SquaredLoss) else 2.0 * labels - 1.0
+    check_taken(loss, LOSSES, "a choice of columns")
+    assert isinstance(loss, OneMarginLoss)
+    shares = loss.label_shares(encoded(loss, y))
     return np.rint(np.clip(shares, -1.0, 1.0) * LABEL).astype(np.int64)

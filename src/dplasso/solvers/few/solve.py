@@ -13,6 +13,7 @@ from dplasso.base.arrays import Ints
 from dplasso.data.columns import ColumnMatrix
 from dplasso.data.unit_rows import Scaling, UnitRows
 from dplasso.losses import Loss
+from dplasso.losses.encoded import EncodedLabels
 from dplasso.mechanisms.exponential import draw_by_score
 from dplasso.mechanisms.grid_gaussian import GridGaussian, NoiseOf
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
@@ -77,7 +78,7 @@ def choose(
 
 def refit(
     matrix: ColumnMatrix,
-    y: ArrayLike,
+    y: ArrayLike | EncodedLabels,
     chosen: Chosen,
     *,
     loss: Loss,

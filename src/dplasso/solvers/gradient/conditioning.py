@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dplasso.base.arrays import Floats, Ints
-from dplasso.solvers.gradient.plan import GradientPlan, Thresholds
+from dplasso.losses.pace import Thresholds
+from dplasso.solvers.gradient.plan import GradientPlan
 
 ALL = slice(None)
 # Whole numbers in a damping of 1: what a conditioned row is made of.

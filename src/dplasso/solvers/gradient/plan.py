@@ -2,15 +2,17 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from dplasso.base import checks
-from dplasso.kernels.problem import LOGISTIC, SOFTMAX, SQUARED
-from dplasso.losses import Loss, SoftmaxLoss
+from dplasso.losses import Loss, OneMarginLoss, SoftmaxLoss, check_taken
+from dplasso.losses.pace import Pace, Thresholds
 from dplasso.privacy import gaussian, zcdp
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import BoundedRange, Composed, Event, Gaussian, PureDP, Repeated
 
+# The losses this solver takes.
+LOSSES = (OneMarginLoss, SoftmaxLoss)
 # The intercept is a column of this value beside rows of length 1.
 CONSTANT = 0.3
 # 2-norm of a row with its constant, rounded up.
@@ -26,104 +28,6 @@ FEWEST_STEPS_CUT, FEWEST_STEPS_TO_FEW, FEW_NONZEROS = 20, 40, 100
 HELD_UNTIL = 2 / 3
 # Whole numbers: bits of a row's length, fewer where sums or noise would not fit.
 MOST_BITS, SUM_BITS, NOISE_BITS, LEAST_NOISE_BITS = 36, 61, 48, 12
-
-
-class Thresholds(NamedTuple):
-    """What released masses of columns are judged by."""
-
-    least: float  # mass of columns that are damped
-    centred: float  # mass of columns that are centred, in standard deviations of its noise
-    damped: float = 3.0  # mass of columns that are damped, in the same
-    shared: float = math.inf  # of rows' square length, in their mean: all columns are centred
-
-
-class Pace(NamedTuple):
-    """How far a descent goes.
-
-    Its length is set by the noise it may leave in the margin of a unit row: the standard deviation
-    of that noise. Steps, in multiples of 1 / n, are no longer than keeps a descent descending, and
-    no fewer than ``fewest_steps``; where they would be more than ``most_steps``, they are longer,
-    by a factor of ``lengthened`` at most. All are in units of a residual while weights are 0.
-    """
-
-    cut: float  # where residuals are cut
-    margin_noise: float
-    longest_step: float
-    intercept_step: float
-    fewest_steps: int
-    thresholds: Thresholds
-    mass_share: float = 0.05  # of mu^2; the rest is for the steps
-    # Standard deviation of the noise in an intercept, at most: of few rows it would else be all
-    # noise, and residuals at their cut whatever the weights.
-    intercept_noise: float = 0.4
-    # All rows over the noise of all columns. Below, margins are soon noise, and steps from there
-    # show less than those from weights of 0: weights are held back until the last third.
-    clear_from: float = 0.0
-    most_steps: int = 1000
-    lengthened: float = 1.0
-
-
-# With a cut at a fifth, every row of two classes counts alike until it is predicted right with a
-# probability of 0.9. Residuals of probabilities level off, so that their steps may be long; those
-# of numbers do not.
-PACES = {
-    LOGISTIC: Pace(
-        cut=0.2,
-        margin_noise=3.5,
-        longest_step=600.0,
-        intercept_step=10.0,
-        fewest_steps=30,
-        thresholds=Thresholds(least=0.001, centred=5.0),
-        intercept_noise=0.25,
-        clear_from=0.75,
-    ),
-    SOFTMAX: Pace(
-        cut=1.0,
-        margin_noise=0.5,
-        longest_step=300.0,
-        intercept_step=10.0,
-        fewest_steps=5,
-        thresholds=Thresholds(least=0.001, centred=5.0),
-    ),
-    SQUARED: Pace(
-        cut=1.0,
-        margin_noise=0.12,
-        longest_step=25.0,
-        intercept_step=2.5,
-        fewest_steps=5,
-        thresholds=Thresholds(least=0.005, centred=5.0),
-    ),
-}
-# Few columns have little noise in all: a descent may go farther.
-NARROW_PACES = {
-    LOGISTIC: Pace(
-        cut=0.85,
-        margin_noise=4.0,
-        longest_step=300.0,
-        intercept_step=20.0,
-        fewest_steps=40,
-        thresholds=Thresholds(least=0.014, centred=28.0, damped=2.0, shared=0.3),
-        mass_share=0.1,
-        most_steps=600,
-        lengthened=4.0,
-    ),
-    SOFTMAX: Pace(
-        cut=0.15,
-        margin_noise=3.0,
-        longest_step=600.0,
-        intercept_step=20.0,
-        fewest_steps=40,
-        thresholds=Thresholds(least=0.02, centred=5.0),
-    ),
-    SQUARED: Pace(
-        cut=1.0,
-        margin_noise=0.3,
-        longest_step=25.0,
-        intercept_step=2.5,
-        fewest_steps=40,
-        thresholds=Thresholds(least=0.005, centred=5.0),
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -237,7 +141,7 @@ def plan_descent(
     >>> plan.steps, round(gaussian.mu(plan.event), 3), round(plan.mu, 3)
     (30, 0.196, 0.196)
     """
-    residual = first_residual(loss)
+    check_taken(loss, LOSSES, "gradient descent")
     epsilon, delta = checks.target("epsilon", epsilon), checks.probability("delta", delta)
     n_rows = checks.count("n_rows", n_rows, least=1)
     n_columns = checks.count("n_columns", n_columns, least=1)
@@ -265,7 +169,7 @@ def plan_descent(
         n_rows=n_rows,
         n_columns=n_columns,
         outputs=loss.outputs,
-        clip=pace.cut * residual,
+        clip=pace.cut * loss.first_residual(),
         mu=mu,
         mass_multiplier=mass_multiplier,
         step_multiplier=step_multiplier,
@@ -283,7 +187,8 @@ def plan_descent(
 
 
 def _pace(loss: Loss, narrow: bool, n_nonzero: int | None) -> Pace:
-    pace = (NARROW_PACES if narrow else PACES)[loss.code]
+    paces = loss.paces()
+    pace = paces.narrow if narrow else paces.wide
     if n_nonzero is None:
         return pace
     few = checks.count("n_nonzero", n_nonzero, least=1) <= FEW_NONZEROS
@@ -306,15 +211,6 @@ def _steps(pace: Pace, signal: float) -> tuple[int, float]:
 def _held_back(pace: Pace, clearness: float) -> float:
     """1 where rows stand out of the noise of all columns; how fast it falls below is measured."""
     return min(1.0, clearness / pace.clear_from) ** 4 if pace.clear_from else 1.0
-
-
-def first_residual(loss: Loss) -> float:
-    """The length that a residual has, or may have, while weights are 0."""
-    if not isinstance(loss, Loss):
-        raise ValueError(f"loss must be a Loss such as LogisticLoss(), got {type(loss).__name__}")
-    if isinstance(loss, SoftmaxLoss):
-        return math.sqrt(1.0 - 1.0 / loss.outputs)
-    return loss.gradient_bound(0.0, 1.0)
 
 
 def _event(

@@ -95,7 +95,7 @@ class PrivateRows:
         plan = self._plan
         calls = [
             (
-                *(self._loss.code, plan.clip, margins, self._labels, self._row_weights),
+                *(self._loss.compiled(), plan.clip, margins, self._labels, self._row_weights),
                 *(CONSTANT * plan.unit, *run, out),
             )
             for run in pool.even_runs(len(self._labels), self._threads)

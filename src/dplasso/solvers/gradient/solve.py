@@ -12,12 +12,13 @@ from dplasso.base import checks
 from dplasso.base import threads as pool
 from dplasso.base.arrays import Floats, Ints
 from dplasso.data.unit_rows import Scaling, UnitRows
-from dplasso.losses import Loss
+from dplasso.losses import Loss, check_taken
+from dplasso.losses.encoded import EncodedLabels, encoded
 from dplasso.mechanisms.grid_gaussian import GridGaussian, NoiseOf
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.solvers.gradient.conditioning import Mass
 from dplasso.solvers.gradient.descent import Descent
-from dplasso.solvers.gradient.plan import GradientPlan
+from dplasso.solvers.gradient.plan import LOSSES, GradientPlan
 from dplasso.solvers.gradient.rows import PrivateRows
 
 
@@ -41,7 +42,7 @@ class GradientSolution:
 
 def gradient_descent(
     X: Any,
-    y: ArrayLike,
+    y: ArrayLike | EncodedLabels,
     *,
     loss: Loss,
     plan: GradientPlan,
@@ -91,12 +92,11 @@ def gradient_descent(
     >>> solution.weights.shape, solution.weights.nnz
     ((1, 2000), 10)
     """
-    if not isinstance(loss, Loss):
-        raise ValueError(f"loss must be a Loss such as LogisticLoss(), got {type(loss).__name__}")
+    check_taken(loss, LOSSES, "gradient descent")
     bits = random_bits(generator, name="generator")
     threads = pool.available() if n_threads is None else checks.count("n_threads", n_threads, 1)
     rows = X if isinstance(X, UnitRows) else UnitRows.of(X, scaling)
-    labels = loss.encode(y)
+    labels = encoded(loss, y)
     _check(rows, labels, loss, plan)
     private = PrivateRows(rows, labels, loss, plan, threads)
     with bits.exclusive() as stream:

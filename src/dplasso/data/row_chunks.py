@@ -1,0 +1,114 @@
+"""Runs of rows, and the matrix they make up."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dplasso.base import memory
+from dplasso.base.wording import ParameterError
+
+_MOST_INT32 = np.iinfo(np.int32).max
+# Memory of this size is taken from the system directly: it is not there until it is written to, and
+# grows without a copy.
+_FIRST_BYTES = 1 << 25
+
+
+@dataclass(frozen=True)
+class RowChunk:
+    """A run of rows, row-compressed: row k has the entries ``indptr[k]`` to ``indptr[k + 1]``."""
+
+    labels: NDArray[np.float64]
+    indptr: NDArray[np.int64]
+    indices: NDArray[Any]
+    values: NDArray[np.float64]
+
+    @property
+    def rows(self) -> int:
+        return len(self.labels)
+
+    @property
+    def entries(self) -> int:
+        return len(self.values)
+
+
+def assemble(
+    chunks: Iterable[RowChunk], columns: int | None = None
+) -> tuple[sp.csr_array, NDArray[np.float64]]:
+    """The matrix of all rows, and their labels; as many columns as the indices need unless told.
+
+    >>> rows = RowChunk(np.array([1.0]), np.array([0, 1]), np.array([2]), np.array([0.5]))
+    >>> X, y = assemble([rows, rows])
+    >>> X.toarray().tolist(), y.tolist()
+    ([[0.0, 0.0, 0.5], [0.0, 0.0, 0.5]], [1.0, 1.0])
+    """
+    together = join(chunks)
+    return matrix_of(together, columns), together.labels
+
+
+def join(chunks: Iterable[RowChunk]) -> RowChunk:
+    """One chunk of all rows. Every chunk is let go of once it is copied: the peak of memory is
+    the size of the result, an eighth, and one chunk."""
+    labels, indptr, values = _Growing(np.float64), _Growing(np.int64), _Growing(np.float64)
+    indices = _Growing(np.int32)
+    indptr.append(np.zeros(1, np.int64))
+    for chunk in chunks:
+        indptr.append(chunk.indptr[1:] + values.size)
+        labels.append(chunk.labels)
+        indices.append(chunk.indices)
+        values.append(chunk.values)
+        del chunk  # or it would stay until the next one is there
+    return RowChunk(labels.taken(), indptr.taken(), indices.taken(), values.taken())
+
+
+def matrix_of(rows: RowChunk, columns: int | None = None) -> sp.csr_array:
+    """The rows as a matrix; 32 bits for an index where that is enough, and then no copy."""
+    needed = int(rows.indices.max()) + 1 if rows.entries else 1
+    columns = needed if columns is None else columns
+    if columns < needed:
+        raise ParameterError("an index is beyond the number of columns; raise {n_features}")
+    small = max(columns, rows.rows, rows.entries) <= _MOST_INT32
+    kind = np.int32 if small else np.int64
+    indices = rows.indices.astype(kind, copy=False)
+    indptr = rows.indptr.astype(kind, copy=False)
+    return sp.csr_array((rows.values, indices, indptr), shape=(rows.rows, columns))
+
+
+class _Growing:
+    """An array that is appended to."""
+
+    def __init__(self, kind: Any) -> None:
+        kind = np.dtype(kind)
+        self.size = 0
+        self._array: NDArray[Any] = np.empty(_FIRST_BYTES // kind.itemsize, kind)
+
+    def append(self, part: NDArray[Any]) -> None:
+        self._widen(np.promote_types(self._array.dtype, part.dtype))
+        size = self.size + len(part)
+        room = len(self._array)
+        if size > room:
+            # By an eighth: numpy writes zeros to what it adds.
+            wanted = max(size, room + room // 8)
+            memory.check(
+                (wanted - room) * self._array.itemsize,
+                "holding more rows",
+                "convert the file to a column store, which is not held in memory",
+            )
+            self._array.resize(wanted, refcheck=False)
+        self._array[self.size : size] = part
+        self.size = size
+
+    def _widen(self, kind: np.dtype[Any]) -> None:
+        if kind != self._array.dtype:
+            wider = np.empty(max(self.size, self._array.nbytes // kind.itemsize), kind)
+            wider[: self.size] = self._array[: self.size]
+            self._array = wider
+
+    def taken(self) -> NDArray[Any]:
+        """The array, cut to its size; nothing can be appended afterwards."""
+        array, self._array = self._array, np.empty(0, self._array.dtype)
+        array.resize(self.size, refcheck=False)
+        return array

@@ -1,0 +1,132 @@
+"""What a fitted linear model shows of itself, and how it weighs new rows."""
+
+import math
+from collections.abc import Callable
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from dplasso.base import memory
+from dplasso.base.arrays import Floats, Ints
+from dplasso.base.memory import TooLargeError
+from dplasso.data.used_columns import has_unused, used_columns, weights_at
+from dplasso.estimators.validation import Rows, checked_rows
+from dplasso.fitting.fitted import Fitted
+from dplasso.fitting.sparsifier import Sparsifier
+
+
+class TooWideError(TooLargeError, AttributeError):
+    """Coefficients that do not fit in memory when they are written out.
+
+    To `hasattr` they are not there: a notebook and `dir` ask for all attributes, and show the rest.
+    """
+
+
+class FittedCoefficients(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+    """Attributes of a fitted model, all of them read from ``fitted_``."""
+
+    fitted_: Fitted
+    sparsified_: bool
+    _dense: Floats | None
+    _sparsify: int | Sparsifier | None
+
+    def restore(self, fitted: Fitted, *, sparsified: bool = False) -> Self:
+        """Be the model that a fit came to, now or when a file was written."""
+        self.fitted_, self.sparsified_, self._dense = fitted, sparsified, None
+        return self
+
+    def _found(self) -> Fitted:
+        check_is_fitted(self, "fitted_")
+        return self.fitted_
+
+    @property
+    def coef_(self) -> Floats | sp.csr_array:
+        """Coefficients: outputs x columns, dense, or sparse after `sparsify`."""
+        weights = self._found().weights
+        if self.sparsified_:
+            return weights
+        if self._dense is None:
+            _check_dense(weights)
+            self._dense = weights.toarray()
+        return self._dense
+
+    @property
+    def intercept_(self) -> Floats:
+        """One intercept per output."""
+        return self._found().intercepts
+
+    @property
+    def vertices_(self) -> Ints:
+        """The coordinates that were released one by one."""
+        return self._found().released
+
+    @property
+    def n_iter_(self) -> int:
+        """Rounds or steps of the fit."""
+        return self._found().steps
+
+    @property
+    def solver_(self) -> str:
+        """The solver that was used."""
+        return self._found().solver
+
+    @property
+    def rows_(self) -> str:
+        """The map of rows that was used."""
+        return self._found().reader.row_map
+
+    @property
+    def sparsify(self) -> Callable[[], Self]:
+        """Method: make ``coef_`` sparse, as in scikit-learn. The parameter of the same name, how
+        many coefficients a fit keeps, is read with ``get_params()``."""
+        return self._make_sparse
+
+    @sparsify.setter
+    def sparsify(self, value: int | Sparsifier | None) -> None:
+        self._sparsify = value
+
+    def _make_sparse(self) -> Self:
+        check_is_fitted(self, "fitted_")
+        self.sparsified_, self._dense = True, None
+        return self
+
+    def densify(self) -> Self:
+        """Make ``coef_`` dense again, as in scikit-learn."""
+        check_is_fitted(self, "fitted_")
+        self.sparsified_ = False
+        return self
+
+    def get_params(self, deep: bool = True) -> dict[str, object]:
+        """Parameters by name."""
+        params: dict[str, object] = super().get_params(deep)
+        params["sparsify"] = self._sparsify
+        return params
+
+    def _margins(self, X: object) -> Floats:
+        """Margins of new rows, rows x outputs."""
+        fitted = self._found()
+        with np.errstate(all="ignore"):  # it may be set to raise, or warn, depending on the rows
+            return self._margins_of(fitted, checked_rows(self, X, reset=False))
+
+    def _margins_of(self, fitted: Fitted, rows: Rows) -> Floats:
+        weights, columns = fitted.weights, None
+        if has_unused(rows):  # memory is then for the entries, whatever the number of columns
+            rows, columns = used_columns(rows)
+            weights = weights_at(weights, columns)
+        margins = fitted.reader.apply(rows, columns) @ weights.T
+        dense = margins.toarray() if sp.issparse(margins) else np.asarray(margins)
+        return np.asarray(dense, dtype=np.float64) + fitted.intercepts
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "fitted_")
+
+
+def _check_dense(weights: sp.csr_array) -> None:
+    needed = math.prod(weights.shape) * weights.dtype.itemsize
+    try:
+        memory.check(needed, "coef_ as a dense array", "call sparsify(), which keeps it sparse")
+    except TooLargeError as error:
+        raise TooWideError(str(error)) from None

@@ -1,0 +1,279 @@
+"""A fit by Frank-Wolfe: one signed coordinate per round, in a ball of the 1-norm."""
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from dplasso.base.arrays import Floats, Ints
+from dplasso.base.progress import rounds_bar
+from dplasso.data import ColumnBounds, ColumnMatrix
+from dplasso.data.row_maps import held_bound, row_view
+from dplasso.fitting import rules
+from dplasso.fitting.fitted import Fitted
+from dplasso.fitting.fitter import Fitter
+from dplasso.fitting.plan import UNRELEASED, Plan
+from dplasso.fitting.private_bound import CANDIDATES
+from dplasso.fitting.release import Release
+from dplasso.fitting.request import Fact, Request, Sourced
+from dplasso.fitting.sparsifier import Sparsifier, keep_largest
+from dplasso.fitting.task import BoundedTask, Drawing
+from dplasso.privacy.events import Event
+from dplasso.privacy.plan import SelectionPlan, plan_selections
+from dplasso.privacy.statement import BY_BOUNDS, fact
+from dplasso.solvers import check_range, frank_wolfe
+from dplasso.solvers.lasso import lasso
+
+CONVERGED = 1e-5  # duality gap of the mean loss at which the solver without privacy stops
+
+
+class FrankWolfe(Fitter):
+    """Private Frank-Wolfe over the L1 ball; the LASSO itself without privacy."""
+
+    name = "frank_wolfe"
+    in_ball = releases_intercept = replays_rounds = True
+    stated_bounds = ("radius",)
+    # A vertex, a sign and a step, what they are made into, and the table that adds them up.
+    round_bytes = 128
+
+    def plan(self, request: Request, reason: str, row_map: str) -> "FrankWolfePlan":
+        reach, rounds = _reach(request), _rounds(request)
+        x_bound = 1.0  # as if it were known, until `FrankWolfePlan.at` is told
+        if request.bounds is not None:
+            x_bound = held_bound(row_map, request.bounds.largest)
+        radius = _radius(request, reach, x_bound)
+        plan = FrankWolfePlan(
+            request=request,
+            fitter=self,
+            reason=reason,
+            row_map=row_map,
+            bounds=request.bounds,
+            rounds=rounds,
+            reach=reach,
+            radius=radius,
+            selections=plan_selections(
+                request.epsilon,
+                request.delta,
+                request.neighboring,
+                rounds.value or 1,
+                x_bound,
+                request.loss.gradient_bound(radius, x_bound),
+                _count_share(request),
+                request.bound_share,
+            ),
+        )
+        if request.bounds is not None:
+            check_range(request.loss, radius, x_bound, plan.selections.theta)
+        else:
+            for candidate in (CANDIDATES[0], CANDIDATES[-1]):  # any of them may be released
+                plan.at(candidate)
+        return plan
+
+    def auto_row_map(self, n_features: int) -> str:
+        return "as_is"
+
+    def column_bytes(self, outputs: int) -> int:
+        return 24
+
+    def course(self, n_released: int, steps: int) -> str:
+        if n_released:
+            return f"Each of {n_released:,} rounds chose one signed coordinate."
+        return f"It was fitted until it converged, in {steps:,} steps; no rounds to show."
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class FrankWolfePlan(Plan):
+    """Rounds and radius of a fit, and the budget of its selections.
+
+    ``reach`` is the largest margin that the rule for the radius allows, None where the radius was
+    given. ``radius`` and ``selections.theta`` are for a bound of 1 until a bound is released.
+    """
+
+    mechanism = "private Frank-Wolfe over the L1 ball"
+    rounds: Sourced[int | None]
+    reach: float | None
+    radius: float
+    selections: SelectionPlan
+
+    @property
+    def event(self) -> Event:
+        return self.selections.event
+
+    @property
+    def steps(self) -> Sourced[int | None]:
+        return self.rounds
+
+    @property
+    def rho(self) -> float:
+        return self.selections.rho
+
+    @property
+    def bound_epsilon(self) -> float:
+        return self.selections.bound_epsilon
+
+    @property
+    def n_rows(self) -> Sourced[int | None]:
+        """Not used where both radius and rounds were given."""
+        rows = self.request.n_rows
+        if rows.declared or "auto" in (self.request.radius, self.request.max_iter):
+            return super().n_rows
+        return Sourced(None, "not used")
+
+    def solver_releases(self) -> tuple[Release, ...]:
+        selections = Release(
+            f"{self.rounds.value} signed coordinates, one a round",
+            "exponential mechanism over all signed coordinates",
+            selection=self.request.selection,
+            theta=None if self.bounds is None else self.selections.theta,
+            bounded_range=self.selections.round_epsilon,
+        )
+        if not self.selections.count_epsilon:
+            return (selections,)
+        count = Release(
+            "a count of nonzero coefficients",
+            "double-geometric noise",
+            epsilon=self.selections.count_epsilon,
+        )
+        return count, selections
+
+    def solver_bounds(self) -> dict[str, Fact]:
+        source = "given" if self.reach is None else "public rule"
+        if self.bounds is None and self.reach is not None:
+            return {"radius": fact(f"{self.reach:g} over x_bound, {UNRELEASED}", source)}
+        stretched = self.bounds is not None and self.bounds.stretch is not None
+        of = BY_BOUNDS if stretched and not self.maps_rows else ""
+        return {"radius": fact(self.radius, source, of)}
+
+    def solver_facts(self) -> dict[str, Fact]:
+        return {"max_iter": self.rounds.fact()}
+
+    def at(self, bound: float) -> "FrankWolfePlan":
+        x_bound, request = held_bound(self.row_map, bound), self.request
+        radius = _radius(request, self.reach, x_bound)
+        selections = self.selections.at(x_bound, request.loss.gradient_bound(radius, x_bound))
+        check_range(request.loss, radius, x_bound, selections.theta)
+        return replace(self, bounds=ColumnBounds(bound, None), radius=radius, selections=selections)
+
+    def prepare(self, X: Any, labels: Floats, drawing: Drawing) -> "FrankWolfeTask":
+        assert self.bounds is not None
+        seen, held = row_view(X, self.row_map, self.bounds)
+        matrix = ColumnMatrix.of(held.apply(seen), held.largest)
+        if self.request.fit_intercept:
+            matrix = matrix.with_constant()
+        return FrankWolfeTask(plan=self, labels=labels, drawing=drawing, matrix=matrix)
+
+
+class Weighed(NamedTuple):
+    """What rounds come to, before coefficients are dropped."""
+
+    weights: sp.csr_array
+    intercepts: Floats
+    released: Ints
+    steps: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FrankWolfeTask(BoundedTask):
+    """One fit, ready to run. The column of an intercept is the last of the matrix."""
+
+    plan: FrankWolfePlan
+    matrix: ColumnMatrix
+
+    def run(self) -> Fitted:
+        """Select round by round, or without privacy converge; keep what is to be kept."""
+        bounds, rounds = self.plan.bounds, self.plan.rounds.value
+        assert bounds is not None
+        keep = self.count_to_keep()
+        found = self.converge() if rounds is None else self.walk(rounds)
+        weights = found.weights if keep is None else keep_largest(found.weights, keep)
+        if not self.plan.maps_rows:  # else rows to predict are stretched, too
+            weights = sp.csr_array(bounds.unstretched(weights))
+        return self.plan.fitted(weights, found.intercepts, found.released, found.steps)
+
+    def count_to_keep(self) -> int | None:
+        """How many coefficients to keep: a public number, or a private count."""
+        request = self.plan.request
+        if not isinstance(request.keep, Sparsifier):
+            return request.keep
+        return request.keep.keep(
+            self.matrix,
+            self.labels,
+            request.loss,
+            self.plan.radius,
+            size=request.n_features.value * request.loss.outputs,
+            epsilon=self.plan.selections.count_epsilon,
+            generator=self.drawing.bits.generator,
+        )
+
+    def walk(self, rounds: int) -> Weighed:
+        """Private Frank-Wolfe, or greedy without privacy."""
+        request, drawing = self.plan.request, self.drawing
+        with rounds_bar(rounds, shown=drawing.shows_progress) as progress:
+            solution = frank_wolfe(
+                self.matrix,
+                self.encoded_labels,
+                loss=request.loss,
+                radius=self.plan.radius,
+                rounds=rounds,
+                theta=self.plan.selections.theta,
+                selection=request.selection,
+                step="decreasing" if self.plan.private else "search",
+                x_bound=self.matrix.x_bound,
+                generator=drawing.bits,
+                n_threads=drawing.n_threads,
+                progress=progress,
+            )
+        moves = [solution.columns, -solution.signs.astype(np.int64)]
+        if request.loss.outputs > 1:
+            moves.append(solution.classes)
+        return Weighed(*split(self, solution.weights), np.stack(moves, axis=1), rounds)
+
+    def converge(self) -> Weighed:
+        """The optimum without privacy, which has no vertices to release."""
+        loss = self.plan.request.loss
+        solution = lasso(self.matrix, self.labels, loss, self.plan.radius, gap=CONVERGED)
+        released = np.empty((0, 3 if loss.outputs > 1 else 2), np.int64)
+        weights = sp.csr_array(solution.weights.T)
+        return Weighed(*split(self, weights), released, solution.steps)
+
+
+def split(task: FrankWolfeTask, weights: sp.csr_array) -> tuple[sp.csr_array, Floats]:
+    """Weights of the columns, and the intercepts in units of the labels."""
+    request, columns = task.plan.request, task.plan.request.n_features.value
+    if not request.fit_intercept:
+        return weights, np.zeros(request.loss.outputs)
+    intercepts = weights[:, [columns]].toarray()[:, 0] * task.matrix.constant
+    return weights[:, :columns], intercepts
+
+
+def _reach(request: Request) -> float | None:
+    """The largest margin that the rule allows; None where the radius was given."""
+    if request.radius != "auto":
+        return None
+    return rules.auto_reach(*_facts(request)) * request.margin_unit
+
+
+def _radius(request: Request, reach: float | None, x_bound: float) -> float:
+    return float(request.radius) if reach is None else reach / x_bound
+
+
+def _rounds(request: Request) -> Sourced[int | None]:
+    if request.max_iter != "auto":
+        return Sourced(int(request.max_iter), "given")
+    if not request.private:
+        return Sourced(None, "until converged")
+    return Sourced(rules.auto_rounds(*_facts(request)), "public rule")
+
+
+def _facts(request: Request) -> tuple[float, float, int, int, int]:
+    rows, columns = request.n_rows.value, request.n_features.value
+    return request.epsilon, request.delta, rows, columns, request.loss.outputs
+
+
+def _count_share(request: Request) -> float:
+    """The share of a private count; its bounds are checked against the number of coefficients."""
+    if not isinstance(request.keep, Sparsifier):
+        return 0.0
+    request.keep.bounds(request.n_features.value * request.loss.outputs)
+    return request.keep.budget_share

@@ -1,0 +1,79 @@
+"""``x_bound="private"``: the bound on entries is itself released, for a share of the budget."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import scipy.sparse as sp
+
+from dplasso.base.arrays import Floats
+from dplasso.data import ColumnMatrix
+from dplasso.data.row_medians import entries_of, row_medians
+from dplasso.fitting.plan import Plan
+from dplasso.fitting.task import BoundedTask, Drawing, Task
+from dplasso.mechanisms.private_quantile import exponents_of, losses_of, private_quantile
+from dplasso.privacy.calibration import Neighboring
+
+PRIVATE = "private"
+CANDIDATES: tuple[float, ...] = tuple(2.0 ** (k / 2.0) for k in range(-40, 41))
+# Share of the rows whose typical entry is below the bound. It is low: what a selection can find
+# grows with the number of rows at the bound, while its noise grows with the bound
+# (benchmarks/private_bound.py).
+SHARE = Fraction(1, 10)
+
+
+def is_asked(x_bound: object) -> bool:
+    """Whether a parameter ``x_bound`` asks for a bound to be released."""
+    return isinstance(x_bound, str) and x_bound == PRIVATE
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class UnboundedTask(Task):
+    """A fit whose bound is still to be released: checked and planned, nothing has been drawn."""
+
+    entries: sp.csc_array
+
+    @classmethod
+    def of(cls, plan: Plan, X: Any, labels: Floats, drawing: Drawing) -> "UnboundedTask":
+        """Check rows that have no bound yet."""
+        if isinstance(X, ColumnMatrix) and X.stretch is not None:
+            raise ValueError(
+                "x_bound='private' is one bound for all columns, and X has one for each; leave it "
+                "out"
+            )
+        return cls(plan=plan, labels=labels, drawing=drawing, entries=entries_of(X))
+
+    def bounded(self) -> BoundedTask:
+        """Draw the bound; the fit is then one with this bound.
+
+        Formal guarantees
+        -----------------
+        The bound keeps `BoundedRange` of the plan's ``bound_epsilon``: it is a `private_quantile`
+        of one number per row. The fit reads it as any public bound, and costs what was planned
+        whatever it is.
+        """
+        return self.at(self.drawn())
+
+    def drawn(self) -> float:
+        """The bound itself."""
+        numbers = row_medians(self.entries)
+        if math.isinf(self.plan.bound_epsilon):
+            losses = losses_of(numbers, CANDIDATES, SHARE)
+            return CANDIDATES[losses.index(min(losses))]
+        place = private_quantile(*self._question(numbers), self.drawing.bits.generator)
+        return CANDIDATES[place]
+
+    def exponents(self) -> list[Fraction]:
+        """Minus the logarithm of each candidate's probability, up to a constant: for audits."""
+        return exponents_of(*self._question(row_medians(self.entries)))
+
+    def at(self, bound: float) -> BoundedTask:
+        """The fit with a bound that was released."""
+        return self.plan.at(bound).prepare(self.entries, self.labels, self.drawing)
+
+    def _question(
+        self, numbers: Floats
+    ) -> tuple[Floats, tuple[float, ...], Fraction, float, Neighboring]:
+        """The arguments of the quantile."""
+        return numbers, CANDIDATES, SHARE, self.plan.bound_epsilon, self.plan.neighboring

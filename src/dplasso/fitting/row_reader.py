@@ -1,0 +1,89 @@
+"""How new rows are mapped before a model weighs them: as the rows of its fit were."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from dplasso.base.arrays import Floats, Ints
+from dplasso.data import ColumnBounds
+from dplasso.data.merging import merged
+from dplasso.data.row_maps import clipped, held_bound, only_columns, row_view, unit_length
+from dplasso.data.sparse_bounds import SparseBounds
+from dplasso.data.used_columns import places_in
+from dplasso.fitting.request import XBound
+
+
+@dataclass(frozen=True, eq=False)
+class RowReader:
+    """The map that a fitted model applies to every row, from public facts and releases alone.
+
+    Attributes
+    ----------
+    row_map : str
+        What entries count as, see `dplasso.data.row_maps`.
+    n_features : int
+    x_bound : the bound on entries, one for all columns or one per column.
+    unit_rows : bool
+        Whether rows are scaled to length 1.
+    chosen : the only columns that are read; None for all of them.
+    """
+
+    row_map: str
+    n_features: int
+    x_bound: XBound
+    unit_rows: bool = False
+    chosen: Ints | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether rows are weighed as they are given, as in a plain linear model."""
+        return self.row_map == "as_is" and not self.unit_rows
+
+    def apply(self, X: Any, columns: Ints | None = None) -> Any:
+        """Rows as the solver saw those of the fit.
+
+        ``columns`` are the numbers of the columns of ``X``, where it does not have all of them.
+        """
+        if self.plain:
+            # scipy would add repeated entries in the precision of the matrix.
+            return merged(X, "csr") if sp.issparse(X) and X.format == "coo" else X
+        bounds = self.bounds(columns)
+        if self.row_map == "as_is":
+            found = clipped(bounds.apply(X), bounds.largest)
+        else:
+            found, _ = row_view(X, self.row_map, bounds)
+        if self.chosen is not None:
+            found = only_columns(found, self._chosen_among(columns, self.chosen))
+        return unit_length(found) if self.unit_rows else found
+
+    def bounds(self, columns: Ints | None = None) -> ColumnBounds:
+        """Bounds of all columns, or of some."""
+        return ColumnBounds.of(self.x_bound, self.n_features, None, columns)
+
+    @property
+    def largest(self) -> float:
+        """The largest entry that a mapped row can have before it is scaled."""
+        bound = np.max(self.x_bound)
+        return held_bound(self.row_map, float(bound))
+
+    @property
+    def bounds_by_column(self) -> Floats | SparseBounds | None:
+        """One bound per column; None where all are equal, or where weights do not depend on it.
+
+        Weights of mapped rows are for columns that share one bound.
+        """
+        if not self.plain:
+            return None
+        if isinstance(self.x_bound, SparseBounds):
+            return None if self.x_bound.min() == self.x_bound.max() else self.x_bound
+        found = self.bounds()
+        return None if found.stretch is None else found.largest / found.stretch
+
+    @staticmethod
+    def _chosen_among(columns: Ints | None, chosen: Ints) -> Ints:
+        if columns is None:
+            return chosen
+        places, known = places_in(chosen, columns)
+        return places[known]

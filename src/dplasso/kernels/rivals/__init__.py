@@ -1,0 +1,1 @@
+"""Compiled loops of the selection rules in `dplasso.mechanisms.selection.rivals`."""

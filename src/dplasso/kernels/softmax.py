@@ -1,0 +1,89 @@
+"""Residuals of rows with one margin per class: probabilities less the label.
+
+This is the only loss of several margins per row. A kernel comes here where a problem has more than
+one class, and otherwise calls the loss's own loops (`dplasso.kernels.residuals`).
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from dplasso.kernels.arithmetic import exponential
+
+
+@njit(inline="always")
+def softmax_weights(margins, scale, row, classes, weights):  # type: ignore[no-untyped-def]
+    """Unnormalised class probabilities of one row; returns their sum."""
+    first = row * classes
+    top = margins[first]
+    for k in range(1, classes):
+        top = max(top, margins[first + k])
+    total = 0.0
+    for k in range(classes):
+        weights[k] = exponential(max((margins[first + k] - top) * scale, -700.0))
+        total += weights[k]
+    return total
+
+
+@njit(inline="always")
+def class_residual(margins, scale, row, classes, label, own):  # type: ignore[no-untyped-def]
+    """Residual of one class in one row; ``own`` is the row's label."""
+    first = row * classes
+    top = margins[first]
+    for k in range(1, classes):
+        top = max(top, margins[first + k])
+    total = 0.0
+    chosen = 0.0
+    for k in range(classes):
+        weight = exponential(max((margins[first + k] - top) * scale, -700.0))
+        total += weight
+        if k == label:
+            chosen = weight
+    return chosen / total - (own == label)
+
+
+@njit(inline="always")
+def row_residuals(margins, scale, row, label, residuals):  # type: ignore[no-untyped-def]
+    """Residuals of all classes in one row."""
+    total = softmax_weights(margins, scale, row, residuals.size, residuals)
+    for k in range(residuals.size):
+        residuals[k] = residuals[k] / total - (label == k)
+
+
+@njit(inline="always")
+def clipped_residuals(margins, row, label, clip, residuals):  # type: ignore[no-untyped-def]
+    """The same in units of ``clip``, with a 2-norm of at most one; ``margins`` is by class."""
+    row_residuals(margins[:, row].copy(), 1.0, 0, label, residuals)
+    square = 0.0
+    for k in range(residuals.size):
+        square += residuals[k] * residuals[k]
+    # The last factor covers the rounding of the length.
+    scale = 1.0 / max(clip, math.sqrt(square)) * (1.0 - 1e-12)
+    for k in range(residuals.size):
+        residuals[k] *= scale
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def derivatives(margins, scale, towards, eta, labels, classes):  # type: ignore[no-untyped-def]
+    """First and second derivative of the loss along ``margins * scale + eta * towards``."""
+    slope = 0.0
+    bend = 0.0
+    for i in range(labels.size):
+        first = i * classes
+        top = -np.inf
+        for k in range(first, first + classes):
+            top = max(top, margins[k] * scale + eta * towards[k])
+        total = 0.0
+        mean = 0.0
+        square = 0.0
+        for k in range(first, first + classes):
+            at = margins[k] * scale + eta * towards[k] - top
+            weight = exponential(max(at, -700.0))
+            total += weight
+            mean += weight * towards[k]
+            square += weight * towards[k] * towards[k]
+        mean /= total
+        slope += mean - towards[first + np.int64(labels[i])]
+        bend += square / total - mean * mean
+    return slope, bend

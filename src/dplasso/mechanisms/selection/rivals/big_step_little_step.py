@@ -1,0 +1,69 @@
+"""The paper's private selection: pushed scores, drawn by big and little steps."""
+
+import math
+
+import numpy as np
+
+from dplasso.base import threads as pool
+from dplasso.kernels.problem import Problem, Walk
+from dplasso.kernels.rivals import big_step_little_step as kernels
+from dplasso.mechanisms.selection.base import Rule
+from dplasso.mechanisms.selection.rivals.pushed import hold
+
+
+class BigStepLittleStep(Rule):
+    """Draws (j, s) with probability proportional to exp(theta * s * alpha_j), alpha as it is held.
+
+    Algorithms 2 and 4 of the paper, with the sign drawn too: j has priority
+    ``log(2 cosh(theta alpha_j))`` and s is +1 with probability ``sigmoid(2 theta alpha_j)``. (The
+    paper takes the sign of alpha_j as it is, which is not private.) The scores held are not those
+    of the iterate: see `dplasso.kernels.rivals.pushes`. Holds the matrix a second time, by rows.
+
+    Formal guarantees
+    -----------------
+    *Neighbouring relation*: two data sets that differ in one row (added or removed; or replaced,
+    at twice the range). *Released*: one signed vertex a round. *Cost*: a round is
+    ``2 theta B Q``-bounded-range (``4 theta B Q`` for replaced rows), B the bound on entries and Q
+    that on row gradients, hence ``eps0^2 / 8``-zCDP, and T adaptive rounds add up. *Why*: a row's
+    gradient is that of a round the released vertices determine, so its term in a held score
+    depends only on the row and on what was released, and is at most ``B Q`` in size; given the
+    same past, a row therefore changes every held score by at most ``B Q``, and the log-weights
+    move inside a range of ``2 theta B Q``. Terms are whole numbers and so are tickets: both add
+    and subtract exactly, and what a vertex has of tickets beyond its weight makes the trial void.
+    *Assumptions*: the logarithm of a weight is off by at most 5e-14 and 3 units in the last place
+    of theta times the score (`calibrate` shrinks theta by 1e-7 for the latter; see
+    `dplasso.privacy.calibration`); the time a round takes is not protected.
+    """
+
+    def __init__(
+        self, problem: Problem, walk: Walk, generator: np.random.Generator, threads: int
+    ) -> None:
+        super().__init__(problem, walk, generator, threads)
+        self.held = hold(problem, walk, threads)
+        self.groups = _groups(len(self.held.scores))
+        pool.run(
+            kernels.count_groups,
+            [
+                (problem, self.held, self.groups, *run)
+                for run in pool.even_runs(len(self.groups.sums), threads)
+            ],
+        )
+
+    def advance(self, until: int) -> None:
+        while self.done < until:
+            self.done = kernels.advance(
+                self.problem, self.walk, self.held, self.groups, self.generator, self.done, until
+            )
+
+
+def _groups(vertices: int) -> kernels.Groups:
+    # A power of two: the group of a vertex is found by a shift.
+    shift = round(math.log2(vertices) / 2)
+    groups = -(-vertices >> shift)
+    return kernels.Groups(
+        tickets=np.empty(vertices, np.int32),
+        sums=np.empty(groups, np.int64),
+        exponents=np.empty(groups, np.int64),
+        ceilings=np.empty(groups),
+        shift=shift,
+    )

@@ -1,0 +1,35 @@
+"""The best of the pushed scores, by a queue of upper bounds, without privacy."""
+
+import numpy as np
+
+from dplasso.kernels.problem import SEARCHED, Problem, Walk
+from dplasso.kernels.rivals import heap as kernels
+from dplasso.mechanisms.selection.base import Rule
+from dplasso.mechanisms.selection.rivals.pushed import hold
+
+
+class Heap(Rule):
+    """Takes the largest held score every round; ties go to the smallest vertex.
+
+    Algorithms 2 and 3 of the paper. The scores held are not those of the iterate: see
+    `dplasso.kernels.rivals.pushes`. Holds the matrix a second time, by rows.
+
+    Not private: for theta = infinity only.
+    """
+
+    def __init__(
+        self, problem: Problem, walk: Walk, generator: np.random.Generator, threads: int
+    ) -> None:
+        if problem.step == SEARCHED:
+            raise ValueError("step='search' needs selection='lazy' or 'argmax'")
+        super().__init__(problem, walk, generator, threads)
+        self.held = hold(problem, walk, threads)
+        vertices = len(self.held.scores)
+        self.heap = kernels.Heap(*(np.empty(vertices, np.int64) for _ in range(3)))
+        kernels.build(self.held, self.heap)
+
+    def advance(self, until: int) -> None:
+        while self.done < until:
+            self.done = kernels.advance(
+                self.problem, self.walk, self.held, self.heap, self.done, until
+            )

@@ -1,0 +1,169 @@
+"""The text and the number of a table's cell: functions of its value, not of its column's type.
+
+Whoever writes a Parquet file chooses the type of a column from all its rows: one missing cell makes
+whole numbers floating-point, one more digit widens every decimal. If the text of a cell followed
+the type, one row would move the features of all others.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.base.arrays import Floats, Ints
+from dplasso.base.extras import require
+
+pa = require("pyarrow", "compute", extra="tables", purpose="reading CSV and Parquet files")
+_TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # per second
+_DAY = 86_400  # seconds
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A column of texts: those that occur, and for each row which; -1 where it is missing.
+
+    Formal guarantees
+    -----------------
+    The text of a cell is a function of its value alone, whatever type the other rows gave the
+    column and whatever unit or scale that type has:
+
+    - text is taken as it is;
+    - a whole number is written in its digits, whether it is held as an integer, a floating-point
+      number or a decimal; a boolean is the number 1 or 0;
+    - any other number is written as Python's ``repr`` of its double-precision value, so single
+      precision is widened first, and a decimal is rounded;
+    - a date is written as 2020-01-31, a date and time as 2020-01-31 14:30:00.25 in UTC; a time
+      without a zone is taken as it is, trailing zeros are left out, and midnight is the date;
+    - a time of day is written as 14:30:00.25, a duration as its number of seconds;
+    - a missing cell and NaN have no text.
+    """
+
+    texts: list[str]
+    codes: Ints
+
+    @classmethod
+    def of(cls, column: Any) -> Self:
+        values, codes = _coded(column)
+        return cls(_texts(values), codes)
+
+
+def numbers(column: Any) -> Floats | None:
+    """Numbers, NaN where missing; None where there is something else.
+
+    Formal guarantees
+    -----------------
+    The number of a cell is the double nearest to its value, whatever the type of its column.
+    """
+    try:
+        if pa.types.is_dictionary(column.type):
+            values, codes = _coded(column)
+            found = numbers(values)
+            return None if found is None else np.append(found, np.nan)[codes]
+        column = _plain(column)
+        if pa.types.is_temporal(column.type):
+            return None
+        if pa.types.is_decimal(column.type):  # Arrow's own cast is rounded as the scale has it
+            column = column.cast(pa.string())
+        if pa.types.is_string(column.type):
+            column = pa.compute.utf8_trim_whitespace(column)
+        doubles = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    return np.asarray(doubles, np.float64)
+
+
+def is_number(kind: Any) -> bool:
+    """Whether a type is one of numbers."""
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    )
+
+
+def _coded(column: Any) -> tuple[Any, Ints]:
+    """The values that occur, none of them missing, and for each row which; -1 where missing."""
+    if not pa.types.is_dictionary(column.type):
+        column = _plain(column).dictionary_encode()
+    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    # A dictionary of the file may hold many values that no row here has, or a missing one.
+    used, places = np.unique(codes, return_inverse=True)
+    first = int(np.searchsorted(used, 0))
+    values = _plain(column.dictionary.take(pa.array(used[first:])))
+    present = values.is_valid().to_numpy(zero_copy_only=False)
+    renumbered = np.where(present, np.cumsum(present) - 1, -1)
+    return values.drop_null(), np.append(renumbered, -1)[places - first]
+
+
+def _plain(column: Any) -> Any:
+    """The column in one of the types that `_texts` knows; NaN is missing."""
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.storage
+    kind = column.type
+    if pa.types.is_floating(kind):
+        doubles: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+        return pa.array(doubles.astype(np.float64), from_pandas=True)
+    if pa.types.is_boolean(kind):
+        return column.cast(pa.int8())
+    known = pa.types.is_integer(kind) or pa.types.is_decimal(kind) or pa.types.is_temporal(kind)
+    return column if known or pa.types.is_string(kind) else column.cast(pa.string())
+
+
+def _texts(values: Any) -> list[str]:
+    kind = values.type
+    if pa.types.is_floating(kind):
+        return [_double_text(value) for value in values.to_pylist()]
+    if pa.types.is_decimal(kind):
+        return [_decimal_text(value) for value in values.to_pylist()]
+    if not pa.types.is_temporal(kind):
+        texts: list[str] = values.cast(pa.string()).to_pylist()
+        return texts
+    if pa.types.is_date32(kind):
+        return _time_texts(_ticks(values) * _DAY, 1)
+    per_second = 10**3 if pa.types.is_date64(kind) else _TICKS[kind.unit]
+    if pa.types.is_time(kind):
+        return [_clock(tick, per_second) for tick in _ticks(values).tolist()]
+    if pa.types.is_duration(kind):
+        return [_seconds(tick, per_second) for tick in _ticks(values).tolist()]
+    return _time_texts(_ticks(values), per_second)
+
+
+def _double_text(value: float) -> str:
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
+def _decimal_text(value: Decimal) -> str:
+    whole = int(value)
+    return str(whole) if whole == value else _double_text(float(value))
+
+
+def _ticks(values: Any) -> Ints:
+    """Times as the whole numbers that hold them."""
+    same_width = pa.int32() if values.type.bit_width == 32 else pa.int64()  # noqa: PLR2004
+    ticks: Ints = values.view(same_width).to_numpy(zero_copy_only=False).astype(np.int64)
+    return ticks
+
+
+def _time_texts(ticks: Ints, per_second: int) -> list[str]:
+    days, within = np.divmod(ticks, _DAY * per_second)
+    dates = np.datetime_as_string(days.astype("datetime64[D]")).tolist()
+    return [
+        f"{date} {_clock(tick, per_second)}" if tick else date
+        for date, tick in zip(dates, within.tolist(), strict=True)
+    ]
+
+
+def _clock(ticks: int, per_second: int) -> str:
+    seconds, part = divmod(ticks, per_second)
+    minutes, second = divmod(seconds, 60)
+    return f"{minutes // 60:02}:{minutes % 60:02}:{second:02}{_fraction(part, per_second)}"
+
+
+def _seconds(ticks: int, per_second: int) -> str:
+    seconds, part = divmod(abs(ticks), per_second)
+    return f"{'-' if ticks < 0 else ''}{seconds}{_fraction(part, per_second)}"
+
+
+def _fraction(part: int, per_second: int) -> str:
+    """The digits behind the point, without trailing zeros; nothing where there are none."""
+    return f".{str(per_second + part)[1:]}".rstrip("0") if part else ""

@@ -1,0 +1,61 @@
+"""From a file to a column store, in bounded memory."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from dplasso.reading.byte_source import LONGEST_LINE
+from dplasso.reading.formats import format_of
+from dplasso.reading.options import ReadingOptions
+from dplasso.reading.reader import check_options, existing
+from dplasso.storage import build_store
+
+_LINES_IN_MEMORY = 8  # a line takes about so many times its bytes
+_LEAST_LINE = 4 << 20  # bytes
+
+
+def convert(
+    path: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    memory: int = 2 << 30,
+    overwrite: bool = False,
+    **options: Any,
+) -> Path:
+    """Convert a file once into a column store; training from that does not load it.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, of any format that can be read piece by piece.
+    output : str or path
+        The store: a new folder.
+    memory : int, default=2147483648
+        The most bytes to use.
+    overwrite : bool, default=False
+        Whether to replace a store of this name.
+    **options
+        Parameters of `read_rows`; ``n_features`` must be declared for svmlight text.
+
+    Returns
+    -------
+    Path
+        The absolute path of the store, which is AS PRIVATE AS THE ROWS.
+    """
+    found = existing(path)
+    check_options(found, [name for name, value in options.items() if value is not None])
+    if options.get("longest_line") is None:
+        longest = min(LONGEST_LINE, max(_LEAST_LINE, memory // _LINES_IN_MEMORY))
+        options = {**options, "longest_line": longest}
+    pieces = format_of(found).pieces(found, ReadingOptions(**options))
+    return build_store(
+        output,
+        pieces.chunks,
+        pieces.n_features,
+        memory=memory,
+        overwrite=overwrite,
+        feature_names=pieces.feature_names,
+        classes=pieces.classes,
+        bounds=pieces.bounds,  # type: ignore[arg-type]  # written out there
+        source=pieces.source,
+    )

@@ -1,0 +1,68 @@
+"""Column stores: folders that `dplasso.storage` wrote, which are mapped and not loaded."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.base.wording import ParameterError, Setting
+from dplasso.reading.formats.base import Format
+from dplasso.reading.options import ReadingOptions, as_objects
+from dplasso.reading.plans import FeatureSpace, TablePlan
+from dplasso.reading.rows import Rows
+from dplasso.storage import ColumnStore, open_store
+from dplasso.storage.column_format import damaged
+
+
+class StoreFolder(Format):
+    """Its columns have their roles; entries are clipped to ``x_bound``, unless that is None."""
+
+    name = "a column store"
+    keeps_plan = True
+
+    def recognises(self, path: Path) -> bool:
+        return path.is_dir()
+
+    def read(self, path: Path, options: ReadingOptions) -> Rows:
+        store = open_store(path)
+        source = store.source or {}
+        plan = _plan_of(store, source)
+        y: NDArray[Any] = store.labels
+        if store.classes is not None:
+            y = np.array(store.classes, dtype=object)[store.labels.astype(np.intp)]
+        declared = source.get("classes_declared", False) or store.classes is None
+        return Rows(
+            store.matrix(options.x_bound),
+            y,
+            bounds=store.bounds,
+            names=None if store.feature_names is None else as_objects(store.feature_names),
+            plan=plan,
+            classes=store.classes,
+            undeclared=frozenset() if declared else frozenset({"classes"}),
+            zero_based=source.get("zero_based", False),
+            declared_rows=source.get("rows"),
+        )
+
+    def refuse(self, path: Path, parameter: str, taken_by: str) -> ParameterError:
+        return ParameterError(
+            "{parameter} has no effect on {path}, whose columns got their roles when it was "
+            "converted; convert the source again",
+            parameter=Setting(parameter),
+            path=path,
+        )
+
+
+def _plan_of(store: ColumnStore, source: dict[str, Any]) -> TablePlan | None:
+    """The plan that a store notes, where it came from a table; the notes are checked."""
+    try:
+        plan = TablePlan.from_dict(source["plan"]) if source.get("plan") else None
+        fits = plan is None or FeatureSpace(plan).size == store.shape[1]
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+        fits = False
+    rows = source.get("rows")
+    flags = [source.get(name, False) for name in ("zero_based", "classes_declared")]
+    counted = rows is None or (type(rows) is int and rows >= 1)
+    if not (fits and counted and all(isinstance(flag, bool) for flag in flags)):
+        raise damaged(store.path, "what it notes about its source does not fit")
+    return plan

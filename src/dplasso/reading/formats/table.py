@@ -1,0 +1,75 @@
+"""Tables: CSV and Parquet files, whose columns become features by a plan."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from dplasso.data.row_chunks import assemble
+from dplasso.reading.formats.base import Format, Pieces
+from dplasso.reading.options import ReadingOptions
+from dplasso.reading.rows import Rows
+
+_PACKINGS = ("", ".gz", ".bz2", ".zst")
+ENDINGS = (
+    *(f"{kind}{packing}" for kind in (".csv", ".tsv") for packing in _PACKINGS),
+    ".parquet",
+    ".pq",
+)
+
+
+class Table(Format):
+    """pyarrow reads them. It is imported only here, since no other format needs it."""
+
+    name = "a table"
+    options = frozenset(
+        {"target", "bounds", "hashed", "text", "ignore", "buckets", "delimiter", "identifier"}
+    )
+    counts_rows = True
+    keeps_plan = True
+
+    def recognises(self, path: Path) -> bool:
+        return path.name.lower().endswith(ENDINGS)
+
+    def read(self, path: Path, options: ReadingOptions) -> Rows:
+        from dplasso.reading.tables import table_chunks
+
+        asked = options.table_plan(path)
+        space, chunks, classes = table_chunks(
+            path, asked, labelled=options.labelled, progress=options.progress, **options.limits
+        )
+        X, y = assemble(chunks, space.size)
+        if not X.shape[0]:
+            raise ValueError(f"{path} has names of columns and no rows; add rows below them")
+        labels = None
+        if options.labelled:
+            labels = y if classes is None else np.array(classes, dtype=object)[y.astype(np.intp)]
+        return Rows(
+            X,
+            labels,
+            bounds=space.bounds,
+            names=space.names,
+            plan=space.plan,
+            classes=classes,
+            undeclared=frozenset({"classes"} if asked.classes is None else ()),
+        )
+
+    def pieces(self, path: Path, options: ReadingOptions) -> Pieces:
+        from dplasso.reading.tables import table_chunks
+
+        asked = options.table_plan(path)
+        space, chunks, classes = table_chunks(
+            path, asked, progress=options.progress, **options.limits
+        )
+        source = {
+            "plan": space.plan.to_dict(),
+            "rows": options.n_rows,
+            "classes_declared": asked.classes is not None,
+        }
+        return Pieces(chunks, space.size, space.names, classes, space.bounds, source)
+
+    def column_texts(self, path: Path, column: str, options: ReadingOptions) -> Iterator[str]:
+        from dplasso.reading.tables import column_texts
+
+        delimiter = options.delimiter if options.plan is None else options.plan.delimiter
+        return column_texts(path, column, delimiter, options.longest_line)

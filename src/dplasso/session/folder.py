@@ -1,0 +1,148 @@
+"""The folder of a stream: its lock, its journal, and the state that it continues from.
+
+docs/online.md says what is in it, and why nothing is learned twice or lost.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Self
+
+from dplasso.base.wording import ParameterError, Setting
+from dplasso.estimators.online_base import PrivateOnline
+from dplasso.estimators.online_saving import save_state
+from dplasso.storage import read
+from dplasso.storage.atomic import replace_file
+from dplasso.storage.journal import Journal
+from dplasso.storage.private_files import lock, open_own, take_folder
+
+_README = """\
+This folder is the state of a stream that dplasso learns from. It is AS SECRET AS THE ROWS: it holds
+rows, their exact sums, and the key of all noise. Whoever reads it can undo the protection of every
+weight that was ever released. Keep it on an encrypted disk, do not copy it, and do not go on from a
+copy: two streams with the same noise reveal their difference. Delete it when the stream is over.
+"""
+_CONFIG, _STATE, _LOCK = "stream.json", "state", "lock"
+# What the file calls the parameters of a session and its model, where that differs.
+_PARAMETERS = {"rows": "n_rows", "features": "n_features", "seed": "random_state"}
+START = {"rows": 0, "lines": 0, "input_bytes": 0, "output_bytes": 0, "right": 0.0, "saves": 0}
+
+
+class StateFolder:
+    """A folder that one process at a time continues from.
+
+    Formal guarantees
+    -----------------
+    Lines are in the journal, on the disk, before anything is drawn beside them or leaves: a resumed
+    stream adds the same rows to the same noise, and repeats releases bit by bit. A state and its
+    journal change in one step. Lines cut short by a crash were never learned from.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = take_folder(folder, _ours)
+        self._lock = open_own(self.folder / _LOCK)
+        if not lock(self._lock):
+            os.close(self._lock)
+            raise ValueError(f"{folder} is in use by another process; stop that one first")
+        self.more: dict[str, Any] = dict(START)
+        self._journal: Journal | None = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a stream to continue."""
+        return (self.folder / _STATE).exists()
+
+    def check(self, config: dict[str, Any]) -> None:
+        """Note what the stream is, or reject one that differs from the stream that is here."""
+        path, found = self.folder / _CONFIG, json.loads(json.dumps(config, default=_plain))
+        if not self.exists:
+            replace_file(self.folder / "README.txt", _README.encode())
+            replace_file(path, json.dumps(found, indent=1).encode())
+            return
+        known = json.loads(path.read_text())
+        for name in {**known, **found}:
+            if not _same(known.get(name), found.get(name)):
+                raise ParameterError(
+                    "{parameter} is not what it was when {folder} was begun; a stream continues as "
+                    "it began",
+                    parameter=Setting(_PARAMETERS.get(name, name)),
+                    folder=self.folder,
+                )
+
+    def begin(self, model: PrivateOnline) -> None:
+        """A new stream: the model is charged for and its first state written."""
+        self.save(model, dict(START))
+
+    def resume(self, model: PrivateOnline) -> list[bytes]:
+        """Stand where the state was saved; returns later lines, which are to be learned again."""
+        self.more = model.resume(self.folder / _STATE)
+        self._open_journal()
+        assert self._journal is not None
+        return list(self._journal.records())
+
+    def append(self, lines: bytes) -> None:
+        """Lines that will be learned from; on the disk when this returns."""
+        assert self._journal is not None
+        self._journal.append(lines)
+
+    def save(self, model: PrivateOnline, more: dict[str, Any]) -> None:
+        """Save the state, and begin a journal of what follows."""
+        self.more = {**more, "saves": self.more["saves"] + 1}
+        save_state(model, self.folder / _STATE, self.more)
+        self._open_journal(new=True)
+
+    def _open_journal(self, *, new: bool = False) -> None:
+        if self._journal is not None:
+            self._journal.close()
+        self._journal = Journal(path := _journal_of(self.folder, self.more), new=new)
+        for name in os.listdir(self.folder):
+            # Journals of earlier states, and what a crash left half written.
+            if name.startswith(("journal-", ".dplasso-")) and name != path.name:
+                os.unlink(self.folder / name)
+
+    def write(self, name: str, document: dict[str, Any]) -> None:
+        """A small file next to the state, replaced in one step."""
+        replace_file(self.folder / name, json.dumps(document, allow_nan=False).encode())
+
+    def taken(self) -> dict[str, Any]:
+        """How far the stream is, by state and journal; nothing is learned from."""
+        more = dict(START)
+        if self.exists:
+            more = read(self.folder / _STATE)[0]["more"]
+            with Journal(_journal_of(self.folder, more)) as journal:
+                lines = list(journal.records())
+            more["input_bytes"] += sum(map(len, lines))
+            more["lines"] += sum(part.count(b"\n") for part in lines)
+        return {"lines": more["lines"], "input_bytes": more["input_bytes"]}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._journal is not None:
+            self._journal.close()
+        os.close(self._lock)
+
+
+def _plain(number: Any) -> Any:
+    """A number of numpy's as one of Python's."""
+    return number.item()
+
+
+def _same(known: Any, found: Any) -> bool:
+    """Whether a setting is the one that was noted; early files hold the text that was typed."""
+    if isinstance(known, str) and isinstance(found, int | float):
+        try:
+            return float(known) == found
+        except ValueError:
+            return False
+    return bool(known == found)
+
+
+def _journal_of(folder: Path, more: dict[str, Any]) -> Path:
+    return folder / f"journal-{more['saves']}"
+
+
+def _ours(name: str) -> bool:
+    known = (_CONFIG, _STATE, _LOCK, "README.txt", "metrics.json")
+    return name in known or name.startswith(("journal-", ".dplasso-"))

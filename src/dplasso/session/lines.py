@@ -1,0 +1,120 @@
+"""Lines of a stream as rows and labels: svmlight text, or one JSON object per line."""
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.base.wording import ParameterError
+from dplasso.estimators.online_rows import RowForm
+from dplasso.online.stream_learner import Compressed
+from dplasso.reading.svmlight import LineError, svmlight_rows
+
+FORMATS = ("svmlight", "jsonl")
+
+
+@dataclass(frozen=True)
+class LineForm:
+    """How lines become rows.
+
+    Attributes
+    ----------
+    kind : "svmlight", or "jsonl" for one JSON object per line.
+    n_features : columns of svmlight rows, or that names of JSON rows are hashed to.
+    zero_based : whether svmlight indices start at 0.
+    target : name of the label in a JSON object.
+    regression : whether labels are numbers.
+    """
+
+    kind: str
+    n_features: int
+    zero_based: bool
+    target: str
+    regression: bool
+
+    def __post_init__(self) -> None:
+        if self.kind not in FORMATS:
+            raise ParameterError(
+                "{format} must be one of {known}, got {kind!r}",
+                known=", ".join(FORMATS),
+                kind=self.kind,
+            )
+
+
+class Parsed(NamedTuple):
+    """Rows as the model takes them, and their labels as they are written."""
+
+    rows: Compressed
+    labels: NDArray[Any]
+
+
+def parsed(columns: RowForm, lines: bytes, form: LineForm, before: int) -> Parsed:
+    """Rows of whole lines; an error names the line, ``before`` lines having come before."""
+    if form.kind == "jsonl":
+        return _of_json(columns, lines, form, before)
+    try:
+        chunk = svmlight_rows(lines, n_features=form.n_features, zero_based=form.zero_based)
+    except LineError as error:
+        raise LineError(before + error.line, error.reason) from error
+    return Parsed(columns.of_parts(chunk.indptr, chunk.indices, chunk.values), chunk.labels)
+
+
+def _of_json(columns: RowForm, lines: bytes, form: LineForm, before: int) -> Parsed:
+    rows, labels, numbers = [], [], []
+    for number, line in enumerate(lines.splitlines(), before + 1):
+        if not line.strip():
+            continue
+        row = _object(line, number)
+        if form.target not in row:
+            raise ValueError(f"line {number}: there is no {form.target!r}; every row has its label")
+        labels.append(_label(row.pop(form.target), form, number))
+        rows.append(row)
+        numbers.append(number)
+    try:
+        made = columns.of_dicts(rows)
+    except ValueError:
+        _refuse_first(columns, rows, numbers)
+        raise
+    return Parsed(made, np.array(labels, np.float64 if form.regression else object))
+
+
+def _refuse_first(columns: RowForm, rows: list[dict[str, Any]], numbers: list[int]) -> None:
+    """Name the line of the first row that cannot be taken."""
+    for row, number in zip(rows, numbers, strict=True):
+        try:
+            columns.of_dicts([row])
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from None
+
+
+def _object(line: bytes, number: int) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        raise ValueError(f"line {number}: this is no JSON; correct the line") from None
+    except RecursionError:
+        raise ValueError(f"line {number}: lists or objects are nested too deeply") from None
+    if not isinstance(row, dict):
+        raise ValueError(f"line {number}: a row is an object of names and values; make it one")
+    return row
+
+
+def _label(value: Any, form: LineForm, number: int) -> Any:
+    if isinstance(value, list | dict):
+        raise ValueError(
+            f"line {number}: {form.target!r} must be one label, not a list or an object; correct it"
+        )
+    if not form.regression:
+        return value if isinstance(value, str) else json.dumps(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"line {number}: {form.target!r} must be a number; correct it")
+    try:
+        label = float(value)
+    except OverflowError:  # of a whole number
+        label = math.inf
+    if not math.isfinite(label):
+        raise ValueError(f"line {number}: {form.target!r} must be finite; correct it")
+    return label

@@ -1,0 +1,61 @@
+"""Model files that earlier code wrote load, and predict the same to the last bit.
+
+The files in data/ were written at commit 74ad12d, before fits had plans; expected.json has what
+those models predicted then.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import dplasso
+from dplasso.report import render
+
+DATA = Path(__file__).parent / "data"
+EXPECTED = json.loads((DATA / "expected.json").read_text())
+
+
+def new_rows(columns):
+    """The rows that were predicted then."""
+    rng = np.random.default_rng(9)
+    X = (
+        rng.integers(-8, 9, (12, columns))
+        / 4.0
+        * (rng.random((12, columns)) < min(1, 12 / columns))
+    )
+    return sp.csr_array(X)
+
+
+def margins_of(model, rows):
+    if hasattr(model, "decision_function"):
+        return model.decision_function(rows)
+    return model.predict(rows)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_file_of_earlier_code_predicts_the_same_bits(name):
+    model, expected = dplasso.load(DATA / f"{name}.dpl"), EXPECTED[name]
+    assert (model.solver_, model.rows_) == (expected["solver"], expected["rows"])
+    rows = new_rows(model.n_features_in_)
+    for given in (rows, rows.toarray(), rows.tocsc()):
+        margins = np.asarray(margins_of(model, given)).ravel()
+        assert [float(margin).hex() for margin in margins] == expected["margins"]
+    fitted = model.fitted_
+    found = (fitted.weights.nnz, fitted.steps, len(fitted.released))
+    assert found == (expected["nonzeros"], expected["steps"], expected["released"])
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_file_of_earlier_code_is_written_again_byte_for_byte(name, tmp_path):
+    model = dplasso.load(DATA / f"{name}.dpl")
+    model.save(tmp_path / "again.dpl")
+    assert (tmp_path / "again.dpl").read_bytes() == (DATA / f"{name}.dpl").read_bytes()
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_file_of_earlier_code_has_a_report(name):
+    model = dplasso.load(DATA / f"{name}.dpl")
+    assert "How the model grew" in render(model, model_file=DATA / f"{name}.dpl")
