@@ -13,7 +13,7 @@ from harness.options import parser
 from harness.results import save
 
 from dplasso import audit
-from dplasso.audit.descent import canary
+from dplasso.audit.descent.subject import DescentSubject
 from planted import BUGS  # the tests plant the same
 
 CORRECT = "correct"
@@ -23,7 +23,7 @@ PATIENCE = 1e5  # seconds: a busy machine must not make fewer runs
 
 def verdict_on_mu(bug: str, fits: int, seed: int) -> audit.Verdict:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(canary, "RUNS", fits)
+        patch.setattr(DescentSubject, "canary_runs", fits)
         if bug != CORRECT:
             BUGS[bug].plant(patch)
         classifier = audit.example_estimators("gradient")[0]

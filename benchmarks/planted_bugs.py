@@ -3,11 +3,11 @@
     python benchmarks/planted_bugs.py [--seeds 10] [--first 0] [--bugs NAME ...] [--jobs 2]
     python benchmarks/planted_bugs.py --correct 20 [--jobs 2]
 
-Every bug of tests/helpers/every_planted.py is planted in the product, one at a time, for each seed.
-First the checks that are expected to find it are made, of the estimator that it is planted for.
-Only where none of them alarms is the complete quick audit made, as `dplasso audit` makes it.
-The table says how many seeds ended in an alarm and which checks raised it. With ``--correct``
-nothing is planted, and complete quick audits are made, which should not alarm. Tables go to
+Every bug of tests/helpers/planted is planted in the product, one at a time, for each seed. First
+the checks that are expected to find it are made, of the estimator that it is planted for. Only
+where none of them alarms is the complete quick audit made, as `dplasso audit` makes it. The table
+says how many seeds ended in an alarm and which checks raised it. With ``--correct`` nothing is
+planted, and complete quick audits are made, which should not alarm. Tables go to
 benchmarks/results, unless only some bugs are named.
 """
 
@@ -25,7 +25,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "helpers"))
 
 from dplasso import __version__, audit  # noqa: E402
-from every_planted import BUGS  # noqa: E402  (the tests plant the same)
+from planted import BUGS  # noqa: E402  (the tests plant the same)
 
 RESULTS = Path(__file__).resolve().parent / "results"
 CORRECT = "none: the code as it is"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplasso.audit.account import epsilon_at, range_of_event, rho_for, rho_of_event
+from dplasso.audit.account import epsilon_at, ranges_of_event, rho_for, rho_of_event
 from dplasso.audit.descent import account as descent_account
 from dplasso.audit.selection.facts import SelectionFacts
 from dplasso.privacy import calibration, gaussian, zcdp
@@ -63,8 +63,8 @@ def test_events():
     event = Composed((PureDP(0.2), Repeated(BoundedRange(0.4), 10), Gaussian(2.0)))
     assert rho_of_event(event) == pytest.approx(0.02 + 10 * 0.02 + 0.125)
     assert rho_of_event(event) == pytest.approx(zcdp.rho(event))
-    assert range_of_event(event) == 0.4
-    assert range_of_event(PureDP(1.0)) == 0.0
+    assert ranges_of_event(event)[-1] == 0.4
+    assert ranges_of_event(PureDP(1.0))[-1] == 0.0
 
 
 @pytest.mark.parametrize("neighboring", ["add_remove", "replace_one"])
@@ -87,7 +87,7 @@ def test_theta_is_the_one_that_the_product_calibrates(neighboring, loss, outputs
         radius=3.0,
         x_bound=2.0,
         bounds=None,
-        intercept=True,
+        fit_intercept=True,
         y_bound=2.0,
         residual_bound=1.5,
         count_share=0.0,

@@ -14,7 +14,7 @@ from dplasso.data.row_medians import entries_of, row_medians
 from dplasso.fitting import private_bound
 from dplasso.mechanisms.private_quantile import exponents_of
 from dplasso.privacy import trials
-from planted_blind import BUGS, ONCE_MISSED
+from planted import BUGS, ONCE_MISSED
 
 
 @pytest.mark.parametrize("name", ONCE_MISSED)

@@ -6,11 +6,12 @@ from scipy.stats import norm
 
 from dplasso import PrivateLassoClassifier, audit
 from dplasso.audit import certify
-from dplasso.audit.check import Session
-from dplasso.audit.descent import canary, data
+from dplasso.audit.descent import data
 from dplasso.audit.descent.reference import Walk
-from dplasso.audit.descent.subject import MOST_ROWS, WIDE, DescentSubject
+from dplasso.audit.descent.subject import MOST_ROWS, DescentSubject
 from dplasso.audit.examples import subject_of
+from dplasso.audit.fit_subject import WIDE
+from dplasso.audit.session import Session
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.solvers.gradient.conditioning import Conditioning, Mass
 
@@ -42,18 +43,18 @@ def test_the_canary_is_all_that_a_row_can_be(place, neighboring, rows, share):
     """What the likelihood ratio can show is what is claimed, nearly; and never more."""
     options = {"neighboring": neighboring, "rows": rows}
     session = session_of(audit.example_estimators("gradient", **options)[place])
-    pair = canary._arms(session)
-    scores = canary._scores(session, pair, pair[0], 10, None)
-    claimed = session.subject.facts.mu
-    assert share * claimed <= scores.mu <= claimed * (1.0 + 1e-6)
+    attack = session.subject.attack(session)
+    attack.scores(0, 10, session.tell)
+    found, claimed = attack.details()["mu_of_the_row"], session.subject.facts.mu
+    assert share * claimed <= found <= claimed * (1.0 + 1e-6)
 
 
 def test_scores_follow_the_law_of_a_likelihood_ratio():
     """Of mu-GDP: normal, of mean mu^2 / 2 with the canary, -mu^2 / 2 without, and variance mu^2."""
     session = session_of(audit.example_estimators("gradient")[0], seed=3)
-    pair, mu = canary._arms(session), session.subject.facts.mu
-    for arm, sign in zip(pair, (1.0, -1.0), strict=True):
-        total = canary._scores(session, pair, arm, 150, None).by_score[:, 0]
+    attack, mu = session.subject.attack(session), session.subject.facts.mu
+    for side, sign in enumerate((1.0, -1.0)):
+        total = attack.scores(side, 150, session.tell)[:, 0]
         assert abs(total.mean() - sign * mu**2 / 2.0) < 4.5 * mu / np.sqrt(150)
         assert total.std() == pytest.approx(mu, rel=0.3)
 

@@ -5,9 +5,10 @@ import pytest
 
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor, audit
 from dplasso.audit.selection import envelope
-from planted_in_selection import SLIPS, cohort_scores_times, drift_times
+from planted import BUGS
+from planted.envelope import cohort_scores_times, drift_times
 
-FOUND = [name for name, (_, checks) in SLIPS.items() if "envelope" in checks]
+FOUND = [name for name, bug in BUGS.items() if bug.found_by == ("envelope",)]
 OPTIONS = {"checks": ["envelope"], "seconds": 600.0}
 
 
@@ -42,9 +43,9 @@ def test_cohorts_are_reached():
 
 @pytest.mark.parametrize("name", FOUND)
 def test_planted_bugs_are_found(monkeypatch, name):
-    SLIPS[name][0](monkeypatch)
+    BUGS[name].plant(monkeypatch)
     for seed in range(3):
-        report = audit.run(audit.example_estimators()[0], seed=seed, **OPTIONS)
+        report = audit.run(BUGS[name].estimator(), seed=seed, **OPTIONS)
         assert not report.passed, seed
 
 

@@ -49,14 +49,13 @@ def test_a_canary_is_told_by_its_own_gradient(name):
     """The log-likelihood ratio of the first round moves by theta times the canary's gradient."""
     subject = SelectionSubject(ESTIMATORS[name])
     facts = subject.facts
-    X, y, canary, (own, _) = data.canary_rows(subject.columns, facts)
-    assert np.all(np.abs(canary) > column_bounds(subject.columns, facts))
-    present, labels = np.vstack([X, canary]), np.append(y, own)
-    first = np.arange(2 * (subject.columns + facts.intercept) * facts.outputs)[:, None]
-    with_it = reference.log_likelihoods(present, labels, first, facts)
-    ratio = with_it - reference.log_likelihoods(X, y, first, facts)
+    rows, labels = data.canary_rows(subject.columns, facts).present
+    assert np.all(np.abs(rows[-1]) > column_bounds(subject.columns, facts))
+    first = np.arange(2 * (subject.columns + facts.fit_intercept) * facts.outputs)[:, None]
+    with_it = reference.log_likelihoods(rows, labels, first, facts)
+    ratio = with_it - reference.log_likelihoods(rows[:-1], labels[:-1], first, facts)
     start = np.zeros((1, 1, facts.outputs))
-    gradient = np.abs(reference.gradients(start, np.array([own]), facts)).max()
+    gradient = np.abs(reference.gradients(start, labels[-1:], facts)).max()
     assert np.ptp(ratio) == pytest.approx(2.0 * facts.theta * facts.held_bound * gradient)
 
 
@@ -67,7 +66,7 @@ def test_outcomes_are_those_of_the_released_vertices(name):
     X, y = data.mixed_rows(subject.columns, 4.0, facts, np.random.default_rng(0))
     model = subject.copy().fit(X, subject.labels(y))
     drawn = outcomes(model.vertices_, facts)
-    weights = reference.weights_of(drawn, subject.columns + facts.intercept, facts)
+    weights = reference.weights_of(drawn, subject.columns + facts.fit_intercept, facts)
     stretched = weights[: subject.columns].T * (
         1.0 if facts.bounds is None else facts.x_bound / facts.bounds
     )

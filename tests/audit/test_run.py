@@ -9,10 +9,10 @@ from sklearn.linear_model import LogisticRegression
 
 import dplasso
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor, Sparsifier, audit
-from dplasso.audit import check, runner
-from dplasso.audit.descent import canary as descent_canary
-from dplasso.audit.descent import noise, sensitivity
-from dplasso.audit.selection import canary, count, law, range_test
+from dplasso.audit import runner
+from dplasso.audit import session as session_module
+from dplasso.audit.registry import SUBJECTS
+from dplasso.audit.selection import count, law
 from dplasso.audit.verdict import AuditReport, Verdict
 from planted import BUGS
 
@@ -21,10 +21,11 @@ FAST = ["accounting", "range", "sensitivity", "release"]
 
 @pytest.fixture(autouse=True)
 def few_runs(monkeypatch):
-    for module in (law, canary, count, noise, descent_canary):
+    for module in (law, count):
         monkeypatch.setattr(module, "RUNS", 100)
-    for module in (range_test, sensitivity):
-        monkeypatch.setattr(module, "NEIGHBOURS", 10)
+    for solver in ("frank_wolfe", "gradient"):
+        monkeypatch.setattr(SUBJECTS[solver], "canary_runs", 100)
+        monkeypatch.setattr(SUBJECTS[solver], "tries", 10)
 
 
 class Budget:
@@ -89,6 +90,14 @@ def test_laws_of_all_rules_where_rows_are_replaced(selection, place):
     estimators = audit.example_estimators(selection=selection, neighboring="replace_one")
     report = audit.run(estimators[place], seed=2, checks=["law", "canary"])
     assert report.passed, str(report)
+
+
+@pytest.mark.parametrize("solver", SUBJECTS)
+def test_an_example_is_a_subject_of_its_own_solver(solver):
+    for estimator in audit.example_estimators(solver):
+        subject = audit.examples.subject_of(estimator)
+        assert type(subject) is SUBJECTS[solver]
+        assert subject.to_dict()["solver"] == solver
 
 
 def test_a_private_count_is_audited_where_there_is_one():
@@ -183,7 +192,7 @@ def test_thorough_audits_vary_the_configuration():
 def test_time_fixes_the_number_of_runs_beforehand(monkeypatch, thorough, each, runs):
     """20 seconds, and a clock that moves by what a run takes; 500 runs are wanted in quick mode."""
     clock = [0.0]
-    monkeypatch.setattr(check.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(session_module.time, "monotonic", lambda: clock[0])
 
     def pilot(count):
         clock[0] += each * count

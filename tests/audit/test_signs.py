@@ -6,7 +6,7 @@ from scipy.special import expit, log_softmax
 
 from dplasso import audit
 from dplasso.audit.selection.signs import SignTally
-from planted_in_selection import SLIPS
+from planted import BUGS
 
 COLUMNS = 5
 
@@ -56,8 +56,8 @@ def test_the_opposite_sign_is_found_where_it_is_all_but_impossible():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_quick_audit_finds_signs_that_are_read_now_and_then(monkeypatch, seed):
-    plant, checks = SLIPS["signs read in 5 % of rounds"]
-    plant(monkeypatch)
-    report = audit.run(audit.example_estimators()[0], checks=checks, seed=seed, seconds=600.0)
+    bug = BUGS["signs read in 5 % of rounds"]
+    bug.plant(monkeypatch)
+    report = audit.run(bug.estimator(), checks=list(bug.found_by), seed=seed, seconds=600.0)
     alarms = {verdict.tested: verdict.figure for verdict in report.alarms}
     assert alarms["signs given columns: p"] < 1e-6  # a whole audit allows each test that much

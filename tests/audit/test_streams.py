@@ -7,24 +7,26 @@ import pytest
 
 import dplasso
 from dplasso import PrivateOnlineClassifier, PrivateOnlineRegressor, audit
-from dplasso.audit import check as check_module
+from dplasso.audit import session as session_module
 from dplasso.audit.examples import subject_of
-from dplasso.audit.stream import canary, gamma_noise, noise, reference, sensitivity
+from dplasso.audit.stream import reference
+from dplasso.audit.stream.attack import COLUMNS
+from dplasso.audit.stream.subject import StreamSubject
 from dplasso.domains import L1Ball
 from dplasso.streams import exposure, running_sum, telling_statistic
-from planted_in_streams import BUGS
+from planted import bugs_of, streams
 
+BUGS = {name: bug for name, bug in bugs_of(streams).items() if "blind" not in name}
 FOUND = [(name, check) for name, bug in BUGS.items() for check in bug.found_by]
 
 
 @pytest.fixture(autouse=True)
 def fewer_runs(monkeypatch):
     """As many as these bugs need."""
-    for module, runs in ((noise, 20), (gamma_noise, 40)):
-        monkeypatch.setattr(module, "RUNS", runs)
-    monkeypatch.setattr(sensitivity, "NEIGHBOURS", 20)
-    monkeypatch.setattr(check_module, "_PILOT", 4)
-    monkeypatch.setattr(check_module, "_FEWEST", 20)
+    monkeypatch.setattr(StreamSubject, "noise_runs", 40)
+    monkeypatch.setattr(StreamSubject, "tries", 20)
+    monkeypatch.setattr(session_module, "_PILOT", 4)
+    monkeypatch.setattr(session_module, "_FEWEST", 20)
 
 
 def classifier(*budget, **options):
@@ -135,7 +137,7 @@ def test_the_canary_is_told_as_well_as_a_row_can_be(neighboring, construction):
     details = verdict.details
     assert details["mu_of_the_row"] == pytest.approx(1.0, abs=1e-3)
     assert 0.75 < verdict.figure < 1.0 and 0.85 < details["at_95_percent"] < 1.05
-    assert verdict.runs == 2 * 80 * canary.RUNS
+    assert verdict.runs == 2 * COLUMNS * StreamSubject.canary_runs
 
 
 def test_thorough_audits_vary_the_noise():

@@ -3,7 +3,9 @@
 import pytest
 
 from dplasso import audit
-from planted_in_tables import BUGS
+from planted import bugs_of, tables
+
+BUGS = bugs_of(tables)
 
 
 @pytest.mark.parametrize("bug", BUGS)

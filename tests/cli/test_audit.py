@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 
 from dplasso import PrivateOnlineClassifier
-from dplasso.audit.descent import canary as descent_canary
-from dplasso.audit.descent import noise
-from dplasso.audit.few import canary as few_canary
 from dplasso.audit.few import law as few_law
+from dplasso.audit.registry import SUBJECTS
 from dplasso.audit.runner import CHECKS
-from dplasso.audit.selection import canary, count, law
+from dplasso.audit.selection import count, law
 from dplasso.cli import app as application
 from planted import BUGS
 
@@ -26,8 +24,10 @@ FAST = (
 @pytest.fixture
 def run(monkeypatch, capsys):
     """Run the command in this process; its exit code, output and complaints."""
-    for module in (canary, count, law, descent_canary, noise, few_canary, few_law):
+    for module in (count, law, few_law):
         monkeypatch.setattr(module, "RUNS", 100)
+    for subject in SUBJECTS.values():
+        monkeypatch.setattr(subject, "canary_runs", 100)
 
     def command(*arguments):
         monkeypatch.setattr(sys, "argv", ["dplasso", "audit", *map(str, arguments)])
@@ -116,7 +116,7 @@ def test_a_kind_is_audited_by_all_solvers_and_in_streams(run):
     by_rounds, by_descent, by_choice, of_streams = json.loads(out)["estimators"]
     assert (by_rounds["radius"], by_rounds["solver"]) == (2.0, "frank_wolfe")
     assert (by_descent["solver"], of_streams["solver"]) == ("gradient", "online")
-    assert (by_choice["name"], by_choice["solver"]) == ("regressor, select", "auto")
+    assert (by_choice["name"], by_choice["solver"]) == ("regressor, select", "select")
 
 
 def test_a_choice_is_audited_at_any_budget(run):
@@ -146,7 +146,7 @@ def test_quiet_says_nothing_without_alarm(run):
         (("--solver", "gradient", "--radius", 2), "--radius.* are for --solver frank_wolfe"),
         (("--solver", "online", "--rounds", 3), "--rounds.* are for --solver frank_wolfe"),
         (("--solver", "select", "--rounds", 2), "--rounds.* are for --solver frank_wolfe"),
-        (("--solver", "select", "--estimator", "multinomial"), "two classes or numbers"),
+        (("--solver", "select", "--estimator", "multinomial"), "select has no multinomial"),
         (("--rows", "log"), "rows must be one of"),
         (("--minutes", 3), "--minutes is for --thorough"),
         (("--thorough", "--minutes", -3), "--minutes must be a number above 0"),
@@ -178,6 +178,6 @@ def test_streams_are_audited_by_name_or_from_a_saved_model(run, tmp_path):
     assert code == 1 and "leave out --estimator, --solver and --loss" in " ".join(err.split())
 
 
-def test_the_help_names_every_check(run):
+def test_the_help_names_every_check_and_solver(run):
     _, out, _ = run("--help")
-    assert not [name for name in CHECKS if name not in out]
+    assert not [name for name in (*CHECKS, *SUBJECTS) if name not in out]

@@ -1,15 +1,17 @@
 """The audit: does the installed code keep what it promises?
 
-One check a file, all of them listed in `dplasso.audit.runner.CHECKS`; those of one solver in
-`selection` (Frank-Wolfe), `descent` (gradient descent) and `few` (a few columns selected first,
-then a descent). What they are held against, modules
-called `account`, `facts`, `held` and `reference`, computes everything a second time, by plain
-formulae.
+A check is one file, written once for all solvers; `dplasso.audit.runner.CHECKS` lists them. A
+subject says how its solver is asked: `selection` (Frank-Wolfe), `descent` (gradient descent), `few`
+(a few columns selected first, then a descent) and `stream` have one each, and
+`dplasso.audit.registry` lists them. Modules called `account`, `facts`, `likelihood` and `reference`
+compute what checks compare with a second time, by plain formulae that share no code with the
+product.
 """
 
-from dplasso.audit.check import Check, Session
+from dplasso.audit.check import Check
 from dplasso.audit.examples import example_estimators
 from dplasso.audit.runner import CHECKS, run
+from dplasso.audit.session import Session
 from dplasso.audit.verdict import AuditReport, Verdict
 
 __all__ = ["CHECKS", "AuditReport", "Check", "Session", "Verdict", "example_estimators", "run"]

@@ -5,6 +5,7 @@ way to their values is another one: a search over orders in place of the root of
 """
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
@@ -65,8 +66,25 @@ def epsilon_of_search(rho: float, delta: float, stop: float, law: str) -> float:
     return epsilon_at(rho, delta / mean) + extra * (1.0 if law == "logarithmic" else 2.0)
 
 
+def parts_of_event(event: Event) -> Iterator[tuple[Event, int]]:
+    """The single releases of what an accountant was charged, in order, and how often each."""
+    match event:
+        case Composed(events):
+            for part in events:
+                yield from parts_of_event(part)
+        case Repeated(part, count):
+            for single, times in parts_of_event(part):
+                yield single, count * times
+        case _:
+            yield event, 1
+
+
 def rho_of_event(event: Event) -> float:
     """The zCDP cost of what an accountant was charged."""
+    return sum(times * _rho(part) for part, times in parts_of_event(event))
+
+
+def _rho(event: Event) -> float:
     match event:
         case BoundedRange(epsilon):
             return epsilon**2 / 8.0
@@ -76,26 +94,13 @@ def rho_of_event(event: Event) -> float:
             return rho
         case Gaussian(noise_multiplier):
             return 1.0 / (2.0 * noise_multiplier**2)
-        case Composed(events):
-            return sum(rho_of_event(part) for part in events)
-        case Repeated(part, count):
-            return count * rho_of_event(part)
     raise ValueError(f"event must be a privacy event, got {type(event).__name__}")
 
 
-def range_of_event(event: Event) -> float:
-    """The bounded range of a single selection; a bound on entries, if any, is released before."""
-    return ranges_of_event(event)[-1]
-
-
 def ranges_of_event(event: Event) -> list[float]:
-    """All bounded ranges among the events, in order; 0 where there is none."""
-    match event:
-        case BoundedRange(epsilon):
-            return [epsilon]
-        case Composed(events):
-            parts = [found for part in events for found in ranges_of_event(part) if found]
-            return parts or [0.0]
-        case Repeated(part, _):
-            return ranges_of_event(part)
-    return [0.0]
+    """The bounded ranges of all kinds of draws, in order; 0 where there is none.
+
+    A bound on entries, if any, is drawn first.
+    """
+    drawn = [part for part, _ in parts_of_event(event) if isinstance(part, BoundedRange)]
+    return [part.epsilon for part in drawn] or [0.0]

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ class Claim:
     delta: float
     neighboring: str
     y_bound: float
+    shown: ClassVar[tuple[str, ...]] = ("loss", "outputs", "epsilon", "delta", "neighboring")
 
     @property
     def classes(self) -> int:
@@ -42,14 +43,8 @@ class Claim:
         return 1 if self.neighboring == "add_remove" else 2
 
     def to_dict(self) -> dict[str, Any]:
-        """As the report has it."""
-        return {
-            "loss": self.loss,
-            "outputs": self.outputs,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "neighboring": self.neighboring,
-        }
+        """What the report shows of them."""
+        return {name: getattr(self, name) for name in self.shown}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +59,7 @@ class Facts(Claim):
     x_bound: float
     bounds: NDArray[np.float64] | None
     residual_bound: float
+    shown = (*Claim.shown, "rows")
 
     @property
     def held_bound(self) -> float:
@@ -73,6 +69,5 @@ class Facts(Claim):
         return math.sqrt(self.x_bound) if self.rows == SQRT else self.x_bound
 
     def to_dict(self) -> dict[str, Any]:
-        """As the report has it."""
         bound: Any = self.x_bound if self.bounds is None else self.bounds.tolist()
-        return {**super().to_dict(), "rows": self.rows, "x_bound": bound}
+        return {**super().to_dict(), "x_bound": bound}

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dplasso.audit.account import epsilon_at, range_of_event, rho_of_event
+from dplasso.audit.account import epsilon_at, ranges_of_event, rho_of_event
 from dplasso.audit.descent.account import multipliers_of
+from dplasso.audit.descent.changes import share_of_charge
 from dplasso.audit.descent.recording import Forgery, Recorded
-from dplasso.audit.descent.sensitivity import share_of_charge
 from dplasso.audit.recorder import Recorder
 from dplasso.base.arrays import Floats, Ints
 from dplasso.federated import Coordinator, Party, agree
@@ -20,9 +20,9 @@ from dplasso.federated.terms import Terms
 from dplasso.mechanisms.random_bits import random_bits
 
 NEIGHBOURS = 12
-_ROWS, _COLUMNS, _SKETCH = 60, 5, 16
-_SECRET = bytes(16)
-_BOUNDS = {"a": 2.7, "b": 0.1}
+ROWS, COLUMNS, _SKETCH = 60, 5, 16
+SECRET = bytes(16)
+BOUNDS = {"a": 2.7, "b": 0.1}  # which single precision does not hold
 _Y_BOUND = 1.1
 
 
@@ -34,24 +34,24 @@ class _Released(NamedTuple):
     scores: Ints
 
 
-def terms_of_job() -> Terms:
-    """Two parties, the first with labels."""
+def terms_of_job(label_holder: str) -> Terms:
+    """Two parties, of which one has labels."""
     return agree(
-        dict.fromkeys(_BOUNDS, _COLUMNS),
-        "a",
-        n_rows=_ROWS,
+        dict.fromkeys(BOUNDS, COLUMNS),
+        label_holder,
+        n_rows=ROWS,
         epsilon=3.0,
         delta=1e-6,
         rounds=4,
         sketch_size=_SKETCH,
-        x_bounds=_BOUNDS,
+        x_bounds=BOUNDS,
         y_bound=_Y_BOUND,
     )
 
 
 def shares_of_charges(rng: np.random.Generator) -> dict[str, float]:
     """How far a row moves releases, and what they cost, over what is charged: 1 at most."""
-    terms = terms_of_job()
+    terms = terms_of_job("a")
     found = [_widest(terms, rng) for _ in range(NEIGHBOURS)]
     worst = {tested: max(one[tested] for one in found) for tested in found[0]}
     return worst | _account(terms)
@@ -61,15 +61,15 @@ def _widest(terms: Terms, rng: np.random.Generator) -> dict[str, float]:
     """Of two neighbours."""
     plan, event = plan_of(terms), plan_of(terms).event_of("a")
     features, *labels = multipliers_of(event)
-    at, forged = int(rng.integers(_ROWS)), _forged(rng)
-    X = rng.normal(size=(_ROWS, _COLUMNS)) * 10.0 ** rng.uniform(-1.0, 2.0, (_ROWS, _COLUMNS))
+    at, forged = int(rng.integers(ROWS)), _forged(rng)
+    X = rng.normal(size=(ROWS, COLUMNS)) * 10.0 ** rng.uniform(-1.0, 2.0, (ROWS, COLUMNS))
     X *= rng.random(X.shape) < rng.uniform(0.2, 1.0)
-    y = rng.choice([-3.0, -1.0, 0.3, 1.0, 3.0], _ROWS) * _Y_BOUND
+    y = rng.choice([-3.0, -1.0, 0.3, 1.0, 3.0], ROWS) * _Y_BOUND
     residual = rng.normal(size=_SKETCH) * 10.0 ** rng.uniform(-1.0, 2.0)
-    kept = np.delete(np.arange(_ROWS), at)
+    kept = np.delete(np.arange(ROWS), at)
     both = [
         _released(terms, X[rows], y[rows], rows, forged, residual)
-        for rows in (np.arange(_ROWS), kept)
+        for rows in (np.arange(ROWS), kept)
     ]
     one, other = both
     summed = [
@@ -85,7 +85,7 @@ def _widest(terms: Terms, rng: np.random.Generator) -> dict[str, float]:
         # Rows have a budget for all features together: squares add up.
         "widest change of features, over that charged": math.hypot(*summed),
         "widest log-ratio of a choice, over that charged": float(
-            range_drawn / Fraction(range_of_event(event))
+            range_drawn / Fraction(ranges_of_event(event)[-1])
         ),
     }
 
@@ -93,9 +93,9 @@ def _widest(terms: Terms, rng: np.random.Generator) -> dict[str, float]:
 def _forged(rng: np.random.Generator) -> list[Ints]:
     """Sums and sketches in turn; sums put the centre at an end, in the middle, or anywhere."""
     releases = []
-    for _ in range(1 + _COLUMNS):
+    for _ in range(1 + COLUMNS):
         mean = rng.choice([-2.0, -1.0, 0.0, 1.0, 2.0, rng.uniform(-1.0, 1.0)])
-        releases.append(np.array([int(mean * ENTRY * _ROWS)], np.int64))
+        releases.append(np.array([int(mean * ENTRY * ROWS)], np.int64))
         releases.append(rng.integers(-(2**20), 2**20, _SKETCH))
     return releases
 
@@ -104,21 +104,21 @@ def _released(
     terms: Terms, X: Floats, y: Floats, people: Ints, forged: list[Ints], residual: Floats
 ) -> _Released:
     forgery = Forgery(forged)
-    held = Holdings(terms, "a", X, people.tolist(), _SECRET, y, random_bits(0), noise_of=forgery)
-    scores = held.scores(residual, 1.0, np.arange(_COLUMNS))
+    held = Holdings(terms, "a", X, people.tolist(), SECRET, y, random_bits(0), noise_of=forgery)
+    scores = held.scores(residual, 1.0, np.arange(COLUMNS))
     held.labels()
-    for feature in range(_COLUMNS):
+    for feature in range(COLUMNS):
         held.shared(feature)
     return _Released(forgery.found[:2], forgery.found[2:], scores)
 
 
 def _account(terms: Terms) -> dict[str, float]:
     """What all parties were charged in a job, over what its terms claim."""
-    accountants: dict[str, Recorder] = {name: Recorder() for name in _BOUNDS}
+    accountants: dict[str, Recorder] = {name: Recorder() for name in BOUNDS}
     parties: dict[str, Any] = {}
     for name, accountant in accountants.items():
-        y = np.zeros(_ROWS) if name == terms.label_holder else None
-        table = np.zeros((_ROWS, _COLUMNS)), range(_ROWS), _SECRET
+        y = np.zeros(ROWS) if name == terms.label_holder else None
+        table = np.zeros((ROWS, COLUMNS)), range(ROWS), SECRET
         parties[name] = Party(terms, name, *table, y=y, accountant=accountant)
     run_job(Coordinator(terms), parties)
     told = [accountant.event() for accountant in accountants.values()]

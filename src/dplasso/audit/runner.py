@@ -7,14 +7,24 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from dplasso.audit import descent, few, selection, stream
-from dplasso.audit.bits import Bits
-from dplasso.audit.bound import Bound
-from dplasso.audit.check import Check, EachInItsWay, Session
+from dplasso.audit.check import Check
+from dplasso.audit.checks.accounting import Accounting
+from dplasso.audit.checks.bits import Bits
+from dplasso.audit.checks.bound import Bound
+from dplasso.audit.checks.canary import Canary
+from dplasso.audit.checks.generator import Generator
+from dplasso.audit.checks.law import Law
+from dplasso.audit.checks.neighbours import Range, Sensitivity
+from dplasso.audit.checks.noise import Noise
+from dplasso.audit.checks.release import Release
+from dplasso.audit.checks.search import Search
 from dplasso.audit.examples import subject_of, usual_estimators, variations
-from dplasso.audit.generator import Generator
-from dplasso.audit.representation import Parties, Representation, Tables
-from dplasso.audit.search import Search
+from dplasso.audit.representation.check import Representation
+from dplasso.audit.representation.parties import Parties
+from dplasso.audit.representation.tables import Tables
+from dplasso.audit.selection.count import Count
+from dplasso.audit.selection.envelope import Envelope
+from dplasso.audit.session import Session
 from dplasso.audit.subject import Subject
 from dplasso.audit.verdict import AuditReport, Verdict
 from dplasso.base import checks as numbers
@@ -27,14 +37,11 @@ Mode = Literal["quick", "thorough"]
 CHECKS: dict[str, Check[Any]] = {
     check.name: check
     for check in (
-        # What is known of descents is known of those on few columns, too: they are asked first.
-        EachInItsWay(
-            selection.Accounting(), few.Accounting(), descent.Accounting(), stream.Accounting()
-        ),
-        EachInItsWay(selection.RangeTest(), few.RangeTest()),
-        selection.Envelope(),
-        EachInItsWay(few.Sensitivity(), descent.Sensitivity(), stream.Sensitivity()),
-        EachInItsWay(selection.Release(), few.Release(), descent.Release(), stream.Release()),
+        Accounting(),
+        Range(),
+        Envelope(),
+        Sensitivity(),
+        Release(),
         Bound(),
         Representation(),
         Parties(),
@@ -42,10 +49,10 @@ CHECKS: dict[str, Check[Any]] = {
         Search(),
         Generator(),
         Bits(),
-        selection.Count(),
-        EachInItsWay(selection.Law(), few.Law()),
-        EachInItsWay(descent.Noise(), stream.Noise(), stream.GammaNoise()),
-        EachInItsWay(selection.Canary(), few.Canary(), descent.Canary(), stream.Canary()),
+        Count(),
+        Law(),
+        Noise(),
+        Canary(),
     )
 }
 FALSE_ALARM = 1e-4  # chance that correct code alarms anywhere in an audit, at most
@@ -91,19 +98,12 @@ def run(
     >>> report.passed
     True
     """
-    subjects, chosen = _subjects(estimator, mode), _chosen(checks)
     given = numbers.bound("seconds", THOROUGH_SECONDS if seconds is None else seconds)
-    jobs = [
-        _Job(asked, subject)
-        for check in chosen
-        for k, subject in enumerate(subjects)
-        if (asked := check.asked_of(subject)) is not None and not (check.once and k)
-    ]
-    if not jobs:
-        raise ValueError("checks must fit the estimator, none of those named does; name others")
+    subjects = subjects_of(estimator, mode)
+    jobs = jobs_of(subjects, checks)
     root = np.random.SeedSequence(_seed(seed))
     sources = [own.spawn(2) for own in root.spawn(len(jobs))]
-    error = FALSE_ALARM / max(sum(job.check.tests for job in jobs), 1)
+    error = FALSE_ALARM / max(sum(job.tests for job in jobs), 1)
     end, verdicts = time.monotonic() + given, list[Verdict]()
     with checks_bar(len(jobs), shown=progress) as tell:
         for k, (job, (data, noise)) in enumerate(zip(jobs, sources, strict=True)):
@@ -118,20 +118,41 @@ def run(
                 tell=partial(tell, job.check.name, k),
             )
             verdicts += job.check.run(session)
-    return AuditReport(tuple(verdicts), _facts(subjects, mode, seed, chosen))
+    return AuditReport(tuple(verdicts), _facts(subjects, mode, seed, _chosen(checks)))
 
 
-class _Job(NamedTuple):
+class Job(NamedTuple):
+    """One check of one subject."""
+
     check: Check[Any]
     subject: Subject
 
     @property
+    def tests(self) -> int:
+        """How many of its verdicts are left to chance."""
+        return self.check.tests_of(self.subject)
+
+    @property
     def weight(self) -> float:
-        """What part of the time it asks for, beside the others."""
+        """The part of the time that it asks for, relative to the others."""
         return self.check.share * self.subject.weight
 
 
-def _subjects(estimator: Any, mode: Mode) -> list[Subject]:
+def jobs_of(subjects: Sequence[Subject], checks: Sequence[str] | None = None) -> list[Job]:
+    """The checks that `run` makes of these subjects, in order; of all checks, or of those named."""
+    jobs = [
+        Job(check, subject)
+        for check in _chosen(checks)
+        for k, subject in enumerate(subjects)
+        if check.is_for(subject) and not (check.once and k)
+    ]
+    if not jobs:
+        raise ValueError("checks must fit the estimator, none of those named does; name others")
+    return jobs
+
+
+def subjects_of(estimator: Any, mode: Mode) -> list[Subject]:
+    """The subjects that `run` audits, each under a name of its own."""
     if mode not in ("quick", "thorough"):
         raise ValueError(f"mode must be 'quick' or 'thorough', got {mode!r}")
     if estimator is None:

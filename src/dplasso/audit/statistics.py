@@ -1,12 +1,14 @@
 """The statistics of an audit: tests of a law, and bounds on probabilities that hold."""
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 from scipy.special import bdtr, betaincinv, chdtr, chdtrc, kl_div, ndtr, ndtri
 
 from dplasso.base.arrays import Floats, Ints
 
+_CELLS = 32  # of equal probability, that normal draws are counted in
 LEAST_EXPECTED = 25.0  # in a cell: far out in the tail, chi-square needs more than the usual 5
 _ORDERS = np.geomspace(1.01, 200.0, 120)
 
@@ -124,3 +126,24 @@ def unit_variance(squares: float, draws: int) -> float:
 def zero_mean(total: float, draws: int) -> float:
     """The two-sided p-value of a sum of standard normal draws."""
     return 2.0 * float(ndtr(-abs(total) / math.sqrt(draws)))
+
+
+def normal_p_values(of: str, draws: Floats) -> dict[str, float]:
+    """Tests of draws that should be standard normal: their mean, variance and law."""
+    cells = np.clip((ndtr(draws) * _CELLS).astype(np.int64), 0, _CELLS - 1)
+    counts = np.bincount(cells, minlength=_CELLS)
+    return {
+        f"mean of the noise of {of}": zero_mean(float(draws.sum()), len(draws)),
+        f"variance of the noise of {of}": unit_variance(float(draws @ draws), len(draws)),
+        f"law of the noise of {of}": pearson(counts, np.full(_CELLS, 1.0 / _CELLS)),
+    }
+
+
+def agreement(pairs: Iterable[tuple[Floats, Floats]]) -> float:
+    """How likely signs are to agree so often, or so rarely, by chance, as far as both go."""
+    hits = runs = 0
+    for one, other in pairs:
+        length = min(len(one), len(other))
+        hits += int(np.sum((one[:length] > 0.0) == (other[:length] > 0.0)))
+        runs += length
+    return even_chance(hits, runs)

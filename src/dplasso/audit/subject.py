@@ -1,55 +1,120 @@
-"""What is audited: a copy of an estimator, and its public numbers."""
+"""A subject of the audit: a copy of an estimator, its public numbers, and how its solver is asked.
+
+A check is written once. It asks a subject how to fit neighbours, what a fit releases, what its
+noise should be, and what the subject's reference, which shares no code with the product, makes of
+it.
+"""
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
-from dplasso.audit.facts import LOGISTIC, SOFTMAX, SQUARED, Claim, Facts
-from dplasso.base.arrays import Floats
+from dplasso.audit.attack import Attack, Claims
+from dplasso.audit.facts import LOGISTIC, SOFTMAX, SQUARED, Claim
+from dplasso.audit.recorder import Recorder
+from dplasso.audit.representation.holder import Holder
+from dplasso.audit.session import Session
+from dplasso.base.arrays import Floats, Ints
 from dplasso.estimators import (
     PrivateLassoClassifier,
     PrivateLassoRegressor,
     PrivateOnlineClassifier,
     PrivateOnlineRegressor,
 )
-from dplasso.fitting import private_bound
-from dplasso.fitting.private_bound import UnboundedTask
-from dplasso.losses import loss_of_classes
+from dplasso.mechanisms.random_bits import RandomBits
+from dplasso.privacy.events import Event
 
 COLUMNS = 12  # of the data that audits make, where nothing asks for more
-RELEASED = 1.0  # what a bound that is released is taken to be
-DECLARED_ROWS = 1000  # where the number of rows matters and was not declared
-ONLINE = (PrivateOnlineClassifier, PrivateOnlineRegressor)
+TABLES = (PrivateLassoClassifier, PrivateLassoRegressor)
+STREAMS = (PrivateOnlineClassifier, PrivateOnlineRegressor)
 _KINDS = {LOGISTIC: "classifier", SOFTMAX: "multinomial", SQUARED: "regressor"}
+
+Figures = dict[str, tuple[float, float]]  # by what was tested: a figure, and its limit
+# A fit by the bits handed in, or by its own. ``halfway`` is called once within it. Returns what was
+# drawn, in order, as whole numbers, and how many of them were drawn when ``halfway`` was called.
+Draw = Callable[[RandomBits | None, Callable[[], None] | None], tuple[Ints, int]]
+Pair = tuple[NDArray[Any], NDArray[Any]]
+
+
+class Charged(NamedTuple):
+    """The statement of a fit, and what it and a second fit of the same estimator charged."""
+
+    statement: Mapping[str, Any]
+    first: Recorder
+    second: Recorder
+
+
+class Again(NamedTuple):
+    """Released numbers, each next to the same numbers obtained in another way.
+
+    ``by_parts`` are those of ``fit`` and of the parts of it that other checks repeat. ``elsewhere``
+    are those of a fit on other rows that was handed the same releases. Both must be equal bit for
+    bit. ``rebuilt`` are those of the reference, equal but for rounding. None where a solver has no
+    such way. ``more`` are figures of the solver's own.
+    """
+
+    by_parts: Pair | None = None
+    elsewhere: Pair | None = None
+    rebuilt: Pair | None = None
+    more: Figures = {}
 
 
 class Subject(ABC):
     """A configuration under audit. The estimator itself is copied, never fitted or charged.
 
-    ``weight`` is the part of the time that its checks ask for, beside those of other subjects.
+    ``weight`` is the part of the time that its checks ask for, relative to other subjects.
+    ``options`` are those of the command that its estimators take, besides the common ones.
     """
 
+    solver: ClassVar[str]
+    quick_examples: ClassVar[int | None] = 1  # of `examples`, in a quick audit of all solvers
+    options: ClassVar[frozenset[str]] = frozenset()
+    canary_runs: ClassVar[int]  # with the canary, and as many without, in a quick audit
+    tries: ClassVar[int] = 60  # neighbours that are compared in a quick audit
+    rounding: ClassVar[float] = 1.0 + 1e-12  # limit of shares that are exact but for a division
     facts: Claim
     columns = COLUMNS
     # Parameters that no promise depends on, as audits want them.
-    _aside: ClassVar[dict[str, Any]] = {"random_state": None, "n_jobs": 1, "verbose": 0}
+    _irrelevant: ClassVar[dict[str, Any]] = {"random_state": None, "n_jobs": 1, "verbose": 0}
 
     def __init__(self, estimator: Any, name: str | None = None, weight: float = 1.0) -> None:
         self.weight = weight
         self.notes: list[str] = []
         self.classifies = is_classifier(estimator)
         self._model = clone(estimator)
-        self._model.set_params(**self._aside)
-        check_parameters(self._model)
+        self._model.set_params(**self._irrelevant)
+        self._model.check_parameters()
         self.classes = self._declared_classes()
         self._fix_settings()
         self.facts = self._read_facts()
         self.name = name or self._usual_name()
+
+    # Which configurations there are.
+
+    @classmethod
+    @abstractmethod
+    def examples(cls, **parameters: Any) -> list[Any]:
+        """Estimators of the solver: a classifier, a regressor, and one of three classes, if any."""
+
+    @classmethod
+    @abstractmethod
+    def takes(cls, estimator: Any) -> bool:
+        """Whether the estimator would be fitted by this solver."""
+
+    @classmethod
+    def accepted(cls, common: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of the options common to all solvers that this one has, too."""
+        return dict(common)
+
+    def others(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Names and parameters of configurations that differ from this one in one respect."""
+        for relation in sorted({"add_remove", "replace_one"} - {self._model.neighboring}):
+            yield relation, {"neighboring": relation}
 
     @abstractmethod
     def _fix_settings(self) -> None:
@@ -59,17 +124,60 @@ class Subject(ABC):
     def _read_facts(self) -> Claim:
         """The public numbers of the configuration."""
 
+    # What the checks of every subject ask.
+
+    @abstractmethod
+    def charged(self, rng: np.random.Generator) -> Charged:
+        """Two fits of one estimator, each with an accountant of its own."""
+
+    @abstractmethod
+    def stated_cost(self, statement: Mapping[str, Any]) -> float:
+        """The cost of the releases in a statement, in the unit that costs of this solver have."""
+
+    @abstractmethod
+    def charged_cost(self, event: Event) -> float:
+        """The cost of what an accountant was charged, in the same unit."""
+
+    @abstractmethod
+    def epsilon_of(self, cost: float) -> float:
+        """Epsilon at the delta of the claim."""
+
+    @abstractmethod
+    def further_costs(self, session: Session[Any], charged: Charged) -> Figures:
+        """What the account of this solver has besides the cost of a statement and of a charge."""
+
+    def terms(self, statement: Mapping[str, Any]) -> dict[str, Any]:
+        """What a statement must say, by name."""
+        facts = self.facts
+        asked = {"epsilon": facts.epsilon, "delta": facts.delta, "neighboring": facts.neighboring}
+        return {**asked, "secure_rng": True}
+
+    @property
+    @abstractmethod
+    def claims(self) -> Claims:
+        """What a canary can prove to be wrong; nothing where there is no canary."""
+
+    @abstractmethod
+    def attack(self, session: Session[Any]) -> Attack:
+        """Neighbours that differ in a canary, and the likelihood ratio of their releases."""
+
+    @abstractmethod
+    def again(self, session: Session[Any], k: int) -> Again:
+        """A fit, and all that it releases, obtained in other ways; ``k`` counts the fits."""
+
+    @abstractmethod
+    def transcript(self, rng: np.random.Generator) -> Draw:
+        """Long fits whose draws can be compared, run by run."""
+
+    @abstractmethod
+    def holders(self) -> list[Holder]:
+        """The configuration and others, to be handed the same rows in many forms."""
+
+    # What all of them share.
+
     def copy(self, **parameters: Any) -> Any:
         """A fresh estimator of this configuration."""
         return clone(self._model).set_params(**parameters)
-
-    def task_of(self, model: Any, X: Any, y: Floats) -> Any:
-        """A fit up to its first draw; where its bound is released, after that, by the facts."""
-        task = model.prepare(X, self.labels(y))
-        if isinstance(task, UnboundedTask):
-            assert isinstance(self.facts, Facts)
-            return task.at(self.facts.x_bound)
-        return task
 
     def labels(self, y: Floats) -> NDArray[Any]:
         """Labels as the estimator takes them, where ``y`` has places of classes."""
@@ -77,7 +185,7 @@ class Subject(ABC):
 
     @property
     def outputs(self) -> int:
-        """Coefficients a column."""
+        """Coefficients per column."""
         return len(self.classes) if len(self.classes) > 2 else 1
 
     def _declared_classes(self) -> NDArray[Any]:
@@ -91,79 +199,61 @@ class Subject(ABC):
             )
         return np.unique(np.asarray(self._model.classes))
 
-    def _fix_bounds(self) -> None:
-        """Bounds by column: a few of them, from the smallest to the largest."""
-        x_bound = self._model.x_bound
-        if private_bound.is_asked(x_bound):
-            return
-        for name in ("x_bound", "y_bound"):
-            if getattr(self._model, name, 1.0) is None:
-                self._model.set_params(**{name: 1.0})  # as a fit has it
-        if isinstance(x_bound, Mapping):
-            x_bound = list(x_bound.values())
-        if np.ndim(x_bound) == 0:
-            return
-        falling = np.sort(np.asarray(x_bound, dtype=np.float64))
-        picked = np.linspace(0, len(falling) - 1, self.columns).round().astype(np.int64)
-        self._model.set_params(x_bound=falling[picked].tolist())
-        if len(falling) != self.columns:
-            self.notes.append(f"of {len(falling)} bounds on columns, {self.columns} are audited")
-
-    def _fix_n_rows(self) -> None:
-        if self._model.n_rows is None:
-            self._model.set_params(n_rows=DECLARED_ROWS)
-            self.notes.append(f"n_rows is not declared: the audit takes {DECLARED_ROWS}")
-
-    def _common_facts(self) -> dict[str, Any]:
-        """What the facts of either solver have."""
-        model, kind, slope = self._model, SQUARED, None
-        if self.classifies and model.loss == LOGISTIC:
-            kind = LOGISTIC if self.outputs == 1 else SOFTMAX
-        elif self.classifies:
-            kind, slope = model.loss, loss_of_classes(model.loss, self.classes.tolist()).gradient
-        x_bound = RELEASED if private_bound.is_asked(model.x_bound) else model.x_bound
-        bounds = None if np.ndim(x_bound) == 0 else np.asarray(x_bound, np.float64)
-        y_bound = float(getattr(model, "y_bound", 1.0))
-        residual = getattr(model, "residual_bound", "auto")
-        return {
-            "loss": kind,
-            "slope": slope,
-            "outputs": self.outputs,
-            "epsilon": float(model.epsilon),
-            "delta": float(model.delta),
-            "neighboring": model.neighboring,
-            "rows": model.rows,
-            "x_bound": float(x_bound) if bounds is None else float(bounds.max()),
-            "bounds": bounds,
-            "y_bound": y_bound,
-            "residual_bound": y_bound if residual == "auto" else float(residual),
-        }
-
     def _usual_name(self) -> str:
-        return _KINDS.get(self.facts.loss, f"classifier, {self.facts.loss} loss")
+        kind = _KINDS.get(self.facts.loss, f"classifier, {self.facts.loss} loss")
+        return f"{kind}, {self.solver}"
 
     def to_dict(self) -> dict[str, Any]:
         """As the report has it."""
         return {
             "name": self.name,
             "class": type(self._model).__name__,
-            "solver": self._model.solver,
+            "solver": self.solver,
             **self.facts.to_dict(),
             "notes": self.notes,
         }
 
 
-def check_parameters(model: Any) -> None:
-    """Reject parameters that a fit would reject."""
-    if isinstance(model, ONLINE):
-        model.check_parameters()
-    else:
-        model.check_parameters()
+class DrawingSubject(Subject):
+    """A subject that releases draws by the exponential mechanism."""
+
+    law_tests: ClassVar[int]
+
+    @abstractmethod
+    def widest_log_ratios(self, session: Session[Any], k: int) -> dict[str, float]:
+        """For two neighbours, how far log-ratios of a draw's laws range, over what is charged."""
+
+    @abstractmethod
+    def law_p_values(self, session: Session[Any]) -> Iterator[tuple[dict[str, float], int]]:
+        """Tests of draws against the reference's law, and the number of draws or runs."""
+
+
+class NoisySubject(Subject):
+    """A subject that releases sums with noise."""
+
+    noise_runs: ClassVar[int] = 100
+
+    @property
+    @abstractmethod
+    def noise_tests(self) -> int:
+        """How many p-values `noise_p_values` returns."""
+
+    @abstractmethod
+    def widest_changes(self, session: Session[Any], k: int) -> dict[str, float]:
+        """For two neighbours, how far exact sums are apart, over what their noise pays for."""
+
+    @abstractmethod
+    def noise(self, session: Session[Any], bits: RandomBits | None) -> list[Floats]:
+        """The noise of every release of one fit, by the bits handed in or by its own."""
+
+    @abstractmethod
+    def noise_p_values(self, fits: list[list[Floats]]) -> dict[str, float]:
+        """Tests of the noise of many fits against what it should be."""
 
 
 def refuse(estimator: Any) -> None:
-    """What no audit can be made of."""
-    if not isinstance(estimator, (PrivateLassoClassifier, PrivateLassoRegressor, *ONLINE)):
+    """Reject what no audit can be made of."""
+    if not isinstance(estimator, (*TABLES, *STREAMS)):
         raise ValueError(
             "estimator must be a PrivateLassoClassifier, a PrivateLassoRegressor, a "
             "PrivateOnlineClassifier or a PrivateOnlineRegressor, got "

@@ -1,7 +1,7 @@
 """Data that several audits make: labels, extreme rows, and the forms people hand in."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,12 +10,26 @@ from dplasso.audit.facts import Claim, Facts
 from dplasso.audit.reference_rows import column_bounds
 from dplasso.base.arrays import Floats
 
+Table = tuple[Floats, Floats]  # rows and labels
+
+
+class Neighbours(NamedTuple):
+    """Tables with the canary, and without it or with its rival in its place."""
+
+    present: Table
+    absent: Table
+
 
 def random_labels(rows: int, facts: Claim, rng: np.random.Generator) -> Floats:
     """Places of classes; or numbers, some of them beyond their bound."""
     if facts.classes:
         return rng.integers(0, facts.classes, rows).astype(np.float64)
     return rng.uniform(-1.5, 1.5, rows) * facts.y_bound
+
+
+def labels_in_turn(rows: int, facts: Claim) -> Floats:
+    """Labels of all classes, or two numbers, in turn."""
+    return np.arange(float(rows)) % max(facts.classes, 2)
 
 
 def random_row(columns: int, facts: Facts, rng: np.random.Generator) -> tuple[Floats, float]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+ROUNDING = 1.0 + 1e-9  # of figures that are compared with a limit computed in another way
 NO_PROOF = (
     "No alarm means that these tests found nothing: it is not a proof. They see the code that is "
     "installed, the configurations listed, and faults as large as their runs can show."
@@ -44,18 +45,8 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        return {
-            "check": self.check,
-            "estimator": self.estimator,
-            "tested": self.tested,
-            "figure": _number(self.figure),
-            "limit": _number(self.limit),
-            "alarm": self.alarm,
-            "error": self.error,
-            "runs": self.runs,
-            "details": self.details,
-            "passed": self.passed,
-        }
+        numbers = {"figure": _number(self.figure), "limit": _number(self.limit)}
+        return {**vars(self), **numbers, "passed": self.passed}
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 ALARM = 3  # what the command exits with
 KINDS = ("classifier", "regressor", "multinomial")
-SOLVERS = ("frank_wolfe", "gradient", "select", "online")  # "auto" may come to "select"
 Checks = Annotated[
     list[str] | None,
     typer.Option(
@@ -150,28 +149,28 @@ def _with_loss(
 
 
 def _estimators(
-    kind: str, solver: str, common: dict[str, Any], by_rounds: dict[str, Any], thorough: bool
+    kind: str, solver: str, common: dict[str, Any], own: dict[str, Any], thorough: bool
 ) -> list[Any]:
-    """Of the kinds and solvers named, one each."""
-    for option, value, known in (("estimator", kind, KINDS), ("solver", solver, SOLVERS)):
+    """Examples of the kinds and solvers named; ``own`` are options that some solvers have."""
+    from dplasso.audit.examples import named_estimators, usual_estimators
+    from dplasso.audit.registry import SUBJECTS
+
+    for option, value, known in (("estimator", kind, KINDS), ("solver", solver, tuple(SUBJECTS))):
         if value not in (*known, "all"):
             raise ValueError(f"--{option} must be one of {', '.join(known)}, or all, got {value!r}")
-    if kind == "multinomial" and solver == "select":
-        raise ValueError("--solver select is of two classes or numbers; name another estimator")
-    if solver in ("gradient", "select", "online") and by_rounds:
-        raise ValueError(
-            "--rounds, --radius, --selection and --no-intercept are for --solver frank_wolfe; a "
-            "descent or stream has a length of its own and an intercept, leave them out"
-        )
-    from dplasso.audit.examples import example_estimators, of_streams, usual_estimators
-
     if kind == solver == "all":
-        return usual_estimators(common, by_rounds, thorough=thorough)
-    found = []
-    for each in SOLVERS if solver == "all" else (solver,):
-        options = {"frank_wolfe": common | by_rounds, "online": of_streams(common)}
-        made = example_estimators(each, **options.get(each, common))
-        found += made if kind == "all" else made[KINDS.index(kind) :][:1]
+        return usual_estimators(common, own, thorough=thorough)
+    if solver != "all" and not set(own) <= SUBJECTS[solver].options:
+        having = [name for name, subject in SUBJECTS.items() if set(own) <= subject.options]
+        raise ValueError(
+            "--rounds, --radius, --selection and --no-intercept are for --solver "
+            f"{' or '.join(having)}; a descent or stream has a length of its own and an "
+            "intercept, leave them out"
+        )
+    place = None if kind == "all" else KINDS.index(kind)
+    found = named_estimators(place, None if solver == "all" else solver, common, own)
+    if not found:
+        raise ValueError(f"--solver {solver} has no {kind}; name another estimator")
     return found
 
 

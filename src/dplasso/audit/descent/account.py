@@ -10,7 +10,8 @@ import math
 import numpy as np
 from scipy.optimize import brentq
 
-from dplasso.privacy.events import BoundedRange, Composed, Event, Gaussian, Repeated
+from dplasso.audit.account import parts_of_event
+from dplasso.privacy.events import BoundedRange, Event, Gaussian
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
 # Of pieces, in widths from the peak: nothing is left beyond, in double precision.
@@ -61,16 +62,12 @@ def multipliers_of(event: Event) -> list[float]:
 
     Draws by the exponential mechanism have none.
     """
-    match event:
-        case Gaussian(noise_multiplier):
-            return [noise_multiplier]
-        case Composed(events):
-            return [found for part in events for found in multipliers_of(part)]
-        case Repeated(part, count):
-            return multipliers_of(part) * count
-        case BoundedRange():
-            return []
-    raise ValueError(f"event must be of Gaussian releases, got {type(event).__name__}")
+    found = []
+    for part, times in parts_of_event(event):
+        if not isinstance(part, Gaussian | BoundedRange):
+            raise ValueError(f"event must be of Gaussian releases, got {type(part).__name__}")
+        found += [part.noise_multiplier] * times if isinstance(part, Gaussian) else []
+    return found
 
 
 def mu_of(multipliers: list[float]) -> float:

@@ -6,7 +6,13 @@ from dplasso.audit.descent.facts import Course, DescentFacts
 from dplasso.audit.descent.reference import Rows
 from dplasso.audit.facts import PRESENCE
 from dplasso.audit.reference_rows import column_bounds
-from dplasso.audit.synthetic import labels_apart, random_labels, random_row
+from dplasso.audit.synthetic import (
+    Neighbours,
+    Table,
+    labels_apart,
+    random_labels,
+    random_row,
+)
 from dplasso.base.arrays import Floats, Ints
 
 _CERTAIN = 8.0  # times the mass that a centre of length 1 has: no noise leaves it in doubt
@@ -17,9 +23,7 @@ _ENTRIES = 40  # of rows with a few entries, at most
 _MOST = 2.0**61  # of a forged release
 
 
-def random_rows(
-    columns: int, facts: DescentFacts, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
+def random_rows(columns: int, facts: DescentFacts, rng: np.random.Generator) -> Table:
     """Columns from nearly empty to full, rows from empty to full, entries of all sizes."""
     density = np.geomspace(2.0 / _ROWS, 1.0, columns)
     X = rng.normal(size=(_ROWS, columns)) * 10.0 ** rng.uniform(-2.0, 2.0, (_ROWS, 1))
@@ -30,7 +34,7 @@ def random_rows(
     return filled(X * column_bounds(columns, facts), y, facts)
 
 
-def filled(X: Floats, y: Floats, facts: DescentFacts) -> tuple[Floats, Floats]:
+def filled(X: Floats, y: Floats, facts: DescentFacts) -> Table:
     """As many rows as were declared, where rows are replaced: with empty ones, or the first."""
     if facts.neighboring == "add_remove":
         return X, y
@@ -58,7 +62,7 @@ def extreme_row(
 
 def neighbours(
     columns: int, facts: DescentFacts, rng: np.random.Generator
-) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats], Floats]:
+) -> tuple[Table, Table, Floats]:
     """Rows and labels, those of a neighbour, and the row that only the first has."""
     X, y = random_rows(columns, facts, rng)
     row, label = extreme_row(columns, facts, rng)
@@ -99,8 +103,8 @@ def forged_releases(
     return [np.clip(release, -_MOST, _MOST).astype(np.int64) for release in releases]
 
 
-def canary_rows(columns: int, facts: DescentFacts) -> tuple[Floats, Floats, Floats, float, Floats]:
-    """A crowd of rows with their labels, the canary with its label, and the canary's rival.
+def canary_rows(columns: int, facts: DescentFacts) -> Neighbours:
+    """A crowd of rows, with a canary behind them, and without it.
 
     The crowd is of empty rows with another label: they lower the intercept, and with it the
     canary's margin, so that its residual is at its bound from the first step to the last. Where
@@ -114,4 +118,8 @@ def canary_rows(columns: int, facts: DescentFacts) -> tuple[Floats, Floats, Floa
     rival = -canary
     if facts.rows == PRESENCE:
         canary, rival = np.where(signs > 0.0, canary, 0.0), np.where(signs > 0.0, 0.0, canary)
-    return np.zeros((crowd, columns)), np.full(crowd, others[0]), canary, own, rival
+    X, y = np.zeros((crowd, columns)), np.full(crowd, others[0])
+    present = np.vstack([X, canary]), np.append(y, own)
+    if facts.neighboring == "replace_one":
+        return Neighbours(present, (np.vstack([X, rival]), np.append(y, own)))
+    return Neighbours(present, (X, y))

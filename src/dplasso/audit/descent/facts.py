@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from dplasso.audit.descent.account import mu_for
 from dplasso.audit.facts import Facts
@@ -32,6 +31,7 @@ class DescentFacts(Facts):
 
     n_rows: int
     n_nonzero: int | None
+    shown = (*Facts.shown, "n_rows", "n_nonzero", "mu")
 
     def sensitivity(self, release: int) -> float:
         """How far a release can move, in lengths of 1: the first is the mass, others are steps."""
@@ -41,12 +41,3 @@ class DescentFacts(Facts):
     def mu(self) -> float:
         """All that the claim allows, by the Gaussian curve."""
         return mu_for(self.epsilon, self.delta)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As the report has it."""
-        return {
-            **super().to_dict(),
-            "n_rows": self.n_rows,
-            "n_nonzero": self.n_nonzero,
-            "mu": self.mu,
-        }

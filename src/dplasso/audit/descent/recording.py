@@ -31,42 +31,32 @@ class Recording:
         self._made: dict[float, GridGaussian] = {}
 
     def __call__(self, sigma: float) -> AddsNoise:
+        return _Noted(self, sigma)
+
+    def release(self, sigma: float, values: Ints, generator: Any, threads: int | None) -> None:
+        """Turn exact sums into a release."""
         if sigma not in self._made:
             self._made[sigma] = GridGaussian(sigma)
-        return _Noted(self._made[sigma], self.found)
+        self._made[sigma].add_to(values, generator, threads)
+
+
+class Forgery(Recording):
+    """Releases that were fixed beforehand, in place of noise; past the last, sums are left."""
+
+    def __init__(self, releases: Sequence[Ints]) -> None:
+        super().__init__()
+        self._releases = releases
+
+    def release(self, sigma: float, values: Ints, generator: Any, threads: int | None) -> None:
+        if len(self.found) < len(self._releases):
+            values[:] = self._releases[len(self.found)]
 
 
 class _Noted:
-    def __init__(self, mechanism: GridGaussian, found: list[Recorded]) -> None:
-        self._mechanism, self._found = mechanism, found
+    def __init__(self, recording: Recording, sigma: float) -> None:
+        self._recording, self._sigma = recording, sigma
 
     def add_to(self, values: Ints, generator: Any, threads: int | None = None) -> None:
         sums = values.copy()
-        self._mechanism.add_to(values, generator, threads)
-        self._found.append(Recorded(self._mechanism.sigma, sums, values.copy()))
-
-
-class Forgery:
-    """Releases that were fixed beforehand, in place of noise; notes of the sums they stand for."""
-
-    def __init__(self, releases: Sequence[Ints]) -> None:
-        self.found: list[Recorded] = []
-        self._releases = releases
-
-    def __call__(self, sigma: float) -> AddsNoise:
-        return _Forged(self, sigma)
-
-    def take(self, sigma: float, values: Ints) -> None:
-        """Note the sums and put the next release in their place; past the last, leave them."""
-        sums = values.copy()
-        if len(self.found) < len(self._releases):
-            values[:] = self._releases[len(self.found)]
-        self.found.append(Recorded(sigma, sums, values.copy()))
-
-
-class _Forged:
-    def __init__(self, forgery: Forgery, sigma: float) -> None:
-        self._forgery, self._sigma = forgery, sigma
-
-    def add_to(self, values: Ints, generator: Any, threads: int | None = None) -> None:
-        self._forgery.take(self._sigma, values)
+        self._recording.release(self._sigma, values, generator, threads)
+        self._recording.found.append(Recorded(self._sigma, sums, values.copy()))

@@ -1,42 +1,187 @@
 """Gradient descent under audit, and its releases."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from dplasso.audit.access import n_nonzero_of
+from dplasso.audit.attack import Claims
+from dplasso.audit.descent import changes, data, likelihood, transcript
+from dplasso.audit.descent.account import gaussian_epsilon, mu_of, multipliers_of
 from dplasso.audit.descent.facts import Course, DescentFacts
 from dplasso.audit.descent.recording import Forgery, Recorded, Recording
+from dplasso.audit.descent.reference import Rows, Walk
 from dplasso.audit.facts import PRESENCE
-from dplasso.audit.subject import Subject
+from dplasso.audit.fit_subject import WIDE, Arm, FitSubject, Ratios
+from dplasso.audit.representation.fit_holder import dense
+from dplasso.audit.session import Session
+from dplasso.audit.statistics import agreement, mu_between, normal_p_values
+from dplasso.audit.subject import Again, Charged, Draw, Figures, NoisySubject, Pair
+from dplasso.audit.synthetic import Neighbours, Table
+from dplasso.audit.verdict import ROUNDING
 from dplasso.base.arrays import Floats, Ints
+from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
 from dplasso.fitting.fitted import Fitted
 from dplasso.fitting.gradient import DescentTask
-from dplasso.mechanisms.random_bits import RandomBits
+from dplasso.mechanisms.grid_gaussian import NoiseOf
+from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.solvers.gradient import GradientPlan
 
 MOST_ROWS = 4000  # of the data that audits make
-WIDE = 1100  # columns, of a descent that re-weights them
+_APART = 0.01  # lengths of a row by which whole numbers may differ from real ones, in a sum
 
 
-class DescentSubject(Subject):
+class DescentSubject(FitSubject, NoisySubject):
     """A configuration of gradient descent."""
 
-    facts: DescentFacts
+    solver = "gradient"
+    canary_runs = 700
+    canary_batch = 50
+    noise_tests = 9
     first_release = "the mass"
+    facts: DescentFacts
+
+    @classmethod
+    def examples(cls, **parameters: Any) -> list[Any]:
+        """The claim is epsilon 8: the few fits of a quick audit can then certify most of it."""
+        own: dict[str, Any] = {"epsilon": 8.0, "n_rows": 200, "rows": PRESENCE}
+        common = {**own, "solver": cls.solver, **parameters}
+        return [
+            PrivateLassoClassifier(classes=[0, 1], **common),
+            PrivateLassoRegressor(**common),
+            PrivateLassoClassifier(classes=[0, 1, 2], **common),
+        ]
 
     def prepare(self, X: Any, y: Floats) -> "Prepared":
-        """A fit up to its first draw. Bounds by column are those of the first, again and again."""
-        model = self.copy()
-        if np.ndim(model.x_bound) and X.shape[1] != self.columns:
-            model.set_params(x_bound=np.resize(model.x_bound, X.shape[1]).tolist())
-        return Prepared(model, self.task_of(model, X, y), self.facts)
+        """A fit up to its first draw."""
+        return Prepared(*self._started(X, y), self.facts)
+
+    def as_declared(self, table: Table) -> Table:
+        return data.filled(*table, self.facts)
+
+    def rows_at_least(self, rows: int) -> int:
+        """Rows that are replaced are as many as declared."""
+        return self.facts.n_rows if self.facts.neighboring == "replace_one" else rows
+
+    def usual_rows(self, rng: np.random.Generator) -> Table:
+        return data.random_rows(self.columns, self.facts, rng)
+
+    def stated_cost(self, statement: Mapping[str, Any]) -> float:
+        return mu_of(_stated_multipliers(statement)) ** 2 / 2.0
+
+    def further_costs(self, session: Session[Any], charged: Charged) -> Figures:
+        """A fit without an accountant is planned by the Gaussian curve, not in zCDP.
+
+        The noise drawn is that which was asked for while a fit ran, over the lengths that the facts
+        say a row has.
+        """
+        X, y = self.usual_rows(session.rng)
+        stated = mu_of(_stated_multipliers(self.copy().fit(X, self.labels(y)).privacy_))
+        prepared = self.prepare(X, y)
+        drawn = prepared.releases(session.bits)
+        planned = multipliers_of(prepared.task.plan.event)
+        cost, delta = mu_of(prepared.multipliers(drawn)), self.facts.delta
+        claimed = self.facts.epsilon * ROUNDING
+        return {
+            "epsilon of what is stated, by the curve": (gaussian_epsilon(stated, delta), claimed),
+            "epsilon of what is drawn": (gaussian_epsilon(cost, delta), claimed),
+            "mu of what is drawn, not stated": (cost, stated * ROUNDING),
+            "mu of what is stated, not planned": (stated, mu_of(planned) * ROUNDING),
+            "releases drawn and charged that differ": (abs(len(drawn) - len(planned)), 0.0),
+        }
+
+    @property
+    def own_claim(self) -> Claims:
+        return {"mu": (mu_between, self.facts.mu)}
+
+    def canary_rows(self) -> Neighbours:
+        return data.canary_rows(self.columns, self.facts)
+
+    def released(
+        self, prepared: Any, runs: int, session: Session[Any], tell: Callable[[float], None]
+    ) -> Any:
+        found = []
+        for run in range(runs):
+            found.append(prepared.run(session.bits))
+            tell((run + 1) / runs)
+        return found
+
+    def log_ratios(self, arms: Sequence[Arm], released: list[list[Recorded]]) -> Ratios:
+        """Of all releases, of the mass, and of the steps."""
+        prepared = arms[0].prepared
+        mass, steps, squares = likelihood.of_descents(
+            stacked(released),
+            [Rows.of(arm.X, arm.y, self.facts) for arm in arms],
+            (prepared.stated_sigma(0), prepared.stated_sigma(1)),
+            prepared.course,
+            self.facts,
+        )
+        return Ratios(np.stack([mass + steps, mass, steps], axis=1), squares)
+
+    def again(self, session: Session[Any], k: int) -> Again:
+        """Every other fit is of many columns; the reference is of few that are all kept."""
+        rng, columns = session.rng, WIDE if k % 2 else self.columns
+        (X, y), other = (data.random_rows(columns, self.facts, rng) for _ in range(2))
+        seed, prepared = int(rng.integers(1 << 62)), self.prepare(X, y)
+        drawn = prepared.releases(random_bits(seed))
+        elsewhere = self.prepare(*other)
+        elsewhere.answers([release.released for release in drawn])
+        own, whole = numbers_of(prepared.fitted), numbers_of(self.fitted(X, y, seed).fitted_)
+        found = Again((own, whole), (own, numbers_of(elsewhere.fitted)))
+        if columns != self.columns or self.facts.n_nonzero is not None:
+            return found
+        rebuilt, apart = self._rebuilt(prepared, drawn, Rows.of(X, y, self.facts))
+        more = {"sums beyond rows and releases, in rows": (apart, _APART)}
+        return found._replace(rebuilt=(own, rebuilt), more=more)
+
+    def _rebuilt(
+        self, prepared: "Prepared", drawn: list[Recorded], rows: Rows
+    ) -> tuple[Floats, float]:
+        """Weights and intercepts by the releases, and how far sums are from the reference's."""
+        course, shape = prepared.course, (1, self.facts.outputs, -1)
+        mass, *steps = drawn
+        walk = Walk(mass.released[None, :].astype(np.float64), mass.sigma, course, self.facts)
+        gaps = [np.linalg.norm(mass.sums - rows.mass(course))]
+        for step in steps:
+            gaps.append(np.linalg.norm(step.sums.reshape(shape) - walk.sums(rows)))
+            walk.receive(step.released.astype(np.float64).reshape(shape))
+        weights, intercepts = walk.result()
+        return np.append(weights[0].ravel(), intercepts[0]), float(max(gaps)) / course.unit
+
+    def widest_changes(self, session: Session[Any], k: int) -> dict[str, float]:
+        return changes.widest(self, session.rng, k)
+
+    def noise(self, session: Session[Any], bits: RandomBits | None) -> list[Floats]:
+        """In the standard deviations stated. Draws are rounded down: half a unit is added back."""
+        prepared = self.prepare(*self.usual_rows(session.rng))
+        return [
+            np.asarray((release.noise + 0.5) / prepared.stated_sigma(place), np.float64)
+            for place, release in enumerate(prepared.releases(bits))
+        ]
+
+    def noise_p_values(self, fits: list[list[Floats]]) -> dict[str, float]:
+        first = np.concatenate([fit[0] for fit in fits])
+        steps = np.concatenate([release for fit in fits for release in fit[1:]])
+        return {
+            **normal_p_values(self.first_release, first),
+            **normal_p_values("steps", steps),
+            "signs of one release and the next": agreement(_pairs(fits)),
+            "signs of one column and the next": agreement(
+                (release[:-1], release[1:]) for fit in fits for release in fit
+            ),
+            "signs of one fit and the next": agreement(_pairs(zip(*fits, strict=True))),
+        }
+
+    def transcript(self, rng: np.random.Generator) -> Draw:
+        return transcript.draw_of(self, rng)
+
+    def held(self, task: Any) -> list[Floats]:
+        return [dense(task.rows), task.rows.units]
 
     def _fix_settings(self) -> None:
         self._model.set_params(solver="gradient")
-        if self._model.rows == "auto":
-            self._model.set_params(rows=PRESENCE)
-            self.notes.append("rows='auto' is presence for sparse rows: the audit takes that")
+        self._fix_rows(PRESENCE)
         self._fix_bounds()
         self._fix_n_rows()
         # Rows that are replaced are as many as declared.
@@ -51,9 +196,6 @@ class DescentSubject(Subject):
             n_nonzero=n_nonzero_of(self._model),
         )
 
-    def _usual_name(self) -> str:
-        return f"{super()._usual_name()}, gradient"
-
 
 class Prepared:
     """A descent that stands before its first draw, and can start from there any number of times."""
@@ -61,38 +203,81 @@ class Prepared:
     def __init__(self, model: Any, task: DescentTask, facts: DescentFacts) -> None:
         self.model, self.task, self._facts = model, task, facts
         self._recording = Recording()
-        self.fitted: Fitted | None = None  # of the last run
+        self._fitted: Fitted | None = None
+
+    @property
+    def fitted(self) -> Fitted:
+        """What the last run came to."""
+        assert self._fitted is not None
+        return self._fitted
 
     @property
     def course(self) -> Course:
-        """How the descent goes on from releases."""
+        """How the descent continues from releases."""
         return course_of(self.task.plan.descent)
+
+    def _stated(self, place: int) -> tuple[float, float]:
+        """The noise multiplier of a release, and what a length of 1 is in it."""
+        plan = self.task.plan.descent
+        return plan.step_multiplier if place else plan.mass_multiplier, plan.unit
 
     def stated_sigma(self, place: int) -> float:
         """The noise that a release is stated to have, on what the textbook says it can move by."""
-        plan = self.task.plan.descent
-        multiplier = plan.step_multiplier if place else plan.mass_multiplier
-        return multiplier * plan.unit * self._facts.sensitivity(place)
+        multiplier, unit = self._stated(place)
+        return multiplier * unit * self._facts.sensitivity(place)
+
+    def multipliers(self, drawn: list[Recorded]) -> list[float]:
+        """Noise multipliers of what was drawn."""
+        return [
+            release.sigma / (self._stated(place)[1] * self._facts.sensitivity(place))
+            for place, release in enumerate(drawn)
+        ]
+
+    def run_with(self, noise_of: NoiseOf, bits: RandomBits | None) -> None:
+        """Fit with another mechanism in place of the noise's; by bits of its own unless given."""
+        task = self.task.with_drawing(noise_of=noise_of)
+        self._fitted = (task if bits is None else task.with_drawing(bits=bits)).run()
 
     def releases(self, bits: RandomBits | None = None) -> list[Recorded]:
-        """What a fit releases; by bits of its own unless told."""
+        """The noisy sums of a fit."""
         self._recording.found.clear()
-        task = self.task.with_drawing(noise_of=self._recording)
-        self.fitted = (task if bits is None else task.with_drawing(bits=bits)).run()
+        self.run_with(self._recording, bits)
         return list(self._recording.found)
+
+    def run(self, bits: RandomBits | None = None) -> Any:
+        """All that a fit releases."""
+        return self.releases(bits)
 
     def answers(self, releases: Sequence[Ints]) -> list[Recorded]:
         """The sums that a fit forms where its releases are the given ones."""
         forgery = Forgery(releases)
-        self.fitted = self.task.with_drawing(noise_of=forgery).run()
+        self.run_with(forgery, None)
         return forgery.found
 
 
-def n_nonzero_of(estimator: Any) -> int | None:
-    """The public number of coefficients to keep; ``sparsify=k`` is the same."""
-    given = estimator.get_params()
-    found = given["sparsify"] if given["n_nonzero"] is None else given["n_nonzero"]
-    return None if found is None else int(found)
+def numbers_of(fitted: Fitted) -> Floats:
+    """All coefficients and intercepts of a fit."""
+    return np.append(fitted.weights.toarray().ravel(), fitted.intercepts)
+
+
+def stacked(fits: Sequence[list[Recorded]]) -> list[Floats]:
+    """Released sums, place by place: runs x numbers."""
+    return [
+        np.stack([release.released for release in place]).astype(np.float64)
+        for place in zip(*fits, strict=True)
+    ]
+
+
+def _stated_multipliers(statement: Mapping[str, Any]) -> list[float]:
+    """Noise multipliers of all releases of a statement: one of the mass, then those of steps."""
+    mass, step = (float(release["noise_multiplier"]) for release in statement["releases"])
+    return [mass] + [step] * int(statement["rounds"])
+
+
+def _pairs(sequences: Any) -> Iterator[Pair]:
+    """Each item and the next one, of every sequence."""
+    for items in sequences:
+        yield from zip(items[:-1], items[1:], strict=True)
 
 
 def course_of(plan: GradientPlan) -> Course:

@@ -1,7 +1,6 @@
 """The data that audits of a choice make."""
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -9,7 +8,7 @@ from dplasso.audit.descent.data import filled
 from dplasso.audit.facts import PRESENCE
 from dplasso.audit.few.facts import FewFacts
 from dplasso.audit.reference_rows import column_bounds
-from dplasso.audit.synthetic import labels_apart
+from dplasso.audit.synthetic import Neighbours, Table, labels_apart
 from dplasso.base.arrays import Floats, Ints
 from dplasso.solvers.few import Chosen
 from dplasso.solvers.few.plan import LABEL
@@ -19,7 +18,7 @@ _BEYOND = 8.0  # times the bound: entries that a fit must clip
 _CERTAIN = 14.0  # nats by which a canary's columns outdo all empty ones
 
 
-def telling_rows(columns: int, nats: float, facts: FewFacts) -> tuple[Floats, Floats]:
+def telling_rows(columns: int, nats: float, facts: FewFacts) -> Table:
     """Columns that go with the labels from not at all to ``nats`` in a log-weight, either way."""
     own, others = labels_apart(facts)
     # Where presence alone counts, rows of one label have a column and those of the other have not.
@@ -39,13 +38,6 @@ def forged_choice(columns: int, row: Floats, facts: FewFacts, rng: np.random.Gen
     rest = np.setdiff1d(rng.permutation(columns), own, assume_unique=True)
     picked: Ints = rng.permutation(np.concatenate([own, rest])[: facts.chosen]).astype(np.int64)
     return Chosen(centre, picked, rng.choice([-1, 1], facts.chosen))
-
-
-class Neighbours(NamedTuple):
-    """Rows and labels with the canary, and without it or with its rival in its place."""
-
-    present: tuple[Floats, Floats]
-    absent: tuple[Floats, Floats]
 
 
 def canary_rows(columns: int, facts: FewFacts) -> Neighbours:

@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from dplasso.audit.account import rho_for
 from dplasso.audit.descent.facts import DescentFacts
@@ -19,6 +18,7 @@ class FewFacts(DescentFacts):
     """
 
     chosen: int
+    shown = (*DescentFacts.shown, "rho", "draw_epsilon")
 
     def sensitivity(self, release: int) -> float:
         """How far a Gaussian release can move, in lengths of 1."""
@@ -41,7 +41,3 @@ class FewFacts(DescentFacts):
         Labels are 1 + |centre| away from the centre at most, and either sign may be drawn.
         """
         return self.draw_epsilon / (2.0 * self.rows_changed * (1.0 + abs(centre)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """As the report has it."""
-        return {**super().to_dict(), "rho": self.rho, "draw_epsilon": self.draw_epsilon}

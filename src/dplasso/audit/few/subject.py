@@ -1,27 +1,42 @@
 """A choice of columns and the descent on them under audit, and what they release."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from dplasso.audit.access import n_nonzero_of, solver_of
+from dplasso.audit.account import ranges_of_event
+from dplasso.audit.attack import Claims
+from dplasso.audit.descent.account import mu_of, multipliers_of
 from dplasso.audit.descent.facts import Course
-from dplasso.audit.descent.recording import Forgery, Recorded, Recording
+from dplasso.audit.descent.likelihood import log_ratio, of_descents
+from dplasso.audit.descent.recording import Forgery, Recorded
+from dplasso.audit.descent.reference import Rows
 from dplasso.audit.descent.subject import (
     MOST_ROWS,
-    WIDE,
     DescentSubject,
+    Prepared,
     course_of,
-    n_nonzero_of,
+    numbers_of,
+    stacked,
 )
 from dplasso.audit.facts import PRESENCE
+from dplasso.audit.few import changes, data, law, reference
 from dplasso.audit.few.facts import FewFacts
+from dplasso.audit.fit_subject import WIDE, Arm, FitSubject, Ratios
+from dplasso.audit.representation.fit_holder import dense
+from dplasso.audit.session import Session
+from dplasso.audit.statistics import rho_between
+from dplasso.audit.subject import Again, Charged, DrawingSubject, Figures
+from dplasso.audit.synthetic import Neighbours
+from dplasso.audit.verdict import ROUNDING
 from dplasso.base.arrays import Floats, Ints
-from dplasso.fitting import fitters
-from dplasso.fitting.fitted import Fitted
-from dplasso.fitting.select import Select, SelectTask
-from dplasso.mechanisms.random_bits import RandomBits
+from dplasso.data.columns import MOST_ROWS as MOST_DECLARED
+from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
+from dplasso.fitting.select import SelectTask
+from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.solvers.few import Chosen
 from dplasso.solvers.few.plan import GRAINS, LABEL
 
@@ -33,32 +48,135 @@ class Run(NamedTuple):
     sums: list[Recorded]  # of the labels, of the rows, of the steps
 
 
-class FewSubject(DescentSubject):
+class FewSubject(DescentSubject, DrawingSubject):
     """A configuration that ``solver="auto"`` fits by a choice of columns, where they are many.
 
     Data of a few columns are widened by empty ones, to as many as it takes.
     """
 
-    facts: FewFacts
+    solver = "select"
+    canary_runs = 400
+    canary_batch = FitSubject.canary_batch
+    tries = 40
+    law_tests = law.TESTS
     first_release = "the labels"
+    facts: FewFacts
 
-    # It has what checks of either kind of subject ask of it, and a task of its own.
-    def prepare(self, X: Any, y: Floats) -> "FewPrepared":  # type: ignore[override]
-        """A fit up to its first draw."""
-        model = self.wide_copy()
-        return FewPrepared(model, self.task_of(model, widened(X), y), self.facts)
+    @classmethod
+    def examples(cls, **parameters: Any) -> list[Any]:
+        """Two columns are chosen, by ``solver="auto"``; there is none of three classes."""
+        more = {"epsilon": 8.0, "rows": PRESENCE, "n_nonzero": 2, "solver": "auto", **parameters}
+        more = {"n_rows": _enough_rows(PrivateLassoRegressor(**more)), **more}
+        return [PrivateLassoClassifier(classes=[0, 1], **more), PrivateLassoRegressor(**more)]
 
-    def wide_copy(self, **parameters: Any) -> Any:
-        """A fresh estimator, for as many columns as it takes."""
-        model = self.copy(**parameters)
-        if np.ndim(model.x_bound):
-            model.set_params(x_bound=np.resize(model.x_bound, WIDE).tolist())
-        return model
+    def prepare(self, X: Any, y: Floats) -> "FewPrepared":
+        return FewPrepared(*self._started(X, y), self.facts)
+
+    @property
+    def given_columns(self) -> int:
+        return WIDE
+
+    def given(self, X: Any) -> Any:
+        return widened(X)
+
+    def stated_cost(self, statement: Mapping[str, Any]) -> float:
+        """Of the labels, of draws, of the mass, of steps."""
+        counts = (1, statement["public"]["n_nonzero"]["value"], 1, statement["rounds"])
+        rho = 0.0
+        for release, count in zip(statement["releases"], counts, strict=True):
+            if "bounded_range" in release:
+                rho += count * release["bounded_range"] ** 2 / 8.0
+            else:
+                rho += count / (2.0 * release["noise_multiplier"] ** 2)
+        return rho
+
+    def further_costs(self, session: Session[Any], charged: Charged) -> Figures:
+        """Draws cost by their range, sums by the noise that was asked for while a fit ran."""
+        event, facts = charged.first.event(), self.facts
+        prepared = self.prepare(*self.usual_rows(session.rng))
+        drawn = prepared.run(session.bits)
+        draws = len(drawn.chosen.columns) * ranges_of_event(event)[-1] ** 2 / 8.0
+        rho = draws + mu_of(prepared.multipliers(drawn.sums)) ** 2 / 2.0
+        sums = abs(len(drawn.sums) - len(multipliers_of(event)))
+        return {
+            "epsilon of what is drawn": (self.epsilon_of(rho), facts.epsilon * ROUNDING),
+            "rho of what is drawn, not charged": (rho, self.charged_cost(event) * ROUNDING),
+            "range of a draw, beyond the claim's": (
+                ranges_of_event(event)[-1],
+                facts.draw_epsilon * ROUNDING,
+            ),
+            "sums drawn and charged that differ": (sums, 0.0),
+            "columns beyond those asked for": (len(drawn.chosen.columns) - facts.chosen, 0.0),
+        }
+
+    @property
+    def own_claim(self) -> Claims:
+        return {"rho": (rho_between, self.facts.rho)}
+
+    def canary_rows(self) -> Neighbours:
+        return data.canary_rows(self.columns, self.facts)
+
+    def log_ratios(self, arms: Sequence[Arm], released: list[Run]) -> Ratios:  # type: ignore[override]
+        """Of all releases, of the labels, of the draws, and of the descent."""
+        prepared: FewPrepared = arms[0].prepared
+        both = [reference.Scores(arm.X, arm.y, self.facts) for arm in arms]
+        there, not_there = (np.array([scores.label_sum * LABEL_UNIT]) for scores in both)
+        sums = label_sums(released)[:, None]
+        labels, _ = log_ratio(sums, there, not_there, prepared.stated_sigma(0))
+        centres, outcomes = prepared.centres(released), prepared.outcomes(released)
+        chosen, others = (
+            reference.log_likelihoods(scores.log_laws(centres, WIDE), outcomes) for scores in both
+        )
+        parts = (labels, chosen - others, self._ratios_of_descents(arms, released))
+        return Ratios(np.stack([sum(parts), *parts], axis=1))
+
+    def _ratios_of_descents(self, arms: Sequence[Arm], released: list[Run]) -> Floats:
+        """Those on the same columns together."""
+        prepared, ratios = arms[0].prepared, np.zeros(len(released))
+        sigmas = (prepared.stated_sigma(1), prepared.stated_sigma(2))
+        columns = np.stack([np.sort(run.chosen.columns) for run in released])
+        kinds, places = np.unique(columns, axis=0, return_inverse=True)
+        for kind, picked in enumerate(kinds):
+            group = np.flatnonzero(places.ravel() == kind)
+            sums = stacked([released[run].sums[1:] for run in group])
+            rows = [Rows.of(_picked(arm.X, picked), arm.y, self.facts) for arm in arms]
+            mass, steps, _ = of_descents(sums, rows, sigmas, prepared.course, self.facts)
+            ratios[group] = mass + steps
+        return ratios
+
+    def again(self, session: Session[Any], k: int) -> Again:
+        rng = session.rng
+        (X, y), other = (self.usual_rows(rng) for _ in range(2))
+        seed, prepared = int(rng.integers(1 << 62)), self.prepare(X, y)
+        drawn, fitted = prepared.run(random_bits(seed)), prepared.fitted
+        elsewhere = self.prepare(*other)
+        elsewhere.answers([release.released for release in drawn.sums], drawn.chosen)
+        own, whole = numbers_of(fitted), self.fitted(X, y, seed).fitted_
+        beyond = np.setdiff1d(fitted.weights.indices, drawn.chosen.columns)
+        return Again(
+            by_parts=(
+                np.append(own, fitted.released.ravel()),
+                np.append(numbers_of(whole), whole.released.ravel()),
+            ),
+            elsewhere=(own, numbers_of(elsewhere.fitted)),
+            more={"coefficients beyond the chosen columns": (float(len(beyond)), 0.0)},
+        )
+
+    def widest_changes(self, session: Session[Any], k: int) -> dict[str, float]:
+        return changes.widest(self, session.rng)
+
+    def widest_log_ratios(self, session: Session[Any], k: int) -> dict[str, float]:
+        return changes.widest_log_ratio(self, session.rng)
+
+    def law_p_values(self, session: Session[Any]) -> Iterator[tuple[dict[str, float], int]]:
+        return law.p_values(self, session)
+
+    def held(self, task: SelectTask) -> list[Floats]:
+        rows, labels = task.scores.rows, task.scores.labels.astype(np.float64)
+        return [dense(rows), rows.units, labels, dense(task.matrix)]
 
     def _fix_settings(self) -> None:
-        if self._model.rows == "auto":
-            self._model.set_params(rows=PRESENCE)
-            self.notes.append("rows='auto' is presence for sparse rows: the audit takes that")
+        self._fix_rows(PRESENCE)
         self.notes.append(
             "of more than 1,000 columns, a few are selected: the audit takes those; of fewer "
             "columns the same fit is a descent, audited with solver='gradient'"
@@ -71,48 +189,47 @@ class FewSubject(DescentSubject):
     def _fewer_rows(self) -> None:
         """Rows that are replaced are as many as declared: no more than the rule asks for."""
         declared, rows = int(self._model.n_rows), MOST_ROWS
-        while rows < declared and not selects(self._model, rows):
+        while rows < declared and not self.takes(self.copy(n_rows=rows)):
             rows *= 2
         self._model.set_params(n_rows=min(rows, declared))
         if rows < declared:
             self.notes.append(f"of {declared} rows, {rows} are audited")
 
     def _read_facts(self) -> FewFacts:
+        chosen = n_nonzero_of(self._model)
+        assert chosen is not None  # or no columns would be selected
         return FewFacts(
             **self._common_facts(),
             n_rows=int(self._model.n_rows),
             n_nonzero=None,  # a descent that keeps all of its columns
-            chosen=int(n_nonzero_of(self._model) or 0),
+            chosen=chosen,
         )
 
-    def _usual_name(self) -> str:
-        return super()._usual_name().replace("gradient", "select")
+
+LABEL_UNIT = float(LABEL * GRAINS)  # a label at its bound, in the sum of the labels
 
 
-class FewPrepared:
+class FewPrepared(Prepared):
     """A fit that stands before its first draw, and can start from there any number of times."""
 
-    def __init__(self, model: Any, task: SelectTask, facts: FewFacts) -> None:
-        self.model, self.task, self._facts = model, task, facts
-        self._recording = Recording()
-        self.fitted: Fitted | None = None  # of the last run
+    task: SelectTask  # type: ignore[assignment]
+    _facts: FewFacts
 
     @property
     def course(self) -> Course:
-        """How the descent goes on from releases."""
         return course_of(self.task.plan.few.refit)
 
-    @property
-    def label_unit(self) -> float:
-        """What a label's bound is in the sum of the labels."""
-        return float(LABEL * GRAINS)
-
-    def stated_sigma(self, place: int) -> float:
-        """The noise that a sum is stated to have, on what the textbook says it can move by."""
+    def _stated(self, place: int) -> tuple[float, float]:
         plan, descent = self.task.plan.few, self.task.plan.few.refit
-        multipliers = (plan.centre_multiplier, descent.mass_multiplier, descent.step_multiplier)
-        unit = self.label_unit if place == 0 else descent.unit
-        return multipliers[min(place, 2)] * unit * self._facts.sensitivity(place)
+        if place == 0:
+            return plan.centre_multiplier, LABEL_UNIT
+        return descent.step_multiplier if place > 1 else descent.mass_multiplier, descent.unit
+
+    def run(self, bits: RandomBits | None = None) -> Run:
+        """All that a fit releases."""
+        sums = self.releases(bits)
+        columns, signs = self.fitted.released.T
+        return Run(Chosen(0, columns, signs), sums)
 
     def choices(self, bits: RandomBits) -> Run:
         """The first part of a fit alone."""
@@ -120,39 +237,28 @@ class FewPrepared:
         chosen = self.task.with_drawing(noise_of=self._recording, bits=bits).choose()
         return Run(chosen, list(self._recording.found))
 
-    def run(self, bits: RandomBits | None = None) -> Run:
-        """What a fit releases; by bits of its own unless told."""
-        self._recording.found.clear()
-        task = self.task.with_drawing(noise_of=self._recording)
-        self.fitted = (task if bits is None else task.with_drawing(bits=bits)).run()
-        columns, signs = self.fitted.released.T
-        return Run(Chosen(0, columns, signs), list(self._recording.found))
-
-    def releases(self, bits: RandomBits | None = None) -> list[Recorded]:
-        """The noisy sums alone."""
-        return self.run(bits).sums
-
-    def answers(self, releases: Sequence[Ints], chosen: Chosen) -> list[Recorded]:
+    def answers(  # type: ignore[override]
+        self, releases: Sequence[Ints], chosen: Chosen
+    ) -> list[Recorded]:
         """The sums that a fit forms where its releases and columns are the given ones."""
         forgery = Forgery(releases)
         task = self.task.with_drawing(noise_of=forgery)
         task.choose()
-        self.fitted = task.refit(chosen)
+        self._fitted = task.refit(chosen)
         return forgery.found
 
+    def centres(self, runs: Sequence[Run]) -> Floats:
+        """What labels were compared with, by the released sums of them."""
+        return reference.centres_of(label_sums(runs), LABEL_UNIT, self._facts)
 
-def selects(estimator: Any, rows: int, outputs: int = 1) -> bool:
-    """Whether a fit of this estimator to many columns selects a few of them first."""
-    name, _ = fitters.choose(
-        estimator.solver,
-        epsilon=float(estimator.epsilon),
-        delta=float(estimator.delta),
-        n_rows=rows,
-        n_features=WIDE,
-        outputs=outputs,
-        n_nonzero=n_nonzero_of(estimator),
-    )
-    return name == Select.name
+    def outcomes(self, runs: Sequence[Run]) -> Ints:
+        """Draws as the reference numbers them: runs x draws."""
+        return np.stack([run.chosen.columns + WIDE * (run.chosen.signs < 0) for run in runs])
+
+
+def label_sums(runs: Sequence[Run]) -> Floats:
+    """The released sum of the labels of every run."""
+    return np.array([run.sums[0].released[0] for run in runs], np.float64)
 
 
 def widened(X: Any) -> Any:
@@ -166,6 +272,19 @@ def widened(X: Any) -> Any:
     return sp.coo_array((found.data, found.coords), shape=(rows, WIDE))
 
 
-def outcomes(chosen: Sequence[Chosen], columns: int) -> Ints:
-    """Draws of many runs as `dplasso.audit.few.reference` numbers them: runs x draws."""
-    return np.stack([one.columns + columns * (one.signs < 0) for one in chosen])
+def _picked(X: Floats, columns: Ints) -> Floats:
+    """Some of the columns, those that were added to the rows being empty."""
+    found = np.zeros((len(X), len(columns)))
+    own = columns < X.shape[1]
+    found[:, own] = X[:, columns[own]]
+    return found
+
+
+def _enough_rows(estimator: Any) -> int:
+    """A number of rows that "auto" selects columns with, if any is."""
+    rows = 200
+    while rows < MOST_DECLARED and solver_of(estimator.set_params(n_rows=rows), rows, WIDE) != (
+        FewSubject.solver
+    ):
+        rows *= 2
+    return rows

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dplasso.audit.check import Check, Session
-from dplasso.audit.descent.subject import DescentSubject
-from dplasso.audit.facts import AS_IS, BLEND, SQRT, Facts
+from dplasso.audit.check import Check
+from dplasso.audit.representation.fit_holder import FitHolder
 from dplasso.audit.representation.forms import (
     forms_of,
     label_forms_of,
@@ -20,7 +19,7 @@ from dplasso.audit.representation.forms import (
     own_forms_of,
     stored,
 )
-from dplasso.audit.representation.holder import FitHolder, Holder, StreamHolder
+from dplasso.audit.representation.holder import Holder
 from dplasso.audit.representation.rows import (
     KINDS,
     ONES,
@@ -31,7 +30,7 @@ from dplasso.audit.representation.rows import (
 )
 from dplasso.audit.selection import reference
 from dplasso.audit.selection.subject import SelectionSubject, outcomes
-from dplasso.audit.stream.subject import StreamSubject
+from dplasso.audit.session import Session
 from dplasso.audit.subject import Subject
 from dplasso.audit.synthetic import random_labels
 from dplasso.audit.verdict import Verdict
@@ -41,7 +40,6 @@ _ROWS = 40
 _NATS = 40.0  # that the rows of one label move the intercept's log-weight by: it is always chosen
 _LEAST_WEIGHT = 1e-3  # of the radius: of smaller ones, rounding is too large a part
 _ROUNDING = 1e-12
-_BETWEEN = (2.7, 0.1, 1.0 / 3.0, 1.1)  # bounds that single precision does not hold
 _EVERY = 4  # forms of which one is taken to the end, in a quick audit
 _NAMED = 6  # findings that a report names
 
@@ -62,11 +60,11 @@ class Representation(Check[Subject]):
     name = "representation"
 
     def run(self, session: Session[Subject]) -> Iterator[Verdict]:
-        holders = _holders(session.subject)
+        holders = session.subject.holders()
         with tempfile.TemporaryDirectory() as folder:
             yield from compared(self, session, holders, _labels(session), Path(folder))
         subject = session.subject
-        if isinstance(subject, SelectionSubject) and subject.facts.intercept:
+        if isinstance(subject, SelectionSubject) and subject.facts.fit_intercept:
             fits = [holder for holder in holders if isinstance(holder, FitHolder)]
             yield _constants(self, subject, fits, session.rng)
 
@@ -221,32 +219,6 @@ def _constants_of(model: Any, subject: SelectionSubject) -> list[float]:
     weight, intercept = np.ravel(weights[-1]), np.ravel(model.intercept_)
     large = np.abs(weight) > _LEAST_WEIGHT * facts.radius
     return [float(constant) for constant in intercept[large] / weight[large]]
-
-
-def _holders(subject: Subject) -> list[Holder]:
-    """The configuration itself, then others that differ in bounds and maps of rows."""
-    if isinstance(subject, StreamSubject):
-        rows = subject.rows_a_step * 8
-        return [StreamHolder(subject, {"rows": way}, rows) for way in ("unit", AS_IS)]
-    assert isinstance(subject.facts, Facts)
-    rows = _ROWS
-    if isinstance(subject, DescentSubject) and subject.facts.neighboring == "replace_one":
-        rows = subject.facts.n_rows  # as many as were declared
-    columns = FitHolder(subject, {}, rows).columns
-    by_column = np.resize([0.1, 1.1, 2.7], columns).tolist()
-    # Kinds of rows take turns: those of 0 and 1 go with the first, the fourth, the seventh.
-    configurations: list[dict[str, Any]] = [
-        {},
-        {"rows": SQRT, "x_bound": _BETWEEN[1]},
-        {"rows": BLEND, "x_bound": _BETWEEN[2]},
-        {"rows": AS_IS, "x_bound": _BETWEEN[0]},
-        {"rows": AS_IS, "x_bound": by_column},
-        {"rows": AS_IS, "x_bound": "private"},
-        {"rows": AS_IS, "x_bound": _BETWEEN[1]},
-        {"rows": "auto"},
-        {"rows": AS_IS, "x_bound": _BETWEEN[3]},
-    ]
-    return [FitHolder(subject, one, rows) for one in configurations]
 
 
 def _labels(session: Session[Subject]) -> Callable[[int], Any]:

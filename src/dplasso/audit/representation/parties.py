@@ -7,21 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from dplasso.audit.check import Check, Session
-from dplasso.audit.federation import NEIGHBOURS, shares_of_charges
+from dplasso.audit.check import Check
+from dplasso.audit.federation import (
+    BOUNDS,
+    COLUMNS,
+    NEIGHBOURS,
+    ROWS,
+    SECRET,
+    shares_of_charges,
+    terms_of_job,
+)
 from dplasso.audit.representation.check import compared
 from dplasso.audit.representation.holder import Holder, quietly
+from dplasso.audit.session import Session
 from dplasso.audit.subject import Subject
-from dplasso.audit.verdict import Verdict
+from dplasso.audit.verdict import ROUNDING, Verdict
 from dplasso.base.arrays import Floats
-from dplasso.federated import Coordinator, Party, agree
+from dplasso.federated import Coordinator, Party
 from dplasso.federated.columns import Columns, labels_of
 from dplasso.federated.simulation import run as run_job
-
-_ROWS, _COLUMNS = 80, 5
-_BOUNDS = {"a": 2.7, "b": 0.1}  # which single precision does not hold
-_SECRET = bytes(16)
-_ROUNDING = 1.0 + 1e-9
 
 
 class Parties(Check[Subject]):
@@ -48,36 +52,26 @@ class Parties(Check[Subject]):
         with tempfile.TemporaryDirectory() as folder:
             yield from compared(self, session, holders, labels, Path(folder))
         shares = shares_of_charges(session.rng)
-        limits = {tested: (share, _ROUNDING) for tested, share in shares.items()}
+        limits = {tested: (share, ROUNDING) for tested, share in shares.items()}
         yield from self.limited(session, limits, NEIGHBOURS)
 
 
 class PartyHolder(Holder):
     """One of the two parties of a small job; the other one has rows of nothing."""
 
-    columns, rows = _COLUMNS, _ROWS
+    columns, rows = COLUMNS, ROWS
 
     def __init__(self, name: str) -> None:
         other = "b" if name == "a" else "a"
         self.named, self._name, self._other = f"party {name}", name, other
-        self.bound = _BOUNDS[name]
-        self._terms = agree(
-            dict.fromkeys(_BOUNDS, _COLUMNS),
-            name,
-            n_rows=_ROWS,
-            epsilon=3.0,
-            delta=1e-6,
-            rounds=4,
-            sketch_size=16,
-            x_bounds=_BOUNDS,
-            y_bound=1.1,
-        )
+        self.bound = BOUNDS[name]
+        self._terms = terms_of_job(name)
 
     def released(self, X: Any, y: Any, seed: int) -> dict[str, bytes]:
-        empty, people = np.zeros((_ROWS, _COLUMNS)), range(_ROWS)
+        empty, people = np.zeros((ROWS, COLUMNS)), range(ROWS)
         with quietly():
-            party = Party(self._terms, self._name, X, people, _SECRET, y=y, random_state=seed)
-            other = Party(self._terms, self._other, empty, people, _SECRET, random_state=seed + 1)
+            party = Party(self._terms, self._name, X, people, SECRET, y=y, random_state=seed)
+            other = Party(self._terms, self._other, empty, people, SECRET, random_state=seed + 1)
         told = _Noted(party)
         coordinator = Coordinator(self._terms)
         run_job(coordinator, {self._name: told, self._other: other})  # type: ignore[dict-item]
@@ -86,7 +80,7 @@ class PartyHolder(Holder):
     def held(self, X: Any, y: Any) -> Floats:
         own = self._terms.parties[self._terms.number_of(self._name)]
         columns = Columns(X, own.x_bound, own.row_budget)
-        held = [columns.column(feature) for feature in range(_COLUMNS)]
+        held = [columns.column(feature) for feature in range(COLUMNS)]
         labels = labels_of(y, self._terms.y_bound, columns.n_rows)
         return np.column_stack([*held, labels]).astype(np.float64)
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dplasso.audit.check import Check, Session
+from dplasso.audit.check import Check
+from dplasso.audit.session import Session
 from dplasso.audit.subject import Subject
 from dplasso.audit.verdict import Verdict
 from dplasso.base.extras import optional, require
@@ -32,9 +33,9 @@ class Tables(Check[Subject]):
     name = "tables"
     once = True
 
-    def asked_of(self, subject: Subject) -> Check[Any] | None:
-        """Nothing where tables cannot be read."""
-        return None if optional("pyarrow") is None else super().asked_of(subject)
+    def is_for(self, subject: Subject) -> bool:
+        """No subject, where tables cannot be read."""
+        return optional("pyarrow") is not None
 
     def run(self, session: Session[Subject]) -> Iterator[Verdict]:
         made, changed, found = 0, 0, list[str]()

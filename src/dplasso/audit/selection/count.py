@@ -1,14 +1,14 @@
 """Is the Sparsifier's count drawn as it is charged?"""
 
 from collections.abc import Iterator
-from typing import Any
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dplasso.audit.check import Check, Session
+from dplasso.audit.check import Check
 from dplasso.audit.selection import data
-from dplasso.audit.selection.subject import Prepared, SelectionSubject
+from dplasso.audit.selection.subject import SelectionSubject
+from dplasso.audit.session import Session
 from dplasso.audit.statistics import pearson
 from dplasso.audit.subject import Subject
 from dplasso.audit.verdict import Verdict
@@ -35,9 +35,8 @@ class Count(Check[SelectionSubject]):
     tests = 4
     share = 0.3
 
-    def asked_of(self, subject: Subject) -> Check[Any] | None:
-        counts = isinstance(getattr(subject, "sparsifier", None), Sparsifier)
-        return super().asked_of(subject) if counts else None
+    def is_for(self, subject: Subject) -> bool:
+        return isinstance(getattr(subject, "sparsifier", None), Sparsifier)
 
     def run(self, session: Session[SelectionSubject]) -> Iterator[Verdict]:
         own = session.subject
@@ -47,7 +46,8 @@ class Count(Check[SelectionSubject]):
             truths = {"no column counts": [low], "all columns count": range(low, high + 1)}
             for k, (tested, counts) in enumerate(truths.items()):
                 prepared = subject.prepare(*data.rows_with_nonzeros(subject.columns, k, facts))
-                drawn = _draw(session, prepared, 2 * place + k)
+                count = partial(prepared.count, session.bits)
+                drawn = session.repeated(RUNS, count, done=2 * place + k, parts=4)
                 observed = np.bincount(drawn, minlength=subject.columns * facts.outputs + 1)
                 likely = max(pearson(observed, _law(subject, truth)) for truth in counts)
                 at = f", epsilon {facts.epsilon:g}" if place else ""
@@ -67,21 +67,6 @@ def _with_clear_counts(subject: SelectionSubject) -> SelectionSubject:
     while subject.facts.count_epsilon < high - low and subject.facts.epsilon < _MOST_EPSILON:
         subject = SelectionSubject(subject.copy(epsilon=2.0 * subject.facts.epsilon))
     return subject
-
-
-def _draw(session: Session[SelectionSubject], prepared: Prepared, k: int) -> NDArray[np.int64]:
-    """Released counts; ``k`` of the check's four sets of them are done."""
-
-    def pilot(runs: int) -> None:
-        for _ in range(runs):
-            prepared.count(session.bits)
-
-    runs = session.runs(4 * RUNS, pilot) // 4
-    drawn = np.empty(runs, np.int64)
-    for run in range(runs):
-        drawn[run] = prepared.count(session.bits)
-        session.tell((k + (run + 1) / runs) / 4.0)
-    return drawn
 
 
 def _law(subject: SelectionSubject, truth: int) -> Floats:

@@ -5,7 +5,7 @@ import numpy as np
 from dplasso.audit.facts import PRESENCE, SOFTMAX
 from dplasso.audit.reference_rows import column_bounds
 from dplasso.audit.selection.facts import SelectionFacts
-from dplasso.audit.synthetic import labels_apart, random_labels
+from dplasso.audit.synthetic import Neighbours, labels_apart, random_labels
 from dplasso.base.arrays import Floats
 
 MOST_ROWS = 4000
@@ -36,13 +36,13 @@ def mixed_rows(
     return X * column_bounds(columns, facts), y
 
 
-def canary_rows(columns: int, facts: SelectionFacts) -> tuple[Floats, Floats, Floats, Floats]:
-    """Rows that hold a canary's gradient near its bound, their labels, and canary and rival.
+def canary_rows(columns: int, facts: SelectionFacts) -> Neighbours:
+    """Rows that hold a canary's gradient near its bound, with the canary last, and without it.
 
     Each column has rows of its own that pull against the canary, a little harder than chance: most
     steps lower the canary's margin, so that its gradient is large, and yet all outcomes stay
     likely, so that it shows. Labels of these rows balance, or the intercept would win every round.
-    The rival is the row that takes the canary's place where rows are replaced.
+    Where rows are replaced, the same row with another label takes the canary's place.
     """
     bounds, kinds = column_bounds(columns, facts), max(facts.classes, 2)
     signs = np.where(np.arange(columns) % 2 == 0, 1.0, -1.0)
@@ -59,7 +59,10 @@ def canary_rows(columns: int, facts: SelectionFacts) -> tuple[Floats, Floats, Fl
         labels.append(np.repeat([own, *others], units))
     canary = _BEYOND * signs * bounds
     X, y = np.concatenate(blocks), np.concatenate(labels)
-    return X, y, canary, np.array([own, others[0]])
+    present = np.vstack([X, canary]), np.append(y, own)
+    if facts.neighboring == "replace_one":
+        return Neighbours(present, (present[0], np.append(y, others[0])))
+    return Neighbours(present, (X, y))
 
 
 def _pull_of_unit(kinds: int, facts: SelectionFacts) -> float:

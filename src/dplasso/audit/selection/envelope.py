@@ -1,17 +1,18 @@
 """Do the bounds that lazy selection draws from hold, round after round?"""
 
-import importlib
 import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dplasso.audit.check import Check, Session
+from dplasso.audit.check import Check
 from dplasso.audit.reference_rows import column_bounds
 from dplasso.audit.selection import reference
+from dplasso.audit.selection.engine import problem_of, walk_of
 from dplasso.audit.selection.facts import SelectionFacts
 from dplasso.audit.selection.subject import SelectionSubject
+from dplasso.audit.session import Session
 from dplasso.audit.subject import Subject
 from dplasso.audit.synthetic import random_labels
 from dplasso.audit.verdict import Verdict
@@ -19,11 +20,8 @@ from dplasso.base.arrays import Floats, Ints
 from dplasso.kernels import envelope as tiers
 from dplasso.kernels import head as head_kernels
 from dplasso.kernels.intervals import catch_up, intervals
-from dplasso.kernels.problem import DECREASING
 from dplasso.mechanisms import selection
 from dplasso.mechanisms.selection.lazy import LazyDraw
-
-_solver = importlib.import_module("dplasso.solvers.frank_wolfe")  # the package has a function so
 
 ROUNDS = 300  # of every walk, all of them looked at
 _ROWS, _COLUMNS = 240, 40
@@ -52,9 +50,8 @@ class Envelope(Check[SelectionSubject]):
     of = SelectionSubject
     share = 0.2
 
-    def asked_of(self, subject: Subject) -> Check[Any] | None:
-        lazy = isinstance(subject, SelectionSubject) and subject.selection == "lazy"
-        return super().asked_of(subject) if lazy else None
+    def is_for(self, subject: Subject) -> bool:
+        return isinstance(subject, SelectionSubject) and subject.selection == "lazy"
 
     def run(self, session: Session[SelectionSubject]) -> Iterator[Verdict]:
         worst, rounds, reached = _Excess(), 0, np.zeros(4, np.int64)
@@ -109,12 +106,12 @@ class _Watched(NamedTuple):
         subject, facts = session.subject, session.subject.facts
         X, y = _rows(subject.columns, ones, facts, session.rng)
         task = subject.prepare(X, y).task
-        matrix, bound, loss = task.matrix, task.matrix.x_bound, task.plan.request.loss
+        bound = task.matrix.x_bound
         radius = margin / bound if facts.classes else margin * facts.y_bound / bound
-        steep = loss.gradient_bound(radius, bound)
+        steep = task.plan.request.loss.gradient_bound(radius, bound)
         theta = _NATS / (_ROWS * bound * steep)
-        problem = _solver._problem(matrix, task.labels, loss, radius, theta, DECREASING)
-        walk = _solver._walk(problem, ROUNDS)
+        problem = problem_of(task, radius, theta)
+        walk = walk_of(problem, ROUNDS)
         rule = selection.PRIVATE["lazy"](problem, walk, session.bits.generator, _THREADS)
         if not isinstance(rule, LazyDraw):
             return None

@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -22,9 +21,10 @@ class SelectionFacts(Facts):
 
     rounds: int
     radius: float
-    intercept: bool
+    fit_intercept: bool
     count_share: float
     stale: bool
+    shown = (*Facts.shown, "rounds", "radius", "fit_intercept", "count_share", "theta")
 
     @property
     def gradient_bound(self) -> float:
@@ -59,14 +59,3 @@ class SelectionFacts(Facts):
     def count_epsilon(self) -> float:
         """What the Sparsifier's count may cost."""
         return math.sqrt(2.0 * self.count_share * self.rho)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As the report has it."""
-        return {
-            **super().to_dict(),
-            "rounds": self.rounds,
-            "radius": self.radius,
-            "fit_intercept": self.intercept,
-            "count_share": self.count_share,
-            "theta": self.theta,
-        }

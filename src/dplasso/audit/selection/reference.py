@@ -21,7 +21,7 @@ _CELLS = 2_000_000  # margins held at a time
 def held(X: Floats, facts: SelectionFacts) -> Floats:
     """Rows as a fit should hold them, the constant last."""
     rows = held_rows(X, facts)
-    if facts.intercept:
+    if facts.fit_intercept:
         rows = np.column_stack([rows, np.full(len(rows), limit_of(facts.held_bound))])
     return np.ascontiguousarray(rows)
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from dplasso.audit.descent.account import mu_for
 from dplasso.audit.facts import Claim
@@ -24,6 +23,7 @@ class StreamFacts(Claim):
     batch: int
     noise: str
     clip: float
+    shown = (*Claim.shown, "window", "n_rows", "batch", "noise", "clip")
 
     @property
     def steps_protected(self) -> int | None:
@@ -41,14 +41,3 @@ class StreamFacts(Claim):
     def mu(self) -> float:
         """All that the claim allows, by the Gaussian curve."""
         return mu_for(self.epsilon, self.delta)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As the report has it."""
-        return {
-            **super().to_dict(),
-            "window": self.window,
-            "n_rows": self.n_rows,
-            "batch": self.batch,
-            "noise": self.noise,
-            "clip": self.clip,
-        }

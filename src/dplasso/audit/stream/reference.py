@@ -16,9 +16,10 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import linprog
 
+from dplasso.audit.account import parts_of_event
 from dplasso.audit.descent.account import gaussian_epsilon, mu_of, multipliers_of
 from dplasso.base.arrays import Floats
-from dplasso.privacy.events import Composed, Event, PureDP
+from dplasso.privacy.events import Event, PureDP
 
 _APART = 1e-7  # of equations that should be met
 _SINGULAR = 1e-13  # of a variance, beside the largest: noise that is none
@@ -99,11 +100,7 @@ def epsilon_of(cost: float, delta: float, norm: int) -> float:
     return gaussian_epsilon(cost, delta) if norm == 2 else cost
 
 
-def epsilon_of_event(event: Event, delta: float) -> float:
-    """Epsilon of what an accountant was charged, all of it."""
-    match event:
-        case PureDP(epsilon):
-            return epsilon
-        case Composed((PureDP(epsilon),)):
-            return epsilon
-    return gaussian_epsilon(mu_of(multipliers_of(event)), delta)
+def cost_of_event(event: Event) -> float:
+    """The cost of what an accountant was charged, all of it: an epsilon, or a mu."""
+    pure = [part.epsilon for part, _ in parts_of_event(event) if isinstance(part, PureDP)]
+    return sum(pure) if pure else mu_of(multipliers_of(event))

@@ -1,41 +1,81 @@
 """An online estimator under audit, and streams of it that are short enough to be looked at."""
 
 import warnings
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dplasso.audit.facts import SQUARED
+from dplasso.audit.attack import Attack, Claims
+from dplasso.audit.facts import AS_IS, SQUARED
+from dplasso.audit.recorder import Recorder
+from dplasso.audit.representation.holder import Holder
+from dplasso.audit.session import Session
+from dplasso.audit.statistics import mu_between
+from dplasso.audit.stream import changes, data, noise, reference, transcript
+from dplasso.audit.stream.attack import STEPS, StreamAttack
 from dplasso.audit.stream.facts import GAMMA, StreamFacts
-from dplasso.audit.subject import Subject
-from dplasso.base.arrays import Floats, Ints
+from dplasso.audit.stream.holder import StreamHolder
+from dplasso.audit.stream.learning import Learning
+from dplasso.audit.stream.replay import Replay
+from dplasso.audit.subject import STREAMS, Again, Charged, Draw, Figures, NoisySubject
+from dplasso.audit.synthetic import random_labels
+from dplasso.audit.verdict import ROUNDING
+from dplasso.base.arrays import Floats
 from dplasso.domains import Domain
-from dplasso.online.stream_learner import Compressed
+from dplasso.estimators import PrivateOnlineClassifier, PrivateOnlineRegressor
+from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.privacy import leaks
+from dplasso.privacy.events import Event
 
 WINDOW_STEPS = 16  # releases of a window that is looked at, at most
-STEPS = 40  # of a stream: two windows and a half
 BATCH = 8  # rows of a release, at most
 _CALL = "call"
 CALL_ROWS = 3  # of a call, where a call's rows make a release
-
-# Weights from which the released sums can be read: no set that they are drawn into, and a start
-# so heavy that margins stay small.
-READABLE: dict[str, Any] = {
-    "domain": "l2",
-    "radius": 1e12,
-    "learner": "projection",
-    "regularisation": 1.0,
-    "start_rows": 100.0,
-}
+_REPLAYED = 6  # steps
+_LONGEST = {1: 64, 2: 512}  # windows, in releases, that are looked at as they are, by norm
+_LOOKED_AT = {"gaussian": (STEPS, 40), "gamma": (4, 5)}  # steps and columns whose noise is tested
 
 
-class StreamSubject(Subject):
+class StreamSubject(NoisySubject):
     """A configuration of an online estimator."""
 
+    solver = "online"
+    canary_runs = 100  # of 80 columns each, all of which go through one stream
     facts: StreamFacts
-    _aside: ClassVar[dict[str, Any]] = {"random_state": None, "n_features": None}
+    _irrelevant: ClassVar[dict[str, Any]] = {"random_state": None, "n_features": None}
+
+    @classmethod
+    def examples(cls, **parameters: Any) -> list[Any]:
+        """With a window, endless, and with rows that are as long as they are."""
+        own = {"window": 32, "batch": 3, "rows": AS_IS, "construction": "tree", **parameters}
+        return [
+            PrivateOnlineClassifier(classes=[0, 1], **{"window": 16, **parameters}),
+            PrivateOnlineRegressor(**{"y_bound": 1.0, **parameters}),
+            PrivateOnlineClassifier(classes=[0, 1, 2], **own),
+        ]
+
+    @classmethod
+    def takes(cls, estimator: Any) -> bool:
+        return isinstance(estimator, STREAMS)
+
+    @classmethod
+    def accepted(cls, common: Mapping[str, Any]) -> dict[str, Any]:
+        names = ("epsilon", "delta", "neighboring")
+        return {name: common[name] for name in names if name in common}
+
+    def others(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        yield from super().others()
+        model = self._model
+        if getattr(model, "residual_bound", None) == "auto":
+            yield "squared loss", {"residual_bound": float("inf")}
+        plain = {"construction": "auto", "noise": "gaussian", "calibration": "tight"}
+        for construction in ("buffered", "band", "tree", "window_tree"):
+            if construction != model.construction:
+                yield construction, {**plain, "construction": construction}
+        for name, value in (("noise", GAMMA), ("calibration", "paper")):
+            if value != getattr(model, name):
+                yield f"{name} {value}", {**plain, name: value}
 
     @property
     def norm(self) -> int:
@@ -49,14 +89,112 @@ class StreamSubject(Subject):
         return None if window is None else window // _least(self._short["batch"])
 
     @property
-    def rows_a_step(self) -> int:
+    def rows_per_step(self) -> int:
         """Rows of a release of a short stream."""
         return _rows(self._short["batch"])
 
-    def begun(self, columns: int, seed: Any = None, **parameters: Any) -> Any:
+    def begun(self, columns: int, seed: Any = None, **parameters: Any) -> Learning:
         """A short stream of this configuration that has not learned from a row."""
         known = {"n_features": columns, "random_state": seed}
-        return begun(self.copy(**{**self._short, **known, **parameters}))
+        return Learning(self.copy(**{**self._short, **known, **parameters}))
+
+    def charged(self, rng: np.random.Generator) -> Charged:
+        """Two streams of one estimator, as long as declared."""
+        first, second = Recorder(), Recorder()
+        X = rng.uniform(-1.0, 1.0, (2 * max(self.facts.classes, 2), self.columns))
+        y = self.labels(random_labels(len(X), self.facts, rng))
+        model = self.copy(n_features=self.columns, accountant=first)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", leaks.UndeclaredBoundWarning)
+            statement = model.fit(X, y).privacy_
+            model.set_params(accountant=second).fit(X, y)
+        return Charged(statement, first, second)
+
+    def stated_cost(self, statement: Mapping[str, Any]) -> float:
+        """A mu; of Gamma noise an epsilon."""
+        return float(statement["mu" if self.norm == 2 else "epsilon"])
+
+    def charged_cost(self, event: Event) -> float:
+        return reference.cost_of_event(event)
+
+    def epsilon_of(self, cost: float) -> float:
+        return reference.epsilon_of(cost, self.facts.delta, self.norm)
+
+    def terms(self, statement: Mapping[str, Any]) -> dict[str, Any]:
+        found = super().terms(statement)
+        return found if self.norm == 2 else {**found, "delta": 0.0}
+
+    def further_costs(self, session: Session[Any], charged: Charged) -> Figures:
+        """What the matrix of the noise allows anyone to tell of a row while it is protected.
+
+        All rows of a short stream of several windows are looked at, and the first row of a window
+        as long as declared, up to 512 releases.
+        """
+        facts, statement = self.facts, charged.statement
+        short = reference.told_while_protected(
+            self._matrix(self.begun(self.columns), STEPS), self.short_window, self.norm
+        )
+        steps = min(facts.steps_protected or STEPS, _LONGEST[self.norm])
+        long = Learning(self.copy(n_features=self.columns))
+        told = reference.told(self._matrix(long, steps), 0, self.norm)
+        stated, rows = self.epsilon_of(self.stated_cost(statement)), statement["window_rows"]
+        window = float("inf") if facts.window is None else float(facts.window)
+        return {
+            "epsilon of the row told best": (
+                self.epsilon_of(float(short.max())),
+                facts.epsilon * ROUNDING,
+            ),
+            "epsilon of a window's first row": (self.epsilon_of(told), stated * ROUNDING),
+            "rows of the window that are not stated": (
+                0.0 if rows == "all" else max(0.0, window - float(rows)),
+                0.0,
+            ),
+        }
+
+    def _matrix(self, stream: Learning, steps: int) -> Floats:
+        """Of the noise, in units that cost 1: deviations, or scales of Gamma noise."""
+        matrix = stream.noise_matrix(steps)
+        return matrix if self.norm == 2 else matrix / reference.gamma_deviation(stream.weights.size)
+
+    @property
+    def claims(self) -> Claims:
+        """None for Gamma noise, whose columns are not independent."""
+        return {"mu": (mu_between, 1.0)} if self.norm == 2 else {}
+
+    def attack(self, session: Session[Any]) -> Attack:
+        return StreamAttack(session)
+
+    def again(self, session: Session[Any], k: int) -> Again:
+        """The weights after every step of a stream, and of one that saw only its releases."""
+        stream, blind = (self.begun(self.columns) for _ in range(2))
+        replay, rows, found = Replay(stream, blind), self.rows_per_step, []
+        for _ in range(_REPLAYED):
+            X, y = data.random_rows(rows, self.columns, self.facts, session.rng)
+            found.append(replay.weights(stream.batch(X, self.labels(y))))
+        own, theirs = (np.concatenate(weights) for weights in zip(*found, strict=True))
+        return Again(elsewhere=(own, theirs))
+
+    @property
+    def noise_tests(self) -> int:
+        return 7 if self.norm == 2 else 2
+
+    def widest_changes(self, session: Session[Any], k: int) -> dict[str, float]:
+        return changes.widest(self, session.rng)
+
+    def noise(self, session: Session[Any], bits: RandomBits | None) -> list[Floats]:
+        return noise.of_stream(session, *_LOOKED_AT[self.facts.noise], bits)
+
+    def noise_p_values(self, fits: list[list[Floats]]) -> dict[str, float]:
+        steps, columns = _LOOKED_AT[self.facts.noise]
+        matrix = self.begun(columns).noise_matrix(steps)
+        tests = noise.gaussian_p_values if self.norm == 2 else noise.gamma_p_values
+        return tests(matrix, np.stack([np.stack(fit) for fit in fits]))
+
+    def transcript(self, rng: np.random.Generator) -> Draw:
+        return transcript.draw_of(self)
+
+    def holders(self) -> list[Holder]:
+        return [StreamHolder(self, {"rows": way}) for way in ("unit", AS_IS)]
 
     def _fix_settings(self) -> None:
         model = self._model
@@ -91,13 +229,11 @@ class StreamSubject(Subject):
 
     def _usual_name(self) -> str:
         kind = "multinomial" if self.outputs > 1 else "classifier"
-        return f"{'regressor' if self.facts.loss == SQUARED else kind}, online"
+        return f"{'regressor' if self.facts.loss == SQUARED else kind}, {self.solver}"
 
     def to_dict(self) -> dict[str, Any]:
         """As the report has it."""
-        name = type(self._model).__name__
-        own = {"class": name, "solver": "online", "construction": self._model.construction}
-        return {"name": self.name, **own, **self.facts.to_dict(), "notes": self.notes}
+        return {**super().to_dict(), "construction": self._model.construction}
 
 
 def _shortened(model: Any) -> dict[str, Any]:
@@ -121,46 +257,3 @@ def _least(batch: Any) -> int:
 def _rows(batch: Any) -> int:
     """Rows of a release, as audits make them."""
     return CALL_ROWS if batch == _CALL else int(batch)
-
-
-def begun(model: Any) -> Any:
-    """An estimator whose stream has begun, as its first row by name begins it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", leaks.PrivacyLeakWarning)  # seeds of the audit's own
-        warnings.simplefilter("ignore", leaks.UndeclaredBoundWarning)
-        model.begin()
-    return model
-
-
-def rows_of(model: Any, X: Any, y: NDArray[Any]) -> tuple[Compressed, Floats]:
-    """Rows and labels as the learner is handed them, by the estimator's own intake."""
-    checked, labels = model._checked(X, y)
-    return model.stream_.form.of_matrix(checked), model.encode(labels)
-
-
-def without(rows: Compressed, place: int) -> Compressed:
-    """The same rows with nothing in the place of one."""
-    starts, columns, values = rows
-    mine = slice(starts[place], starts[place + 1])
-    later = np.arange(len(starts)) > place
-    shorter = starts - np.where(later, starts[place + 1] - starts[place], 0)
-    return shorter, np.delete(columns, mine), np.delete(values, mine)
-
-
-def exact_sum(model: Any) -> Ints:
-    """The sum without noise, in whole numbers, as it stands."""
-    found: Ints = model.stream_.total.total.copy()
-    return found
-
-
-def noise_matrix(model: Any, steps: int) -> Floats:
-    """Which noises the product says are in its releases: in units of what a row moves."""
-    found: Floats = model.stream_.total.noise.noise_matrix(steps)
-    return found
-
-
-def released_sum(model: Any) -> Floats:
-    """The sum as the weights tell it, where they are `READABLE`."""
-    total = model.rows_seen_ + READABLE["start_rows"]
-    found: Floats = -model.stream_.weights.ravel() * total
-    return found

@@ -1,0 +1,1 @@
+"""One check per file, written once for all solvers; `dplasso.audit.runner.CHECKS` lists them."""

@@ -1,0 +1,188 @@
+"""Is a bound on entries that is released itself private, and is the fit with it?"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dplasso.audit.access import with_bits
+from dplasso.audit.account import epsilon_at, ranges_of_event, rho_of_event
+from dplasso.audit.check import Check
+from dplasso.audit.facts import AS_IS, PRESENCE
+from dplasso.audit.fit_subject import FitSubject
+from dplasso.audit.quantile import CANDIDATES, law_of_bound
+from dplasso.audit.recorder import Recorder
+from dplasso.audit.selection.facts import ROUNDED_WEIGHTS
+from dplasso.audit.selection.subject import SelectionSubject
+from dplasso.audit.session import Session
+from dplasso.audit.statistics import pearson
+from dplasso.audit.subject import DrawingSubject, NoisySubject
+from dplasso.audit.synthetic import Table, random_labels
+from dplasso.audit.verdict import ROUNDING, Verdict
+from dplasso.fitting.private_bound import UnboundedTask
+from dplasso.mechanisms.random_bits import random_bits
+
+NEIGHBOURS = 6  # of each kind, under each relation
+RELATIONS = ("add_remove", "replace_one")
+DRAWS = 80
+_ROWS = 40
+_SIZES = (-15.0, 15.0)  # of entries, as powers of 2
+_BOUNDS = (-6, 6)  # of those that are handed to fits, as powers of the root of 2
+
+
+class Bound(Check[FitSubject]):
+    """Takes the subject with ``x_bound="private"``, under both relations.
+
+    Neighbours go through the estimator's own intake, and the laws by which their bound would be
+    drawn are compared, in fractions without rounding: the log-ratio may range over no more than is
+    charged for the bound. Rows have one entry or many, of sizes from one end of the candidates to
+    the other. Then both are handed the same bound, and what the fit with it draws, or adds noise
+    to, is compared as `range` and `sensitivity` do; entries that it holds may not exceed the bound.
+    The charge for bound and fit together is recomputed. All that leaves nothing to chance but which
+    neighbours are tried. At last bounds are drawn, and tested against the law by `quantile`.
+    Finds rows that count by their entries, a range for the other relation, entries or a theta that
+    are not those of the released bound, a bound that is not charged or not drawn.
+    """
+
+    name = "bound"
+    of = FitSubject
+    tests = 1
+
+    def run(self, session: Session[FitSubject]) -> Iterator[Verdict]:
+        found = [self._shares(session, relation) for relation in RELATIONS]
+        figures = {tested: max(share[tested] for share in found) for tested in found[0]}
+        limits = {tested: (figure, ROUNDING) for tested, figure in figures.items()}
+        yield from self.limited(session, limits, runs=2 * NEIGHBOURS)
+        own = _released_of(session.subject, session.subject.facts.neighboring)
+        yield from self.doubted(session, {"bounds drawn": _law(own, session)}, DRAWS)
+
+    def _shares(self, session: Session[FitSubject], relation: str) -> dict[str, float]:
+        """All that may be no more than 1, under one relation."""
+        own = _released_of(session.subject, relation)
+        asked = replace(session, subject=own)
+        return {
+            "widest log-ratio of a bound, over that charged": max(
+                _range_share(own, session.rng) for _ in range(NEIGHBOURS)
+            ),
+            "widest change at a bound, over that charged": max(
+                _at_a_bound(asked, k) for k in range(NEIGHBOURS)
+            ),
+            **_account(own, session.rng),
+        }
+
+
+def _released_of(subject: FitSubject, relation: str) -> FitSubject:
+    """The same configuration, whose bound is released."""
+    rows = AS_IS if subject.facts.rows == PRESENCE else subject.facts.rows
+    model = subject.copy(x_bound="private", rows=rows, neighboring=relation)
+    return type(subject)(model, subject.name)
+
+
+def _unbounded(subject: FitSubject, table: Table) -> UnboundedTask:
+    """A fit before its bound is drawn."""
+    X, y = subject.as_declared(table)
+    task = subject.copy().prepare(subject.given(X), subject.labels(y))
+    assert isinstance(task, UnboundedTask)
+    return task
+
+
+def _range_share(subject: FitSubject, rng: np.random.Generator) -> float:
+    """How far the log-ratio of two laws of a bound ranges, over what is charged."""
+    laws = []
+    for table in _neighbours(subject, rng):
+        task = _unbounded(subject, table)
+        laws.append(task.exponents())
+    changes = [one - other for one, other in zip(*laws, strict=True)]
+    charged = Fraction(ranges_of_event(task.plan.event)[0])
+    return float((max(changes) - min(changes)) / charged)
+
+
+def _neighbours(subject: FitSubject, rng: np.random.Generator) -> tuple[Table, Table]:
+    """Tables that differ in one row, of one entry or of many, mostly at an end of all sizes."""
+    X, y = _table(subject, rng)
+    at, ends = int(rng.integers(len(X))), np.array(_SIZES)
+    rows = []
+    for end in rng.permutation(ends):
+        size = 2.0 ** (end if rng.random() < 0.7 else rng.uniform(*_SIZES))
+        held = rng.random(subject.columns) < rng.choice([0.1, 1.0])
+        held[rng.integers(subject.columns)] = True
+        rows.append(np.where(held, size, 0.0) * rng.choice([-1.0, 1.0], subject.columns))
+    if subject.facts.neighboring == "add_remove":
+        return (np.insert(X, at, rows[0], axis=0), np.insert(y, at, y[0])), (X, y)
+    one, other = X.copy(), X.copy()
+    one[at], other[at] = rows
+    return (one, y), (other, y)
+
+
+def _table(subject: FitSubject, rng: np.random.Generator) -> Table:
+    """Rows of all sizes, with one entry or many."""
+    X = rng.choice([-1.0, 1.0], (_ROWS, subject.columns))
+    X *= 2.0 ** rng.uniform(*_SIZES, (_ROWS, 1)) * rng.uniform(0.5, 2.0, X.shape)
+    X *= rng.random(X.shape) < rng.uniform(0.1, 1.0, (_ROWS, 1))
+    return X, random_labels(_ROWS, subject.facts, rng)
+
+
+def _at_a_bound(session: Session[Any], k: int) -> float:
+    """How far a row moves what the fit draws where its bound is known, over what is charged."""
+    subject = session.subject
+    bound = 2.0 ** (int(session.rng.integers(_BOUNDS[0], _BOUNDS[1] + 1)) / 2.0)
+    subject.facts = replace(subject.facts, x_bound=bound)
+    shares = [0.0]
+    if isinstance(subject, DrawingSubject):
+        shares += subject.widest_log_ratios(session, k).values()
+    if isinstance(subject, NoisySubject):
+        shares += subject.widest_changes(session, k).values()
+    if isinstance(subject, SelectionSubject):
+        shares.append(_beyond(subject, session.rng))
+    return max(shares)
+
+
+def _beyond(subject: SelectionSubject, rng: np.random.Generator) -> float:
+    """The largest entry that is held, a constant's included, over the bound on them."""
+    matrix = subject.prepare(*_table(subject, rng)).task.matrix
+    sizes = np.abs(matrix.sparse().data)
+    return float(sizes.max(initial=0.0)) / subject.facts.held_bound
+
+
+def _account(subject: FitSubject, rng: np.random.Generator) -> dict[str, float]:
+    """What a bound and the fit with it cost, over what is claimed or charged for both."""
+    facts, recorder = subject.facts, Recorder()
+    X, y = subject.as_declared(_table(subject, rng))
+    y[: facts.classes] = np.arange(facts.classes)
+    seed = int(rng.integers(1 << 31))
+    # A seed repeats an audit.
+    model = with_bits(subject.copy(accountant=recorder), lambda: random_bits(seed))
+    statement = model.fit(subject.given(X), subject.labels(y)).privacy_
+    event = recorder.event()
+    spent, charged = statement["releases"][0]["bounded_range"], ranges_of_event(event)
+    on_terms = recorder.terms_differing(facts.delta, facts.neighboring) == 0
+    cost = epsilon_at(rho_of_event(event), facts.delta) if on_terms else math.inf
+    figures = {
+        "epsilon of bound and fit, over that claimed": cost / facts.epsilon,
+        "range of a bound as stated, over that charged": _over(spent, charged[0]),
+    }
+    if isinstance(subject, SelectionSubject):
+        released = float(statement["bounds"]["x_bound"]["value"])
+        unit = replace(subject.facts, x_bound=released).range_of_unit_theta
+        theta = statement["releases"][-1]["theta"]
+        figures["range of a round at a bound, over that charged"] = _over(
+            theta * unit + ROUNDED_WEIGHTS, charged[-1]
+        )
+    return figures
+
+
+def _over(figure: float, charged: float) -> float:
+    return figure / charged if charged else math.inf
+
+
+def _law(subject: FitSubject, session: Session[FitSubject]) -> float:
+    """The p-value of bounds drawn many times."""
+    X, y = _table(subject, session.rng)
+    task = _unbounded(subject, (X, y)).with_drawing(bits=session.bits)
+    bounds = [task.drawn() for _ in range(DRAWS)]
+    epsilon = ranges_of_event(task.plan.event)[0]
+    observed = np.bincount(np.searchsorted(CANDIDATES, bounds), minlength=len(CANDIDATES))
+    return pearson(observed, law_of_bound(X, epsilon, subject.facts))

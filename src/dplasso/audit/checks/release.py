@@ -1,0 +1,58 @@
+"""Is a fitted model made of its releases alone?"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from dplasso.audit.check import Check
+from dplasso.audit.session import Session
+from dplasso.audit.subject import Again, Figures, Pair, Subject
+from dplasso.audit.verdict import Verdict
+
+FITS = 5
+_ROUNDING = 1e-9
+
+
+class Release(Check[Subject]):
+    """Fits as a user does, and obtains the released numbers in other ways.
+
+    The releases of a fit are handed to a fit on other rows: its numbers must be the same, bit for
+    bit. Coefficients and intercepts are rebuilt from the releases by the subject's reference. Finds
+    a model that holds more of the data than was released. Also holds ``fit`` against the parts of
+    it that other checks repeat many times: with the same random bits both must release the same, or
+    those checks would be looking at something else. Cannot find what leaves by other ways: time,
+    memory, logs.
+    """
+
+    name = "release"
+
+    def run(self, session: Session[Subject]) -> Iterator[Verdict]:
+        worst: Figures = {}
+        for k in range(FITS):
+            for tested, (figure, limit) in _figures(session.subject.again(session, k)).items():
+                before, _ = worst.get(tested, (figure, limit))
+                worst[tested] = (max(before, figure), limit)
+            session.tell((k + 1) / FITS)
+        yield from self.limited(session, worst, FITS)
+
+
+def _figures(again: Again) -> Figures:
+    found = dict(again.more)
+    if again.elsewhere is not None:
+        found["numbers that other rows change"] = (_differing(again.elsewhere), 0.0)
+    if again.by_parts is not None:
+        found["numbers of fit and its parts that differ"] = (_differing(again.by_parts), 0.0)
+    if again.rebuilt is not None:
+        found["coefficients beyond the releases"] = (_gap(again.rebuilt), _ROUNDING)
+    return found
+
+
+def _differing(pair: Pair) -> float:
+    """Numbers that are not the same to the last bit."""
+    return float(np.sum(pair[0] != pair[1]))
+
+
+def _gap(pair: Pair) -> float:
+    """The largest difference, over the largest number."""
+    found, expected = pair
+    return float(np.abs(found - expected).max() / max(np.abs(expected).max(), 1e-300))

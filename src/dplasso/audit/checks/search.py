@@ -1,0 +1,133 @@
+"""Does the noise of a search's scores pay for a row, and is the whole search charged?"""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.audit.account import epsilon_of_search, rho_of_event
+from dplasso.audit.check import Check
+from dplasso.audit.descent.recording import Forgery
+from dplasso.audit.recorder import Recorder
+from dplasso.audit.representation.holder import quietly
+from dplasso.audit.session import Session
+from dplasso.audit.subject import Subject
+from dplasso.audit.verdict import ROUNDING, Verdict
+from dplasso.base.arrays import Floats
+from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
+from dplasso.privacy.events import Selected
+from dplasso.search import PrivateSearch
+from dplasso.search.scoring import Scorer
+
+_ROWS, _COLUMNS = 120, 4
+_Y_BOUND = 1.1
+_GRID: dict[str, list[Any]] = {"radius": [1.0, 8.0], "max_iter": [4]}
+_WEIGHTS = {0: 1.0, 1: 5.0, 2: 0.3}  # the largest of which is not 1
+
+
+class Search(Check[Subject]):
+    """Makes small searches among classifiers and regressors, and recomputes what they cost.
+
+    The exact scores of tables with and without one row, for given predictions, may differ by no
+    more than the noise of a score pays for, given the rho of a trial that is charged; nor may those
+    of tables in which one row is another. Rows are predicted right and wrong, labels are beyond
+    their bound, classes have weights. A trial's fit may cost no more than that rho, and the best of
+    all trials no more than epsilon. Nothing is left to chance. Finds gains of a row beyond 1, noise
+    that is too small, a charge that is missing or too low. Fits are for the other checks.
+    """
+
+    name = "search"
+    once = True
+
+    def run(self, session: Session[Subject]) -> Iterator[Verdict]:
+        found = [_shares(search, session.rng) for search in _searches()]
+        figures = {tested: max(one[tested] for one in found) for tested in found[0]}
+        limits = {tested: (figure, ROUNDING) for tested, figure in figures.items()}
+        yield from self.limited(session, limits, runs=len(found))
+
+
+def _searches() -> Iterator[PrivateSearch]:
+    """One of each way to score."""
+    declared: dict[str, Any] = {"n_rows": _ROWS, "x_bound": 1.0}
+    classes = sorted(_WEIGHTS)
+    classifier = PrivateLassoClassifier(classes=classes, **declared)
+    two = PrivateLassoClassifier(classes=classes[:2], neighboring="replace_one", **declared)
+    regressor = PrivateLassoRegressor(y_bound=_Y_BOUND, **declared)
+    yield _search(classifier, score_weights=_WEIGHTS)
+    yield _search(two, law="geometric")
+    for scoring in ("squared_error", "absolute_error"):
+        yield _search(regressor, scoring=scoring)
+
+
+def _search(estimator: Any, **options: Any) -> PrivateSearch:
+    return PrivateSearch(estimator, _GRID, epsilon=2.0, trials=2.0, **options)
+
+
+def _shares(search: PrivateSearch, rng: np.random.Generator) -> dict[str, float]:
+    """What may be no more than 1: of what a row moves, and of what is spent."""
+    X, y = _table(search.estimator, rng)
+    recorder, of_trial = Recorder(), Recorder()
+    with quietly():
+        search.set_params(accountant=recorder).fit(X, y)
+    on_terms = recorder.terms_differing(search.delta, search.estimator.neighboring) == 0
+    event = recorder.charges[0][0] if on_terms else None
+    if not isinstance(event, Selected):
+        return dict.fromkeys(_TESTED, math.inf)
+    rho = rho_of_event(event.event)
+    trial = search._shared_by_trials(rho)
+    with quietly():
+        trial.set_params(**search.best_params_, accountant=of_trial).fit(X, y)
+    scorer = search._scorer(trial, rho)
+    spent = epsilon_of_search(rho, search.delta, event.stop, event.law)
+    figures = (
+        _widest(search, scorer) / scorer.noise.sigma / math.sqrt(2.0 * rho),
+        rho_of_event(of_trial.event()) / rho,
+        spent / search.epsilon,
+    )
+    return dict(zip(_TESTED, figures, strict=True))
+
+
+_TESTED = (
+    "widest change of a score, over that charged",
+    "rho of a trial's fit, over that charged",
+    "epsilon of a search as charged, over that claimed",
+)
+
+
+def _table(estimator: Any, rng: np.random.Generator) -> tuple[Floats, NDArray[Any]]:
+    X = rng.uniform(-1.5, 1.5, (_ROWS, _COLUMNS))
+    if hasattr(estimator, "classes"):
+        return X, np.arange(_ROWS) % len(estimator.classes)
+    return X, X[:, 0] + rng.choice([-9.0, 0.0, 9.0], _ROWS) * _Y_BOUND
+
+
+class _Echo:
+    """Stands for a model: a row's one entry is what it predicts."""
+
+    def predict(self, X: NDArray[Any]) -> NDArray[Any]:
+        return X[:, 0]
+
+
+def _widest(search: PrivateSearch, scorer: Scorer) -> float:
+    """How far the sum that is released moves with one row, in whole numbers."""
+    predicted, y = _told(search.estimator)
+    every, forgery = np.arange(len(y)), Forgery([])
+    blind: Any = scorer._replace(noise=forgery(scorer.noise.sigma))  # type: ignore[arg-type]
+    for rows in (every, *(np.delete(every, at) for at in every)):
+        blind.release(_Echo(), predicted[rows, None], y[rows], np.random.default_rng(0))
+    total, *less = (int(found.sums[0]) for found in forgery.found)
+    counts = np.array([total - part for part in less])
+    replaced = search.estimator.neighboring == "replace_one"
+    return float(np.ptp(counts) if replaced else np.abs(counts).max())
+
+
+def _told(estimator: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """All pairs of a prediction and a label, from right to as wrong as can be."""
+    if hasattr(estimator, "classes"):
+        labels = predictions = np.asarray(estimator.classes)
+    else:
+        labels = np.array([-9.0, -1.0, -0.3, 0.0, 1.0, 9.0]) * _Y_BOUND
+        predictions = np.append(labels, [-1e300, 1e300])
+    return np.repeat(predictions, len(labels)), np.tile(labels, len(predictions))

@@ -1,0 +1,12 @@
+"""Forks of this process, for checks of what a child inherits."""
+
+import os
+import warnings
+
+
+def fork() -> int:
+    """As `os.fork`, without the warning of Python 3.12 and later about forks in a process with
+    threads: the child touches no lock of theirs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()

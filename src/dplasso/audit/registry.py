@@ -1,0 +1,11 @@
+"""The solvers that are audited: one subject each, registered here and nowhere else."""
+
+from dplasso.audit.descent.subject import DescentSubject
+from dplasso.audit.few.subject import FewSubject
+from dplasso.audit.selection.subject import SelectionSubject
+from dplasso.audit.stream.subject import StreamSubject
+from dplasso.audit.subject import Subject
+
+SUBJECTS: dict[str, type[Subject]] = {
+    kind.solver: kind for kind in (SelectionSubject, DescentSubject, FewSubject, StreamSubject)
+}

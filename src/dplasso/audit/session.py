@@ -1,0 +1,69 @@
+"""The session that one check of one subject works in."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from dplasso.mechanisms.random_bits import RandomBits
+
+_PILOT = 24  # runs that are timed, and thrown away, before the number of runs is fixed
+_PILOT_SECONDS = 1.0
+_FEWEST = 100
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Session(Generic[S]):
+    """One check of one subject.
+
+    ``rng`` makes the data, ``bits`` the noise of the fits; ``error`` is the chance of a false
+    alarm that each statistical test may have, ``seconds`` what all runs of the check may take in a
+    thorough audit.
+    """
+
+    subject: S
+    rng: np.random.Generator
+    bits: RandomBits
+    error: float
+    seconds: float
+    thorough: bool
+    tell: Callable[[float], None]
+
+    def runs(self, quick: int, pilot: Callable[[int], object]) -> int:
+        """How many runs to make: fixed here, before any of them is made.
+
+        In quick mode ``quick``, whatever the clock says: what a quick audit can find does not
+        depend on the machine. In thorough mode all that time allows; the runs that are timed are
+        not used.
+        """
+        if not self.thorough:
+            return quick
+        pilot(1)  # the first one may compile
+        start = time.monotonic()
+        timed = 0
+        while timed < _PILOT and time.monotonic() - start < _PILOT_SECONDS:
+            pilot(_PILOT // 4)
+            timed += _PILOT // 4
+        each = max((time.monotonic() - start) / timed, 1e-7)
+        return max(_FEWEST, int(self.seconds / each))
+
+    def repeated(
+        self, quick: int, draw: Callable[[], T], *, done: int = 0, parts: int = 1
+    ) -> list[T]:
+        """Draws, as many as `runs` says, where ``done`` of so many parts of the check are done."""
+
+        def pilot(runs: int) -> None:
+            for _ in range(runs):
+                draw()
+
+        runs = max(self.runs(parts * quick, pilot) // parts, 1)
+        found = []
+        for run in range(runs):
+            found.append(draw())
+            self.tell((done + (run + 1) / runs) / parts)
+        return found
