@@ -472,8 +472,12 @@ def test_what_kill_9_left_is_cleared_by_the_next_run(tmp_path, text, good):
     output = tmp_path / "out.txt"
     child = os.fork()
     if child == 0:
-        with atomic._temporary(str(tmp_path), 0o600), staging.workshop(tmp_path / "x.dpc"):
-            os.kill(os.getpid(), signal.SIGKILL)
+        try:
+            file = atomic._temporary(str(tmp_path), 0o600, "out.txt")
+            with file, staging.workshop(tmp_path / "x.dpc"):
+                os.kill(os.getpid(), signal.SIGKILL)
+        finally:
+            os._exit(1)  # a child that fails must not run the rest of the tests
     os.waitpid(child, 0)
     left = {name for name in os.listdir(tmp_path) if name.startswith(".")}
     assert len(left) == 2
