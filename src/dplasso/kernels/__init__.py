@@ -1,5 +1,5 @@
 """Compiled loops on raw arrays.
 
-Nothing here knows of estimators, budgets or files; every function takes arrays and numbers, is
+Nothing here knows about estimators, budgets or files. Every function takes arrays and numbers, is
 compiled by numba with an on-disk cache and releases the interpreter lock.
 """

@@ -89,7 +89,7 @@ def exponential(x: float) -> float:
 
 @njit(inline="always")
 def sigmoid(x: float) -> float:
-    """1 / (1 + e^-x), clamped beyond 700 where it is 0 or 1 to the last bit that matters."""
+    """1 / (1 + e^-x). Beyond |x| = 700 the argument is clamped, which changes no relevant bit."""
     x = -700.0 if x < -700.0 else x
     x = 700.0 if x > 700.0 else x
     return 1.0 / (1.0 + exponential(-x))
@@ -97,7 +97,7 @@ def sigmoid(x: float) -> float:
 
 @njit(inline="always")
 def logarithm(x: float) -> float:
-    """log x to within 1e-14, of 1 or of itself, for any normal x above 0.
+    """log x for any normal x > 0, with an absolute or relative error of at most 1e-14.
 
     x = 2^n m with m in [0.75, 1.5), and log m = 2 atanh(f), f = (m - 1) / (m + 1): |f| <= 0.2.
     """
@@ -116,5 +116,5 @@ def logarithm(x: float) -> float:
 
 @njit(inline="always")
 def nearest_integer(x: float) -> int:
-    """The integer nearest to x, |x| < 2^51: by the same trick, since a cast may not vectorise."""
+    """The integer nearest to x, for |x| < 2^51, by the same trick: a cast may not vectorise."""
     return _bits_of_double(x + _ROUND) - _ROUND_BITS

@@ -1,19 +1,19 @@
-"""Weighted sums of many vectors of whole numbers, larger than 64 bits and without rounding.
+"""Weighted sums of many integer vectors, exact even where they exceed 64 bits.
 
-A sum is kept twice: its last 64 bits, which whole numbers that wrap around get right, and its size,
-which floating point gets nearly right. Together they are the sum.
+A sum is kept twice: modulo 2^64 as an integer, which is exact, and as a double, which gives its
+size approximately. Together they determine the sum.
 """
 
 import numpy as np
 from numba import njit
 
-# Columns at a time: what is added to stays in the cache while vectors pass by.
+# Columns handled at a time, so that the running sums stay in the cache.
 _RUN = 1024
 
 
 @njit(cache=True, nogil=True)
 def add_weighted(vectors, weights, first, last, low, high):  # type: ignore[no-untyped-def]
-    """Add ``weights`` times ``vectors``, one weight a vector, to the columns first to last."""
+    """Add ``weights`` times ``vectors``, one weight per vector, to the columns first to last."""
     fours = weights.size - weights.size % 4
     for start in range(first, last, _RUN):
         end = min(start + _RUN, last)
@@ -36,7 +36,7 @@ def _add_one(vector, weight, low, high):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def _add_four(p, q, r, s, weights, low, high):  # type: ignore[no-untyped-def]
-    """Four vectors at a time: sums are read and written a quarter as often."""
+    """Add four vectors at a time: the sums are read and written a quarter as often."""
     a, b, c, d = weights[0], weights[1], weights[2], weights[3]
     w, x, y, z = np.float64(a), np.float64(b), np.float64(c), np.float64(d)
     for j in range(p.size):

@@ -1,7 +1,8 @@
-"""Noise by buffers that fade: draws for many steps at a time, and what earlier draws add to them.
+"""Correlated noise from decaying buffers: fresh draws, plus what earlier draws contribute.
 
-Buffers are whole numbers of 2^-FINE_BITS grid units. One that fades by 2^-shift a step loses its
-value shifted to the right, rounded down: whole numbers all the way, the same on every machine.
+A buffer holds whole multiples of 2^-FINE_BITS grid units. Per step it decays by a factor of
+1 - 2^-shift: its value, shifted right and rounded down, is subtracted. All arithmetic is on
+integers, so the noise is the same on every machine.
 """
 
 import numpy as np
@@ -14,9 +15,10 @@ FINE_BITS = 20
 
 @njit(cache=True, nogil=True)
 def draw_blocks(cells, key, first_step, draws, start, end, undecided):  # type: ignore[no-untyped-def]
-    """Add draws to ``draws``, a row a step; blocks of columns are numbered row by row.
+    """Add noise to ``draws``, one row per step; blocks of columns are numbered row by row.
 
-    Returns the block that has ``undecided`` draws, and how many; ``end`` and 0 where none has.
+    Stops at a block with undecided draws and returns that block and their number; returns ``end``
+    and 0 if there is none.
     """
     blocks = -(-draws.shape[1] // BLOCK)
     for place in range(start, end):
@@ -31,7 +33,7 @@ def draw_blocks(cells, key, first_step, draws, start, end, undecided):  # type: 
 
 @njit(cache=True, nogil=True)
 def echo(draws, buffers, shifts, shares):  # type: ignore[no-untyped-def]
-    """Turn draws, a row a step, into noise: what buffers hold is added, then they take the draw."""
+    """Turn draws, one row per step, into noise: add the buffers, then feed them the draw."""
     for step in range(draws.shape[0]):
         row = draws[step]
         held = np.zeros(row.size, np.int64)
@@ -47,7 +49,7 @@ def echo(draws, buffers, shifts, shares):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def responses(shifts, shares, steps):  # type: ignore[no-untyped-def]
-    """What undoes the echoes: the first coefficients of 1 / b and of 1 / ((1 - x) b)."""
+    """The first coefficients of 1 / b, which inverts the buffers, and of 1 / ((1 - x) b)."""
     inverse, strategy = np.empty(steps), np.empty(steps)
     plain, summed = np.zeros(shifts.size), np.zeros(shifts.size)
     for t in range(steps):

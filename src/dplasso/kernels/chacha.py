@@ -1,20 +1,19 @@
-"""ChaCha20 key stream, sixteen blocks at a time: fast where numbers are drawn by the million.
+"""ChaCha20 key stream, sixteen blocks at a time, for drawing millions of numbers.
 
-The stream is that of RFC 8439, transposed: word k of sixteen blocks in a row lies side by side,
-then word k + 1 of the same sixteen. Which bits are drawn for what does not matter, as long as none
-are drawn twice.
+The stream is that of RFC 8439, transposed: word k of sixteen consecutive blocks comes first, then
+word k + 1 of the same sixteen. The order does not matter, as long as no bits are used twice.
 """
 
 import numpy as np
 from numba import njit
 
 BLOCKS = 16
-WORDS = 16 * BLOCKS  # of 32 bits, made at a time
+WORDS = 16 * BLOCKS  # 32-bit words generated at a time
 
 
 @njit(inline="always")
 def _quarter_round(x, a, b, c, d):  # type: ignore[no-untyped-def]
-    """The quarter round of RFC 8439 on four rows, all blocks side by side."""
+    """The quarter round of RFC 8439 on four rows, for all blocks at once."""
     p, q, r, s = x[a], x[b], x[c], x[d]
     for k in range(BLOCKS):
         p[k] += q[k]
@@ -33,9 +32,9 @@ def _quarter_round(x, a, b, c, d):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def key_stream(key, nonce, counter, out):  # type: ignore[no-untyped-def]
-    """Fill ``out`` (whole multiples of `WORDS`) from block ``counter`` on; returns the next one.
+    """Fill ``out`` (a multiple of `WORDS` long) from block ``counter`` on; returns the next block.
 
-    ``key`` has eight words and ``nonce`` three. A nonce is good for 2^32 blocks.
+    ``key`` has eight words and ``nonce`` three. A nonce serves 2^32 blocks.
     """
     start = np.empty((16, BLOCKS), np.uint32)
     x = np.empty((16, BLOCKS), np.uint32)

@@ -1,9 +1,9 @@
-"""Rows that cannot be told apart yet, and scores that are sums over such cohorts.
+"""Cohorts of rows with equal margins, and scores computed as sums over cohorts.
 
-In 0/1 data, rows of one label that share all columns released so far have the same margin, to the
-last bit: the same steps were added to it in the same order. Row gradients then come in as many
-kinds as there are *cohorts*, and the score of a column that is a union of cohorts is the sum, over
-these, of one rounded term times their number of rows: the same whole number as the sum over rows.
+In 0/1 data, rows with the same label and the same entries in all columns released so far have the
+same margin, to the last bit: the same steps were added to it in the same order. Such rows form a
+*cohort* and share one row gradient. The score of a column that is a union of cohorts is the sum,
+over these, of one rounded term times their number of rows: the same integer as the sum over rows.
 
 A column *splits* every cohort it meets into the rows that have it and those that do not. It has to
 do so only once: whatever is split off later, the column remains a union of cohorts.
@@ -23,22 +23,22 @@ MARKS = 63  # columns whose union of cohorts can be marked
 
 
 class Cohorts(NamedTuple):
-    """Rows listed cohort by cohort, and five entries a cohort."""
+    """The rows listed cohort by cohort, and five arrays with one entry per cohort."""
 
     rows: Any
-    place: Any  # of a row in that list
-    cohort: Any  # of a row
-    first: Any  # place in the list
+    place: Any  # per row: its position in that list
+    cohort: Any  # per row
+    first: Any  # position of the cohort's first row in the list
     size: Any
-    marks: Any  # bits of the marked columns that the cohort is part of
-    split_off: Any  # while a column splits: how many rows have it; else 0
-    met: Any  # while a column splits: the cohorts that have such rows
-    count: Any  # how many cohorts there are
+    marks: Any  # bits of the marked columns that contain the cohort
+    split_off: Any  # while a column splits: how many rows have it; otherwise 0
+    met: Any  # while a column splits: the cohorts with such rows
+    count: Any  # number of cohorts
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def by_label(problem: Problem, cohorts: Cohorts):  # type: ignore[no-untyped-def]
-    """Start from the labels, 0 and 1, all margins being 0."""
+    """Start with two cohorts, the labels 0 and 1, since all margins are 0."""
     labels = problem.labels
     cohorts.size[:2] = 0
     for i in range(labels.size):
@@ -56,9 +56,9 @@ def by_label(problem: Problem, cohorts: Cohorts):  # type: ignore[no-untyped-def
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def split(problem: Problem, cohorts: Cohorts, column, mark):  # type: ignore[no-untyped-def]
-    """Split the cohorts by a column and mark its own with bit ``mark``, unless that is negative.
+    """Split the cohorts by a column and mark those inside it with bit ``mark``, unless negative.
 
-    Returns False, with all as it was, where the cohorts could outgrow the room there is.
+    Returns False and changes nothing if the arrays might have no room for the new cohorts.
     """
     rows, place, cohort = cohorts.rows, cohorts.place, cohorts.cohort
     first, size, marks, met = cohorts.first, cohorts.size, cohorts.marks, cohorts.met
@@ -100,7 +100,7 @@ def split(problem: Problem, cohorts: Cohorts, column, mark):  # type: ignore[no-
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def split_by_all(problem: Problem, cohorts: Cohorts, columns):  # type: ignore[no-untyped-def]
-    """Split the cohorts by one column after the other; False where there is no room for that."""
+    """Split the cohorts by one column after the other; False if there is no room for that."""
     room = True
     for k in range(columns.size):
         room = room and split(problem, cohorts, columns[k], -1)

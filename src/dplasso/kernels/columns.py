@@ -5,14 +5,14 @@ import math
 import numpy as np
 from numba import njit
 
-RUN = 16  # columns looked at together where most need no closer look
-# Bits of what `inspect` finds.
+RUN = 16  # columns checked together; most runs need no closer look
+# Bits of the result of `inspect`.
 NOT_FINITE, OUT_OF_BOUND, NOT_ONE, UNORDERED, BAD_ROW, ZERO, NOT_SINGLE = 1, 2, 4, 8, 16, 32, 64
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def inspect(indptr, indices, values, rows, bound, first, last):  # type: ignore[no-untyped-def]
-    """What is remarkable about columns ``first`` to ``last``, as a set of bits."""
+    """Findings about the columns ``first`` to ``last``, as a set of bits."""
     found = 0
     for column in range(first, last):
         previous = np.int64(-1)
@@ -52,7 +52,7 @@ def _inspect_values(values, bound):  # type: ignore[no-untyped-def]
 def long_columns(indptr, shortest, first, last, out):  # type: ignore[no-untyped-def]
     """List the columns with more than ``shortest`` entries; returns how many.
 
-    Runs of columns with no more entries in all, as most are, cost one look: at a cache line.
+    Most runs of columns have no more entries than that in total, and cost one cache line to check.
     """
     count = 0
     for begin in range(first, last, RUN):
@@ -69,7 +69,7 @@ def long_columns(indptr, shortest, first, last, out):  # type: ignore[no-untyped
 def loud_columns(norm1, quiet, out):  # type: ignore[no-untyped-def]
     """List the columns whose norm exceeds ``quiet``; returns how many.
 
-    Most columns do not: a run of 64 is looked at more closely only if it counts one that does.
+    Most columns do not: a run of 64 is searched only if it contains one that does.
     """
     count = 0
     for first in range(0, norm1.size, 64):
@@ -87,9 +87,9 @@ def loud_columns(norm1, quiet, out):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def _sum_of_powers(column, square):  # type: ignore[no-untyped-def]
-    """Sum of sizes, or of squares, of a column's entries, in one written order.
+    """Sum of absolute values, or of squares, of a column's entries, in a fixed order.
 
-    Four sums side by side, since one alone would wait for itself; the compiler may not choose.
+    Four interleaved sums avoid waiting for each addition; the compiler may not reorder them.
     """
     a = b = c = d = 0.0
     whole = column.size - column.size % 4
@@ -116,7 +116,7 @@ def norms1(indptr, values, bound, first, last, out):  # type: ignore[no-untyped-
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def norms2(indptr, values, columns, out):  # type: ignore[no-untyped-def]
-    """2-norms of the listed columns. They enter only bounds, padded by their users."""
+    """2-norms of the listed columns, for bounds only: callers pad them for rounding."""
     for k in range(columns.size):
         column = values[indptr[columns[k]] : indptr[columns[k] + 1]]
         out[k] = math.sqrt(_sum_of_powers(column, True))

@@ -1,4 +1,4 @@
-"""Sums of conditioned rows, exactly.
+"""Exact sums of conditioned rows.
 
 A conditioned row is a vector of whole numbers, V - P: entry j of V is ``damping[j]`` times the unit
 row's entry, rounded to a multiple of 1 / ``whole``, and P, the centre, is the same for all rows. V
@@ -18,13 +18,13 @@ from dplasso.kernels.arithmetic import entry, nearest_integer
 
 @njit(inline="always")
 def _entry_of(scale, unit, value):  # type: ignore[no-untyped-def]
-    """Entry of V: whole, from a column's scale, a row's unit and the stored number."""
+    """Integer entry of V, from a column's scale, a row's unit and the stored number."""
     return nearest_integer(scale * (unit * value))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def unit_sums(indptr, indices, values, units, grains, first, last, out):  # type: ignore[no-untyped-def]
-    """Sums down the columns of the unit rows' entries, each cut to whole grains, towards 0."""
+    """Sums per column of the unit rows' entries, each rounded towards 0 to whole grains."""
     for j in range(first, last):
         total = np.int64(0)
         for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
@@ -36,7 +36,7 @@ def unit_sums(indptr, indices, values, units, grains, first, last, out):  # type
 def square_lengths(  # type: ignore[no-untyped-def]
     indptr, indices, values, units, whole, damping, centre, first, last, out
 ):
-    """Add to every row what its entries in columns ``first`` to ``last`` change of |V - P|^2."""
+    """Add to every row the terms of |V - P|^2 of its entries in columns ``first`` to ``last``."""
     for j in range(first, last):
         scale, twice = damping[j] * whole, 2 * centre[j]
         for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
@@ -63,8 +63,8 @@ def weighted_sums(  # type: ignore[no-untyped-def]
 def add_margins(indptr, indices, values, weights, grains, most, first, last, out):  # type: ignore[no-untyped-def]
     """Add the entries of columns ``first`` to ``last`` times their weights to the rows' margins.
 
-    Margins are whole numbers of grains before their row's unit is applied, so that a row's does
-    not depend on where the columns were split. A term is at most ``most`` grains.
+    Margins are whole numbers of grains before their row's unit is applied, so that they do not
+    depend on where the columns were split. A term is at most ``most`` grains.
     """
     for j in range(first, last):
         weight = weights[j] * grains

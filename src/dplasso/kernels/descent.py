@@ -1,4 +1,4 @@
-"""A step of gradient descent: residuals of the rows, and the move of the weights."""
+"""One step of gradient descent: the residuals of the rows and the update of the weights."""
 
 import numpy as np
 from numba import njit
@@ -13,10 +13,10 @@ LANE = 256  # rows handled at a time
 def coefficients(loss, clip, margins, labels, row_weights, constant, first, last, out):  # type: ignore[no-untyped-def]
     """Whole coefficients of the rows ``first`` to ``last``, and the sums for the intercepts.
 
-    A residual is scaled to a length of at most ``clip`` and counted in units of it: at most one
-    unit, whatever it was computed from, and 0 where it is not a number. ``out``, one row of numbers
-    per output, is residual times row weight, rounded towards 0 to a whole number. The sums returned
-    are those of residual times ``constant``, rounded in the same way.
+    A residual is clipped to a 2-norm of at most ``clip`` and divided by ``clip``: it is then at
+    most 1, whatever its input, and 0 where it is NaN. ``out`` has one row per output, and holds
+    residual times row weight, rounded towards 0. The sums returned are those of residual times
+    ``constant``, rounded in the same way.
     """
     outputs = margins.shape[0]
     sums = np.zeros(outputs, np.int64)
@@ -40,14 +40,14 @@ def coefficients(loss, clip, margins, labels, row_weights, constant, first, last
 
 @njit(inline="always")
 def _clipped(residual, clip):  # type: ignore[no-untyped-def]
-    """The residual, cut at ``clip``."""
+    """The residual, clipped to ``[-clip, clip]``."""
     residual = -clip if residual < -clip else residual
     return clip if residual > clip else residual
 
 
 @njit(inline="always")
 def _write(residual, row_weight, constant, row, out, sums):  # type: ignore[no-untyped-def]
-    """Write the whole coefficients of one row and add its part of the intercepts' sums."""
+    """Write the integer coefficients of one row and add its terms to the intercepts' sums."""
     for k in range(residual.size):
         unit = residual[k] if abs(residual[k]) <= 1.0 else 0.0
         out[k, row] = np.int64(unit * row_weight)
@@ -56,7 +56,7 @@ def _write(residual, row_weight, constant, row, out, sums):  # type: ignore[no-u
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def move(released, damping, grid, step, gathered, weights, first, last):  # type: ignore[no-untyped-def]
-    """Gather released sums, read in the middle of their cell, and set the weights."""
+    """Accumulate released sums, read at the middle of their grid cell, and set the weights."""
     for j in range(first, last):
         gathered[j] += damping[j] * (np.float64(released[j]) + 0.5) * grid
         weights[j] = -step * gathered[j]

@@ -3,17 +3,17 @@
 Three kinds of vertices:
 
 * *light*: ``theta`` times the largest score they can ever have, rounding included, is at most
-  ``KAPPA``. Their weight hardly differs from 2 for ever. They share one envelope, need no upkeep
-  and are not even listed.
-* *heavy*: listed by how fast their score can drift and cut into blocks of ``BLOCK``. Each keeps the
-  score it last had and the length of the path the margins had come by then: a score moves at most
-  ``drift`` times the length of the path since. The score at w = 0, or a bound on it, stays good for
-  ever, within ``drift`` times the present length of the margins.
+  ``KAPPA``. Their weight always stays close to 2. They share one envelope, need no updates and are
+  not even listed.
+* *heavy*: sorted by how fast their score can drift and cut into blocks of ``BLOCK``. Each keeps its
+  last computed score and the path length of the margins at that time: a score moves at most
+  ``drift`` times the length of the path since. The score at w = 0, or a bound on it, stays valid,
+  within ``drift`` times the current length of the margins.
 * *head*: the few densest (see ``head.py``).
 
-A block's tickets are counted for a path somewhat longer than the present one, its *horizon*, and
-counted anew when the path crosses it. A block whose norms alone claim next to nothing is *idle*:
-its tickets are counted by the norms, once.
+A block's tickets are counted for a path somewhat longer than the current one, its *horizon*, and
+recounted when the path crosses it. A block whose norms alone claim almost nothing is *idle*: its
+tickets are counted once, by the norms.
 """
 
 import math
@@ -28,11 +28,11 @@ from dplasso.kernels.steps import PAD
 from dplasso.kernels.trials import tickets_for, weight
 
 KAPPA = 0.25
-LIGHT_NATS = 0.7240769841801067  # log(2 cosh(KAPPA)), the log of the most that one can weigh
+LIGHT_NATS = 0.7240769841801067  # log(2 cosh(KAPPA)), the log of a light vertex's largest weight
 BLOCK = 64
-# Nats by which tickets of a block may exceed what its members' bounds need, to spare recounting.
+# Nats by which tickets of a block may exceed its members' bounds, which makes recounts rarer.
 SLACK = 0.2
-# Whole tickets are spread over this many bits; a uniform double can tell 53 apart.
+# All tickets together use about this many bits; a uniform double has 53.
 TICKET_BITS = 50
 LARGEST = 36.0  # log of the most tickets one vertex may hold
 
@@ -44,25 +44,25 @@ LOG_UNIT, PER_UNIT, NEXT_HORIZON, LIGHT_RATE, PENDING_SCORE = 0, 1, 2, 3, 4
 
 
 class Envelope(NamedTuple):
-    """Light vertices, and what the tiers share."""
+    """The light vertices, and the state that the tiers share."""
 
-    heavy_bits: Any  # uint8 bitmap over columns: not light
+    heavy_bits: Any  # uint8 bitmap over columns that are not light
     ring: Any  # int64, uniform words drawn ahead so that their columns can be fetched ahead
     whole: Any  # int64
     real: Any  # float64
 
 
 class Heavy(NamedTuple):
-    """One entry a heavy vertex, by falling ``drift``; the last ones one a block."""
+    """One entry per heavy vertex, by decreasing ``drift``; the last arrays have one per block."""
 
     vertices: Any
-    limit: Any  # bound on the score's size that always holds
+    limit: Any  # bound on |score| that always holds
     drift: Any
-    pad: Any  # what rounding can add to the difference of two scores
-    score: Any  # when last evaluated
-    score_path: Any  # the path then; minus infinity if never
-    origin: Any  # score at w = 0, give or take
-    origin_spread: Any  # 0 where it was computed
+    pad: Any  # most that rounding can add to the difference of two scores
+    score: Any  # score when last evaluated
+    score_path: Any  # path length then; minus infinity if never evaluated
+    origin: Any  # score at w = 0, up to origin_spread
+    origin_spread: Any  # 0 if the origin was computed
     tickets: Any
     block_tickets: Any
     block_horizon: Any
@@ -76,10 +76,10 @@ def margin_length(walk):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def heavy_interval(heavy, slot, path, length):  # type: ignore[no-untyped-def]
-    """Interval that holds the score of a heavy vertex now, as it would be computed.
+    """Interval that holds the computed score of a heavy vertex now.
 
-    Between two times, exact scores differ by ``drift`` times the path come since. Computed ones are
-    whole numbers of grains, and differ by ``pad`` more at most.
+    Between two times, exact scores differ by at most ``drift`` times the path between them.
+    Computed ones are whole numbers of grains, and differ by at most ``pad`` more.
     """
     limit, pad = heavy.limit[slot], heavy.pad[slot]
     reach = heavy.drift[slot] * (path - heavy.score_path[slot]) + pad
@@ -93,7 +93,7 @@ def heavy_interval(heavy, slot, path, length):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def _bound(heavy, slot, path, length):  # type: ignore[no-untyped-def]
-    """Size that the score of a heavy vertex can have now; in an idle block, the largest ever."""
+    """Bound on |score| of a heavy vertex now; in an idle block, the bound that always holds."""
     if heavy.block_ahead[slot // BLOCK] == math.inf:
         return heavy.limit[slot]
     low, high = heavy_interval(heavy, slot, path, length)
@@ -102,7 +102,7 @@ def _bound(heavy, slot, path, length):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def count_block(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy, block):  # type: ignore[no-untyped-def]
-    """Count one block's tickets anew, for a horizon ahead of the present path."""
+    """Recount one block's tickets, for a horizon ahead of the current path."""
     first = block * BLOCK
     last = min(first + BLOCK, heavy.vertices.size)
     path, length = walk.scalars[PATH], margin_length(walk)
@@ -116,14 +116,14 @@ def count_block(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy, 
             bound = min(bound + heavy.drift[slot] * ahead, limit)
             settled = False
         if theta * bound - log_unit > LARGEST:
-            # A score may have grown past what the unit allows: `unit_fits` sees to it.
+            # A score may have outgrown the unit: `unit_fits` then asks for another.
             envelope.whole[OVERFLOW] = 1
             bound = 0.0
         heavy.tickets[slot] = tickets_for(bound, theta, log_unit)
         total += heavy.tickets[slot]
     envelope.whole[HEAVY_TICKETS] += total - heavy.block_tickets[block]
     heavy.block_tickets[block] = total
-    # Where every member stands at its limit no path can loosen the block any more.
+    # If every member is at its limit, no path can loosen the block any more.
     heavy.block_horizon[block] = math.inf if settled else path + ahead
     envelope.real[NEXT_HORIZON] = min(envelope.real[NEXT_HORIZON], heavy.block_horizon[block])
     walk.counters[REFRESHES] += 1
@@ -131,7 +131,7 @@ def count_block(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy, 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def recount(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy, block):  # type: ignore[no-untyped-def]
-    """Count a block anew because a trial of its was void or brought news of a score."""
+    """Recount a block because one of its trials was rejected or computed a score."""
     if heavy.block_ahead[block] < math.inf:
         count_block(problem, walk, envelope, heavy, block)
         if not unit_fits(envelope, heavy):
@@ -141,7 +141,7 @@ def recount(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy, bloc
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def keep_up(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy):  # type: ignore[no-untyped-def]
-    """Count anew every block whose horizon the path has crossed."""
+    """Recount every block whose horizon the path has crossed."""
     path = walk.scalars[PATH]
     envelope.real[NEXT_HORIZON] = math.inf
     for block in range(heavy.block_tickets.size):
@@ -155,7 +155,7 @@ def keep_up(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy):  # 
 
 @njit(inline="always")
 def unit_fits(envelope, heavy):  # type: ignore[no-untyped-def]
-    """Whether the tickets are neither too many for a word nor too coarse for the law's speed."""
+    """Whether the tickets are neither too many for a word nor too coarse to be fast."""
     total = envelope.whole[LIGHT_TICKETS] + envelope.whole[HEAVY_TICKETS]
     fewest = max(np.int64(1) << 24, np.int64(heavy.vertices.size) << 10)
     return fewest <= total <= (np.int64(1) << 52) and envelope.whole[OVERFLOW] == 0
@@ -163,9 +163,9 @@ def unit_fits(envelope, heavy):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def choose_unit(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy):  # type: ignore[no-untyped-def]
-    """Fix what a ticket is worth, so that all tickets together use the bits there are.
+    """Choose the worth of a ticket so that all tickets together use the available bits.
 
-    A light vertex gets a power of two of them: its owner is then found by a shift.
+    The tickets of a light vertex are a power of two, so that a shift finds the owner of a ticket.
     """
     slots = (problem.indptr.size - 1) * problem.classes
     path, length = walk.scalars[PATH], margin_length(walk)
@@ -192,7 +192,7 @@ def choose_unit(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy):
 
 @njit(cache=True, inline="always")
 def aim_words(envelope):  # type: ignore[no-untyped-def]
-    """Use just as many bits of a word as there are tickets."""
+    """Use only as many bits of a word as the number of tickets needs."""
     total = envelope.whole[LIGHT_TICKETS] + envelope.whole[HEAVY_TICKETS]
     bits = 0
     while (np.int64(1) << bits) < total:

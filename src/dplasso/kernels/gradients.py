@@ -1,8 +1,8 @@
-"""Row gradients, in grains: how a row's loss moves with each of its margins.
+"""Row gradients, in grains: the derivative of a row's loss in each of its margins.
 
-A gradient times an entry, rounded to a whole number of grains (see ``scores.py``), is what the row
-adds to a score. A grain is small enough for the rounding not to matter, and whole numbers add up
-to the same score in any order.
+A row adds to a score its gradient times its entry, rounded to a whole number of grains (see
+``scores.py``). A grain is small enough for the rounding not to matter, and whole numbers add up to
+the same score in any order.
 """
 
 import numpy as np
@@ -19,15 +19,14 @@ LANE = 1024
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def row_gradients(problem: Problem, walk: Walk, gradients, first, last):  # type: ignore[no-untyped-def]
-    """Gradients of the rows ``first`` to ``last``; those of one class lie side by side."""
+    """Gradients of the rows ``first`` to ``last``; those of one class are contiguous."""
     scale, grains = walk.scalars[SCALE], 1.0 / grain_size(problem)
     if problem.classes > 1:
         _softmax_gradients(problem, walk.margins, scale, grains, gradients, first, last)
         return
     for begin in range(first, last, LANE):
         end = min(begin + LANE, last)
-        # Slices, because indices into them start at 0: no check of a sign keeps loops from
-        # vectorising.
+        # Slices are indexed from 0, which spares the sign check that would prevent vectorising.
         out = gradients[begin:end]
         out[:] = walk.margins[begin:end]
         to_residuals(problem.loss, out, problem.labels[begin:end], out.size, scale)

@@ -1,13 +1,13 @@
-"""Selection without noise: the vertex with the score of largest size.
+"""Selection without noise: the vertex whose score is largest in absolute value.
 
-Ties go to the smallest vertex; a score of 0 counts as positive. Scores are the engine's own, so
-that the lazy search and the brute force compare the very same numbers.
+Ties go to the smallest vertex; a score of 0 counts as positive. The lazy search and the brute force
+both use `scores.score`, so they compare exactly the same numbers.
 
-The lazy search keeps for every vertex the score it last had and the path the margins had come by
-then, as the private rule does. Vertices are listed by falling drift and cut into blocks. A block
-knows the largest ``|score| - drift * path`` of its members, so that its bound at any later time is
-one product and one sum. The search opens blocks, best bound first, until none that is left can hold
-a better vertex than the best score computed.
+Like the private rule, the lazy search stores for every vertex its last computed score and the path
+length of the margins at that time. Vertices are sorted by decreasing drift and cut into blocks. A
+block stores the largest ``|score| - drift * path`` of its members, so that its bound at any later
+time is one product and one sum. The search opens blocks in decreasing order of their bounds until
+no remaining block can hold a vertex better than the best one found.
 """
 
 import math
@@ -33,14 +33,14 @@ GREEDY_BLOCK = 64
 
 
 class Bounds(NamedTuple):
-    """One entry a vertex, by falling drift; the last four one a block."""
+    """One entry per vertex, by decreasing drift; the last four arrays have one per block."""
 
     vertices: Any
-    limit: Any  # bound on the score's size that always holds
+    limit: Any  # bound on |score| that always holds
     drift: Any
-    pad: Any  # what rounding can add to the difference of two scores
-    score: Any  # size of the score when last evaluated
-    score_path: Any  # the path then; minus infinity if never evaluated
+    pad: Any  # most that rounding can add to the difference of two scores
+    score: Any  # |score| when last evaluated
+    score_path: Any  # path length then; minus infinity if never evaluated
     block_drift: Any
     block_base: Any  # largest score - drift * score_path
     block_limit: Any
@@ -67,7 +67,7 @@ def best_of_all(problem: Problem, walk: Walk, first, last):  # type: ignore[no-u
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def best_lazily(problem: Problem, walk: Walk, bounds: Bounds, searched):  # type: ignore[no-untyped-def]
-    """Best vertex of all and its score, by computing only scores that could be the largest."""
+    """Best vertex and its score, by computing only scores that could be the largest."""
     best, best_score, best_size = np.int64(-1), 0.0, -1.0
     searched[:] = 0
     while True:
@@ -82,7 +82,7 @@ def best_lazily(problem: Problem, walk: Walk, bounds: Bounds, searched):  # type
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _next_block(bounds: Bounds, path, floor, searched):  # type: ignore[no-untyped-def]
-    """The block that can reach highest, of those not searched that reach ``floor``; or -1."""
+    """The unsearched block with the largest bound, or -1 if none reaches ``floor``."""
     base, drift, limit = bounds.block_base, bounds.block_drift, bounds.block_limit
     pad = bounds.block_pad
     best, reach = np.int64(-1), floor
@@ -95,7 +95,7 @@ def _next_block(bounds: Bounds, path, floor, searched):  # type: ignore[no-untyp
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _best_in_block(problem: Problem, walk: Walk, bounds: Bounds, block, floor):  # type: ignore[no-untyped-def]
-    """Best vertex of a block that is not below ``floor``, or -1; its scores are remembered."""
+    """Best vertex of a block, or -1 if none reaches ``floor``; stores the scores it computes."""
     buffer = np.empty(BUFFER)
     path = walk.scalars[PATH]
     best, best_score, best_size = np.int64(-1), 0.0, floor
@@ -119,7 +119,7 @@ def _best_in_block(problem: Problem, walk: Walk, bounds: Bounds, block, floor): 
 
 @njit(cache=True, nogil=True)
 def settle_block(bounds: Bounds, block):  # type: ignore[no-untyped-def]
-    """What a block can reach, from its members' scores."""
+    """Update the bound of a block from its members' scores."""
     first = block * GREEDY_BLOCK
     base, limit, pad = -math.inf, 0.0, 0.0
     for slot in range(first, min(first + GREEDY_BLOCK, bounds.vertices.size)):
@@ -135,14 +135,14 @@ def settle_block(bounds: Bounds, block):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def settle_all(bounds: Bounds):  # type: ignore[no-untyped-def]
-    """What every block can reach."""
+    """Update the bounds of all blocks."""
     for block in range(bounds.block_base.size):
         settle_block(bounds, block)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def take_step(problem: Problem, walk: Walk, vertex, found, done):  # type: ignore[no-untyped-def]
-    """Move towards the vertex found, with the step of the round, and note it."""
+    """Move towards the vertex found, with the step size of the round, and record it."""
     sign = 1 if found >= 0.0 else -1
     if problem.step == SEARCHED:
         eta = search_step(problem, walk, vertex, sign)

@@ -1,10 +1,10 @@
-"""Whole Gaussian noise by the million: cells of a table, decided by whole numbers.
+"""Fast integer Gaussian noise, drawn from a table of cells by integer comparisons.
 
 See ``mechanisms/gaussian_cells.py`` for the law and why a draw follows it exactly. A draw takes two
-random words. The first chooses a cell by Walker's alias method, and a sign; the second a place in
-the cell, and whether that place is kept. Nearly always a comparison of whole numbers decides. A few
-per cent of the draws look at an exponential, and the draws that its rounding would decide are not
-decided here: they are handed back, as far as they have come.
+random words. The first chooses a sign and, by Walker's alias method, a cell; the second chooses a
+place in the cell and decides whether that place is kept. An integer comparison nearly always
+decides. A few per cent of the draws need an exponential. Draws that its rounding could decide are
+not decided here: they are returned to the caller with their state.
 """
 
 import math
@@ -17,9 +17,9 @@ from dplasso.kernels.chacha import WORDS, key_stream
 
 # Boxes of the alias table, and tickets in each.
 BOX_BITS, TICKET_BITS = 10, 53
-# Draws that share a stream; the draws of a block are the same whichever thread makes them.
+# Draws per stream: the draws of a block are the same in whichever thread they are made.
 BLOCK = 1 << 14
-# Columns of what is handed back: place in the block, cell, offset in the cell, sign, and the first
+# Columns of an undecided draw: place in the block, cell, offset in the cell, sign, and the first
 # and further bits of the uniform number that decides.
 PLACE, CELL, OFFSET, SIGN, FIRST_BITS, MORE_BITS = 0, 1, 2, 3, 4, 5
 FIELDS = 6
@@ -28,21 +28,23 @@ _BUFFER = 4 * WORDS
 
 
 class Cells(NamedTuple):
-    """The table: cells of equal width from 0 up, then the tail, then what is void."""
+    """The table: cells of equal width from 0 up, then the tail, then the void tickets."""
 
-    cut: Any  # int64, one a box: tickets below it are the box's own
-    alias: Any  # int64, one a box: whose the others are
-    sure: Any  # int64, one a cell: uniform bits below it keep any place of the cell
-    lead: Any  # float64, one a cell: the chance that the cell's left end is kept
+    cut: Any  # int64, per box: tickets below it belong to the box's own cell
+    alias: Any  # int64, per box: the cell that owns the other tickets
+    sure: Any  # int64, per cell: uniform bits below it keep any place of the cell
+    lead: Any  # float64, per cell: probability that the cell's left end is kept
     width_bits: int
     sigma: float
-    margin: float  # what the rounding of a chance may amount to
+    margin: float  # bound on the rounding error of a probability
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def add_noise(cells: Cells, key, block, values, undecided):  # type: ignore[no-untyped-def]
-    """Add a draw to each of ``values``, one block's; returns how many rows of ``undecided`` say
-    which draws are still to be decided and added."""
+    """Add a draw to each of the ``values`` of one block.
+
+    Writes the draws that are still to be decided to ``undecided`` and returns their number.
+    """
     words32 = np.empty(_BUFFER, np.uint32)
     words = words32.view(np.uint64)
     nonce = np.array([0, block & 0xFFFFFFFF, block >> 32], np.uint32)
@@ -83,9 +85,9 @@ def add_noise(cells: Cells, key, block, values, undecided):  # type: ignore[no-u
 
 @njit(inline="always")
 def _decide(cells, cell, offset, first, more):  # type: ignore[no-untyped-def]
-    """1 to keep the place, -1 not to, 0 where that is too close to call.
+    """Return 1 to keep the place, -1 to reject it, 0 if that is too close to call.
 
-    The chance to be kept is that of a point somewhere between the place and the next one.
+    The place is kept with the probability of a point somewhere between it and the next one.
     """
     edge = np.float64(cell << cells.width_bits)
     x = edge + np.float64(offset)

@@ -1,4 +1,4 @@
-"""The fast Walsh-Hadamard transform, and the places where a sketch meets its rows."""
+"""The fast Walsh-Hadamard transform, and sums that connect a sketch with its rows."""
 
 import numpy as np
 from numba import njit
@@ -8,7 +8,7 @@ from numba import njit
 def transform(vector: np.ndarray) -> None:
     """Multiply by the matrix of signs (-1)^(bits that i and j share), in place.
 
-    The length is a power of two. Whole numbers stay exact as long as the sum of their sizes fits.
+    The length must be a power of two. Integers stay exact if the sum of their absolute values fits.
     """
     half = 1
     while half < len(vector):
@@ -35,7 +35,7 @@ def column_scores(
     columns: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """Whole-number sums of entry times row weight, down each of the columns."""
+    """Integer sums of entry times row weight over the rows, for each of the columns."""
     for k in range(len(columns)):
         total = np.int64(0)
         for place in range(indptr[columns[k]], indptr[columns[k] + 1]):

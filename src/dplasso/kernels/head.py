@@ -1,17 +1,16 @@
 """Bounds for the few densest columns, where every step moves every score by many nats.
 
-Frank-Wolfe swings on such columns: it takes one, then takes it back. The path of the margins grows
-without end while the iterate hardly moves, so bounds that follow the path are useless. These
-follow the *net* change of the weights instead: with weights changed by d_j since a score of column
-k was taken, and a row gradient whose slope lies in [low, high],
+Frank-Wolfe oscillates on such columns: it adds one, then removes it again. The path of the margins
+grows without bound while the iterate hardly moves, so bounds that follow the path are useless.
+These follow the *net* change of the weights instead: with weights changed by d_j since a score of
+column k was computed, and a row gradient whose slope lies in [low, high],
 
     score_k  =  score_k(then) + sum_j d_j (middle g_jk +- half o_jk)  +-  drift_k rest,
 
 g the inner products of the columns, o those of their absolute values, middle and half the middle
-and half-width of the slopes, and rest the path come by everything outside the head, rounding
-included. For squared
-loss half is 0. Each column keeps two such references, so that both ends of a swing are
-remembered, besides the one at w = 0.
+and half-width of the slopes, and rest the path length due to everything outside the head, including
+rounding. For squared loss half is 0. Each column keeps two such references, so that both ends of an
+oscillation are stored, in addition to the one at w = 0.
 """
 
 import math
@@ -28,7 +27,7 @@ from dplasso.kernels.trials import tickets_for
 
 REFERENCES = 2
 HEAD_BITS = 40
-# Fewer tickets than this a column are too coarse: rounded up, they would claim too much.
+# With fewer bits of tickets per column, rounding up would claim too much weight.
 COARSE_BITS = 10
 
 # Places in Head.whole and Head.real.
@@ -37,28 +36,28 @@ HEAD_UNIT, HORIZON, REST_LENGTH, REST_PATH = 0, 1, 2, 3
 
 
 class Head(NamedTuple):
-    """One entry a head column. Matrices are column by active column, in order of first use."""
+    """One entry per head column. Matrices are columns x active columns, in order of first use."""
 
     vertices: Any
     limit: Any
     drift: Any
-    pad: Any  # what rounding can add to the difference of two scores
-    slack: Any  # what it can add to the change by weights, over the sum of ``|d_j| o_jk``
-    weights_pad: Any  # and that of the weights themselves, which are in the ball
+    pad: Any  # most that rounding can add to the difference of two scores
+    slack: Any  # rounding error of the change by weights, relative to the sum of ``|d_j| o_jk``
+    weights_pad: Any  # error due to rounding of the weights themselves, which are in the ball
     origin: Any
     middle: Any  # estimate of the score when last measured
-    radius: Any  # how far it can have been off
-    measured: Any  # the path then
-    nearest: Any  # the reference closest by
+    radius: Any  # bound on the error of that estimate
+    measured: Any  # path length then
+    nearest: Any  # the closest reference
     tickets: Any
     row: Any  # place among the active columns, or -1
-    weights: Any  # of the active columns, over the walk's scale
+    weights: Any  # weights of the active columns, divided by the walk's scale
     inner: Any
     inner_abs: Any
     reference_score: Any  # references x columns
     reference_rest: Any
     reference_weights: Any  # references x columns x active columns
-    scratch: Any  # one column, spread over the rows
+    scratch: Any  # one column as a dense vector over the rows
     whole: Any
     real: Any
 
@@ -78,7 +77,7 @@ def _net_change(problem, head, slot, scale, reference):  # type: ignore[no-untyp
 
     Inner products of n entries are rounded by no more than n units in the last place of o_jk: that
     is ``slack``. Weights and their differences are rounded, too: that is ``weights_pad``, which the
-    caller adds, also where all differences happen to be 0.
+    caller adds, even if all differences are 0.
     """
     change = 0.0
     spread = 0.0
@@ -129,7 +128,7 @@ def measure(problem: Problem, walk: Walk, head: Head):  # type: ignore[no-untype
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def count_head(problem: Problem, walk: Walk, head: Head):  # type: ignore[no-untyped-def]
-    """Tickets of the head up to its horizon, in a unit of its own."""
+    """Count the tickets of the head up to its horizon, in their own unit."""
     theta, path = problem.theta, head.real[HORIZON]
     largest = 0.0
     for slot in range(head.vertices.size):
@@ -146,9 +145,9 @@ def count_head(problem: Problem, walk: Walk, head: Head):  # type: ignore[no-unt
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def refer(problem: Problem, walk: Walk, head: Head, slot, score):  # type: ignore[no-untyped-def]
-    """Remember a score just computed, in place of the reference nearest to it.
+    """Store a new score in place of the reference closest to it.
 
-    The score lies within the bounds that held so far, so its tickets do not outgrow the unit.
+    The score lies within the bounds so far, so its tickets do not outgrow the unit.
     """
     reference = max(head.nearest[slot], 0)
     head.reference_score[reference, slot] = score
@@ -166,17 +165,17 @@ def refer(problem: Problem, walk: Walk, head: Head, slot, score):  # type: ignor
 
 @njit(inline="always")
 def slip_of(scalars, eta, added):  # type: ignore[no-untyped-def]
-    """How far rounding can have moved the margins, in this step, from what the weights say.
+    """Bound on the distance, from rounding in this step, between margins and their weights.
 
     A margin and a weight are each rounded once: by a unit in the last place of the margins, and of
-    the column times a weight, which is no longer than the radius: ``added / eta``.
+    the column times a weight, which is at most as long as for the radius: ``added / eta``.
     """
     return ROUNDING * (math.sqrt(scalars[NORM2]) + 2.0 * added / eta) * PAD
 
 
 @njit(inline="always")
 def follow_outside(real, eta, added, slip):  # type: ignore[no-untyped-def]
-    """Take note of a step that added the length ``added`` to the margins outside the head."""
+    """Record a step outside the head that added the length ``added`` to the margins."""
     outside = added + slip
     real[REST_PATH] = (real[REST_PATH] + (eta * real[REST_LENGTH] + outside) * PAD) * UP
     real[REST_LENGTH] = ((1.0 - eta) * real[REST_LENGTH] + outside) * UP
@@ -184,9 +183,9 @@ def follow_outside(real, eta, added, slip):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def follow(problem: Problem, walk: Walk, head: Head, slot, eta, change, added):  # type: ignore[no-untyped-def]
-    """Take note of a step on head column ``slot`` that changed its weight by ``change``.
+    """Record a step on head column ``slot`` that changed its weight by ``change``.
 
-    Once as many columns are active as there is room for, further ones count as outside.
+    Once the active columns fill their room, further columns count as outside the head.
     """
     if head.row[slot] < 0 and head.whole[ACTIVE] < head.weights.size:
         _activate(problem, head, slot)
@@ -199,7 +198,7 @@ def follow(problem: Problem, walk: Walk, head: Head, slot, eta, change, added): 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _activate(problem: Problem, head: Head, slot):  # type: ignore[no-untyped-def]
-    """Inner products of a head column that is used for the first time with all others."""
+    """Compute the inner products of a newly used head column with all others."""
     a = head.whole[ACTIVE]
     head.whole[ACTIVE] += 1
     head.row[slot] = a

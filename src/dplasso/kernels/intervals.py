@@ -1,4 +1,4 @@
-"""All intervals of a rule at once, as its trials would see them: for tests and audits."""
+"""The score intervals of a rule, as its trials would see them, for tests and audits."""
 
 import numpy as np
 from numba import njit
@@ -12,7 +12,7 @@ from dplasso.kernels.problem import PATH, Problem, Walk
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def catch_up(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy, head: Head):  # type: ignore[no-untyped-def]
-    """What the next round would begin with: bounds whose horizon was crossed are made anew."""
+    """Recompute the bounds whose horizon was crossed, as the next round would."""
     if walk.scalars[PATH] > envelope.real[NEXT_HEAVY]:
         keep_up(problem, walk, envelope, heavy)
     if head.vertices.size > 0 and walk.scalars[PATH] > head.real[NEXT_HEAD]:
@@ -21,7 +21,7 @@ def catch_up(problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy, hea
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def intervals(walk: Walk, heavy: Heavy, head: Head):  # type: ignore[no-untyped-def]
-    """Lower and upper ends: those of heavy vertices, then those of the head."""
+    """Lower and upper ends: first those of the heavy vertices, then those of the head."""
     path, length, first = walk.scalars[PATH], margin_length(walk), heavy.vertices.size
     low, high = np.empty(first + head.vertices.size), np.empty(first + head.vertices.size)
     for slot in range(first):

@@ -1,9 +1,9 @@
-"""Lazy exact selection: propose from certified bounds, evaluate only what is proposed.
+"""Lazy exact selection: vertices are proposed from certified bounds, and only those are scored.
 
-Given all that came before, a trial releases vertex (j, s) with probability proportional to its true
-weight, whatever valid bounds the trial was proposed from. So the first trial that is not void has
-exactly the law of the exponential mechanism, provided that every trial is decided with the envelope
-it was proposed from: bounds are tightened only after the decision.
+Given the past, a trial releases vertex (j, s) with probability proportional to its true weight,
+whatever valid bounds the trial was proposed from. So the first trial that is not void has exactly
+the law of the exponential mechanism, provided that every trial is decided with the envelope it was
+proposed from: bounds are tightened only after the decision.
 """
 
 import numpy as np
@@ -65,18 +65,18 @@ from dplasso.kernels.steps import SMALLEST_SCALE, move, multiply_out, split, ste
 from dplasso.kernels.trials import VOID, first_is_next, settle, settle_by_bounds
 
 LIGHT, HEAVY, HEAD = 0, 1, 2
-# Returned by `advance` in place of a vertex.
+# Codes that `advance` returns instead of a vertex.
 FINISHED, TAKE_STOCK = -1, -2
 RING = 64  # words drawn ahead
-# How far ahead a column's place, then its entries, then its rows' margins are fetched.
+# How many words ahead a column's pointer, its entries and its rows' margins are prefetched.
 FAR, NEAR, NEXT = 32, 16, 8
-FETCHED, CACHE_LINE = 128, 16  # entries fetched ahead at most, and how many come at a time
-ROWS, CACHED = 8, 1 << 17  # margins fetched ahead at most; so many stay in the cache by themselves
+FETCHED, CACHE_LINE = 128, 16  # most entries prefetched, and entries per cache line
+ROWS, CACHED = 8, 1 << 17  # most margins prefetched; up to this many margins stay cached anyway
 
 
 @njit(inline="always")
 def _light_column(classes, ring, whole, ahead):  # type: ignore[no-untyped-def]
-    """The column that the word ``ahead`` places on will propose, or -1 if it is not light."""
+    """The column that the word ``ahead`` places later will propose, or -1 if it is not light."""
     ticket = ring[(whole[RING_AT] + ahead) & (RING - 1)] >> whole[WORD_SHIFT]
     if ticket >= whole[LIGHT_TICKETS]:
         return np.int64(-1)
@@ -86,7 +86,7 @@ def _light_column(classes, ring, whole, ahead):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def _next_ticket(matrix, classes, heavy_bits, margins, ring, whole, rng):  # type: ignore[no-untyped-def]
-    """A uniform ticket of the light and heavy; words to come are peeked at to warm the cache."""
+    """Draw a uniform ticket of the light and heavy tiers; prefetch what the next words need."""
     indptr, indices, values = matrix
     total = whole[LIGHT_TICKETS] + whole[HEAVY_TICKETS]
     ticket = total
@@ -101,12 +101,12 @@ def _next_ticket(matrix, classes, heavy_bits, margins, ring, whole, rng):  # typ
             prefetch(heavy_bits, column >> 3)
         column = _light_column(classes, ring, whole, NEAR)
         if column >= 0:
-            # Short columns are most of them; longer ones the hardware then streams by itself.
+            # Most columns are short; the hardware streams the rest of a long one by itself.
             first, last = np.int64(indptr[column]), np.int64(indptr[column + 1])
             for p in range(first, min(last, first + FETCHED), CACHE_LINE):
                 prefetch(indices, p)
                 prefetch(values, p)
-        # Where the margins do not all fit the cache, those of the rows are fetched as well.
+        # If the margins do not all fit into the cache, those of the rows are prefetched as well.
         column = np.int64(-1)
         if margins.size > CACHED:
             column = _light_column(classes, ring, whole, NEXT)
@@ -119,7 +119,7 @@ def _next_ticket(matrix, classes, heavy_bits, margins, ring, whole, rng):  # typ
 
 @njit(inline="always")
 def _settle_light(one, rate, entries, ticket):  # type: ignore[no-untyped-def]
-    """Decide a light vertex by its number of entries alone; 0 where that is not enough.
+    """Decide a light vertex by its number of entries alone; 0 if that is not enough.
 
     1 - z <= e^-z and e^z <= 1 + z + z^2 for z <= 1: no exponential is needed here.
     """
@@ -141,7 +141,7 @@ def _light_trial(problem: Problem, walk: Walk, log_unit, rng, vertex, ticket):  
 
 @njit(inline="always")
 def _head_is_next(whole, real, head_whole, head_real, rng):  # type: ignore[no-untyped-def]
-    """Draw whether the trial is the head's, by the weight of all its tickets."""
+    """Draw whether the trial belongs to the head, according to the weight of all its tickets."""
     others = whole[LIGHT_TICKETS] + whole[HEAVY_TICKETS]
     lead = head_real[HEAD_UNIT] - real[LOG_UNIT]
     return first_is_next(rng, head_whole[HEAD_TICKETS], others, lead)
@@ -160,7 +160,7 @@ def _count_evaluation(problem, walk, vertex):  # type: ignore[no-untyped-def]
 def _settle_scored(  # type: ignore[no-untyped-def]
     problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy, head: Head, rng, found
 ):
-    """Decide the pending trial by its score, then let the score tighten the envelope."""
+    """Decide the pending trial by its score, then tighten the envelope with that score."""
     whole, theta = envelope.whole, problem.theta
     tier, slot, ticket = whole[PENDING_TIER], whole[PENDING_SLOT], whole[PENDING_TICKET]
     whole[PENDING_TIER] = -1
@@ -179,9 +179,9 @@ def _settle_scored(  # type: ignore[no-untyped-def]
 def _listed_trial(  # type: ignore[no-untyped-def]
     problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy, head: Head, rng, ticket
 ):
-    """A trial of the heavy, or of the head where ``ticket`` is negative.
+    """One trial of the heavy tier, or of the head if ``ticket`` is negative.
 
-    Returns vertex and sign; sign 0 with a pending tier asks for the score of a long column.
+    Returns vertex and sign. Sign 0 with a pending tier asks the caller to score a long column.
     """
     whole, path = envelope.whole, walk.scalars[PATH]
     if ticket < 0:
@@ -217,13 +217,14 @@ def _listed_trial(  # type: ignore[no-untyped-def]
 def advance(  # type: ignore[no-untyped-def]
     problem: Problem, walk: Walk, envelope: Envelope, heavy: Heavy, head: Head, rng, done, until
 ):
-    """Rounds ``done + 1`` to ``until``; returns how many are done and what is wanted to go on: the
-    score of a vertex, or that of all heavy ones (``TAKE_STOCK``), or nothing (``FINISHED``).
+    """Run rounds ``done + 1`` to ``until``; returns the rounds done and what is needed to continue.
 
-    Stock is taken between two trials, once single scores have cost as much as all together would.
+    That is the score of a vertex, the scores of all heavy vertices (``TAKE_STOCK``), or nothing
+    (``FINISHED``). Stock is taken between two trials, once single scores have cost as much as
+    scoring all heavy vertices together would.
 
-    The arrays that light rounds touch are taken out of their tuples here, once: taking them out
-    in the loop would count references, which costs more than a round.
+    The arrays that light rounds use are taken out of their tuples once, here: doing so in the loop
+    would count references, which costs more than a round.
     """
     matrix = (problem.indptr, problem.indices, problem.values)
     indptr, classes, radius, step = problem.indptr, problem.classes, problem.radius, problem.step

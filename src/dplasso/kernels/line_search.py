@@ -9,7 +9,7 @@ from dplasso.kernels.problem import SCALE, Problem, Walk
 from dplasso.kernels.residuals import to_curvatures, to_residuals
 from dplasso.kernels.steps import split
 
-# A whole step would leave nothing of the old iterate, whose margins are kept as a product.
+# A step of 1 would make the common factor of the margins 0.
 LONGEST = 1.0 - 1e-9
 ITERATIONS = 60
 LANE = 256  # rows handled at a time
@@ -17,7 +17,7 @@ LANE = 256  # rows handled at a time
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def search_step(problem: Problem, walk: Walk, vertex, sign):  # type: ignore[no-untyped-def]
-    """Step in [0, LONGEST] that minimises the loss, by Newton's method kept inside a bracket."""
+    """Step in [0, LONGEST] that minimises the loss, by Newton's method inside a bracket."""
     towards = walk.margins * -walk.scalars[SCALE]
     column, label = split(problem.classes, vertex)
     for p in range(problem.indptr[column], problem.indptr[column + 1]):

@@ -1,4 +1,4 @@
-"""Moves of local linear oracles on vectors that are their own mixture of vertices."""
+"""Moves of local linear oracles on vectors whose entries are their own vertex weights."""
 
 import numpy as np
 from numba import njit
@@ -6,7 +6,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def nonzeros_and_size(x):  # type: ignore[no-untyped-def]
-    """How many entries are not 0, and the sum of their sizes."""
+    """Number of nonzero entries, and the sum of their absolute values."""
     count, size = 0, 0.0
     for j in range(x.size):
         count += int(x[j] != 0.0)
@@ -16,9 +16,9 @@ def nonzeros_and_size(x):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def take_from_worst(x, gradient, amount, nonzeros):  # type: ignore[no-untyped-def]
-    """``x`` with ``amount`` taken off the sizes of its entries, and how much that was.
+    """``x`` with up to ``amount`` of its 1-norm removed, and how much was removed.
 
-    Entries whose shrinking lowers ``<gradient, x>`` most are the first to shrink, to 0 if need be.
+    Entries whose shrinking lowers ``<gradient, x>`` most shrink first, to 0 if necessary.
     """
     places, gains = np.empty(nonzeros, np.int64), np.empty(nonzeros)
     found = 0
@@ -43,9 +43,9 @@ def take_from_worst(x, gradient, amount, nonzeros):  # type: ignore[no-untyped-d
 
 @njit(cache=True, nogil=True)
 def gain_and_square(gradient, x, target):  # type: ignore[no-untyped-def]
-    """How much ``<gradient, .>`` sinks from x to the target, and their squared distance.
+    """Decrease of ``<gradient, .>`` from x to the target, and their squared distance.
 
-    One loop and one order of adding up, where a library's product would depend on its threads.
+    One loop fixes the order of summation; a library's product would depend on its threads.
     """
     gain, square = 0.0, 0.0
     for j in range(x.size):

@@ -1,10 +1,10 @@
-"""Drawing one ticket of many cells whose tickets are worth different powers of two.
+"""Draw one ticket from cells whose tickets are worth different powers of two.
 
-A cell is a group of vertices. Its tickets (see ``trials.py``) are worth ``2^exponent`` each. The
-exponent is the cell's own, so that no weight is ever too large or too small for a whole number, and
-no cell has to be counted again because another one grew. The draw is exact: cells are compared in
-common tickets, each cell is given as many as hold its own, and where the last of them holds more
-than is the cell's the trial is void.
+A cell is a group of vertices. Its tickets (see ``trials.py``) are worth ``2^exponent`` each. Every
+cell has its own exponent, so that no weight is too large or too small for an integer, and no cell
+has to be recounted because another one grew. The draw is exact: cells are compared in common
+tickets, of which each cell gets enough to cover its own. If the draw falls into the part of the
+last common ticket that exceeds the cell's own tickets, the trial is void.
 """
 
 import numpy as np
@@ -47,13 +47,13 @@ def uniform_below(rng, number):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def _common(tickets, shift):  # type: ignore[no-untyped-def]
-    """Common tickets that hold a cell's own, ``2^shift`` of which make a common one."""
+    """Common tickets that cover a cell's own, where ``2^shift`` own make one common ticket."""
     return (tickets >> min(shift, 63)) + 1 if shift > 0 else tickets << min(-shift, 62)
 
 
 @njit(inline="always")
 def _common_unit(tickets, exponents):  # type: ignore[no-untyped-def]
-    """Exponent of common tickets, such that all cells together have about 2^52 of them at most."""
+    """Exponent of common tickets for which all cells together have at most about 2^52 of them."""
     largest = np.int64(-(1 << 62))
     for cell in range(tickets.size):
         largest = max(largest, exponents[cell] if tickets[cell] > 0 else largest)
@@ -65,9 +65,9 @@ def _common_unit(tickets, exponents):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def draw_cell(rng, tickets, exponents):  # type: ignore[no-untyped-def]
-    """A cell, and which of its tickets; that is -1 where the trial is void.
+    """A cell and one of its tickets, which is -1 if the trial is void.
 
-    No cell may have more than 2^52 tickets, and some cell must have any.
+    No cell may have more than 2^52 tickets, and at least one cell must have tickets.
     """
     unit = _common_unit(tickets, exponents)
     total = np.int64(0)
@@ -85,7 +85,7 @@ def draw_cell(rng, tickets, exponents):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def _refine(rng, ticket, shift, held):  # type: ignore[no-untyped-def]
-    """Which of its cell's tickets a common ticket stands for; -1 beyond those ``held``."""
+    """The ticket of its cell that a common ticket stands for; -1 beyond those ``held``."""
     if shift <= 0:
         return ticket >> -shift
     while shift > 0:
@@ -99,7 +99,7 @@ def _refine(rng, ticket, shift, held):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def owner(tickets, first, ticket):  # type: ignore[no-untyped-def]
-    """Who holds a ticket, counting from place ``first``, and its place among the owner's."""
+    """The owner of a ticket, counting from place ``first``, and its place among the owner's."""
     while ticket >= tickets[first]:
         ticket -= tickets[first]
         first += 1

@@ -1,8 +1,8 @@
-"""Standard selection: every row gradient, every score and one draw, every round.
+"""Standard selection: each round computes all row gradients and all scores, and draws once.
 
-Scores, in grains, are formed block by block: first the products of all the block's entries with
-their row gradients, then the sums of every column's products. Nothing but the blocks' numbers of
-tickets is kept; the block that is drawn is scored again to find the member.
+Scores, in grains, are computed block by block: first the products of all the block's entries with
+their row gradients, then the sum of each column's products. Only the number of tickets per block is
+kept; the block that is drawn is scored again to find the member.
 """
 
 from typing import Any, NamedTuple
@@ -23,28 +23,28 @@ COLUMNS = 512
 BLOCK_ENTRIES = 4096
 # The heaviest vertex of a block has at most 2^42 tickets, all of them together at most 2^52.
 TOP_BITS = 40
-# From this many terms on a sum is worth vectorising.
+# Sums of at least this many terms are worth vectorising.
 LONG_SUM = 32
 # Adding 1.5 * 2^52 to a double of smaller size, and taking it off again, rounds to a whole number.
 TO_WHOLE = 6755399441055744.0
 
 
 class Blocks(NamedTuple):
-    """Columns cut into blocks of consecutive ones; those without entries are in none.
+    """Consecutive columns cut into blocks; columns without entries are in no block.
 
-    Inside a block columns are listed by length: a loop over a column's entries then runs as often
-    as it did for the column before, which processors guess right.
+    Inside a block columns are listed by length: the loop over a column's entries then usually runs
+    as often as for the previous column, which branch prediction gets right.
     """
 
     entries: Any  # int64, first entry of every block, and the end
     slots: Any  # int64, first slot of every block, and the end
-    offsets: Any  # uint16, one a slot: first entry of its column, counted from the block's first
-    lengths: Any  # uint16, one a slot: entries of its column; not used in a block of one column
-    empty: Any  # int64, columns without entries: their score is 0 for ever
+    offsets: Any  # uint16, per slot: first entry of its column, counted from the block's first
+    lengths: Any  # uint16, per slot: entries of its column; not used in a block of one column
+    empty: Any  # int64, columns without entries: their score is always 0
 
 
 class Cells(NamedTuple):
-    """Tickets of every block and class, and last those of the empty columns."""
+    """Tickets per block and class, followed by those of the empty columns."""
 
     tickets: Any
     exponents: Any
@@ -52,9 +52,9 @@ class Cells(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def cut(indptr, entries, slots):  # type: ignore[no-untyped-def]
-    """Cut columns into blocks; returns how many blocks and slots there are.
+    """Cut columns into blocks; returns the number of blocks and of slots.
 
-    ``entries`` and ``slots`` are filled where they have room: call with none to count first.
+    ``entries`` and ``slots`` are filled as far as they have room; pass empty arrays to count.
     """
     blocks, slot = 0, np.int64(0)
     start, count = np.int64(0), 0
@@ -78,7 +78,7 @@ def cut(indptr, entries, slots):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def list_by_length(indptr, blocks: Blocks):  # type: ignore[no-untyped-def]
-    """Fill in where the columns of every block lie, the short ones first."""
+    """Fill in the columns of every block, the short ones first."""
     place = np.empty(BLOCK_ENTRIES + 2, np.int64)
     column = 0
     for block in range(blocks.slots.size - 1):
@@ -116,8 +116,8 @@ def _scratch():  # type: ignore[no-untyped-def]
 def _multiply(indices, values, gradients, first, last, terms):  # type: ignore[no-untyped-def]
     """Entries ``first`` to ``last`` times the gradients of their rows, in whole grains.
 
-    Terms are whole numbers held as doubles: so few of them add exactly. Indices are unsigned
-    because the sign of any other would be checked, at a quarter of the loop's time.
+    Terms are integers stored as doubles: a block has few enough for exact sums. Indices are
+    unsigned because checking the sign of signed ones would take a quarter of the loop's time.
     """
     for k in range(last - first):
         p = np.uint64(first) + np.uint64(k)
@@ -176,9 +176,9 @@ def block_scores(matrix, blocks: Blocks, gradients, block, terms, scores):  # ty
 
 @njit(inline="always")
 def _mild_tickets(size, one):  # type: ignore[no-untyped-def]
-    """As `tickets_for`, where ``size``, theta times the score, is at most 1; ``one`` = e^-log_unit.
+    """`tickets_for` where ``size``, theta times the score, is at most 1; ``one`` = e^-log_unit.
 
-    The series of the hyperbolic cosine, its last term enlarged to cover the rest.
+    It uses the series of the hyperbolic cosine, with a last term enlarged to cover the rest.
     """
     square = size * size
     cosh = 1.0 + square * (0.5 + square * (1.0 / 24.0 + square * (1.02 / 720.0)))
@@ -187,7 +187,7 @@ def _mild_tickets(size, one):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def count_scores(scores, theta, tickets):  # type: ignore[no-untyped-def]
-    """Tickets of every score of a cell, their sum and their exponent."""
+    """Compute the tickets of every score of a cell; returns their sum and their exponent."""
     top = np.int64(0)
     for k in range(scores.size):
         top = max(top, np.int64(abs(scores[k])))
@@ -208,7 +208,7 @@ def count_scores(scores, theta, tickets):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def count_blocks(problem: Problem, blocks: Blocks, cells: Cells, gradients, first, last):  # type: ignore[no-untyped-def]
-    """Tickets of the blocks ``first`` to ``last``."""
+    """Count the tickets of the blocks ``first`` to ``last``."""
     terms, scores, tickets = _scratch()
     matrix = (problem.indices, problem.values)
     classes, rows = problem.classes, problem.labels.size
@@ -224,7 +224,7 @@ def count_blocks(problem: Problem, blocks: Blocks, cells: Cells, gradients, firs
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def count_empty(problem: Problem, blocks: Blocks, cells: Cells):  # type: ignore[no-untyped-def]
-    """Tickets of the empty columns, once and for all."""
+    """Count the tickets of the empty columns, which never change."""
     vertices = blocks.empty.size * problem.classes
     exponent = exponent_for(0.0, min(TOP_BITS, 49 - bits_for(vertices)))
     each = tickets_for(0.0, problem.theta, exponent * LN2)
@@ -233,7 +233,7 @@ def count_empty(problem: Problem, blocks: Blocks, cells: Cells):  # type: ignore
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _member(problem: Problem, blocks: Blocks, gradients, cell, place):  # type: ignore[no-untyped-def]
-    """Vertex and score of the member of a block's cell who holds a ticket, and its place there."""
+    """Vertex and score of the cell's member that owns a ticket, and the ticket's place there."""
     classes, rows, theta = problem.classes, problem.labels.size, problem.theta * grain_size(problem)
     block, label = cell // classes, cell % classes
     terms, scores, tickets = _scratch()
@@ -272,7 +272,7 @@ def draw(problem: Problem, walk: Walk, blocks: Blocks, cells: Cells, gradients, 
 def finish_round(  # type: ignore[no-untyped-def]
     problem: Problem, walk: Walk, blocks: Blocks, cells: Cells, gradients, rng, done
 ):
-    """Draw and move, once the cells are counted."""
+    """Draw a vertex and move towards it; the cells must have been counted."""
     vertex, sign = draw(problem, walk, blocks, cells, gradients, rng)
     release(problem, walk, vertex, sign, step_size(problem.step, done + 1), done)
     walk.counters[EVALUATIONS] += (problem.indptr.size - 1) * problem.classes
@@ -283,7 +283,7 @@ def finish_round(  # type: ignore[no-untyped-def]
 def advance(  # type: ignore[no-untyped-def]
     problem: Problem, walk: Walk, blocks: Blocks, cells: Cells, gradients, rng, done, until
 ):
-    """Rounds ``done + 1`` to ``until`` in one thread."""
+    """Run rounds ``done + 1`` to ``until`` in one thread."""
     for t in range(done, until):
         row_gradients(problem, walk, gradients, 0, problem.labels.size)
         count_blocks(problem, blocks, cells, gradients, 0, blocks.slots.size - 1)

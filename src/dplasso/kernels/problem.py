@@ -10,15 +10,15 @@ DECREASING, SEARCHED = 0.0, -1.0
 # Places in Walk.scalars.
 SCALE, NORM2, PATH = 0, 1, 2
 
-# Places in Walk.counters: for benchmarks on public data only, they depend on the data.
+# Places in Walk.counters. Counters depend on the data: use them in benchmarks on public data only.
 PROPOSALS, EVALUATIONS, ENTRIES, REFRESHES, PUSHES = 0, 1, 2, 3, 4
 COUNTERS = 5
 
 
 class Problem(NamedTuple):
-    """Arrays and numbers that stay as they are for a whole run.
+    """Arrays and numbers that do not change during a run.
 
-    A vertex is ``column * classes + class``; with one output, the column itself.
+    A vertex is ``column * classes + class``; with one output it is the column itself.
     ``step`` is the constant step size, or one of the codes above. ``theta`` is infinite without
     privacy.
     """
@@ -26,16 +26,16 @@ class Problem(NamedTuple):
     indptr: Any
     indices: Any
     values: Any  # None where every stored entry is 1
-    norm1: Any  # of every column over x_bound, rounded up; None where values is None
+    norm1: Any  # 1-norm of every column over x_bound, rounded up; None where values is None
     labels: Any
     two_labels: bool  # labels are 0 and 1, and a row has one margin
-    loss: Residual  # of one margin; unused where there is more than one class
+    loss: Residual  # a loss of one margin; unused where there is more than one class
     classes: int
-    gradient_bound: float  # of a row's gradient with respect to one margin
+    gradient_bound: float  # bounds a row's gradient with respect to one margin
     start_bound: float  # the same at margins of 0
     curvature_low: float  # the row gradient's slope in its margin lies in [low, high]
     curvature_high: float
-    lipschitz: float  # of one class's row gradient in the row's vector of margins, L2
+    lipschitz: float  # L2 Lipschitz constant of one class's row gradient in the row's margins
     x_bound: float
     radius: float
     theta: float
@@ -45,13 +45,13 @@ class Problem(NamedTuple):
 class Walk(NamedTuple):
     """The iterate, as margins, and the vertices released so far.
 
-    The true margins are ``scalars[SCALE] * margins``: a shrink of all of them is one product.
-    ``NORM2`` is their squared length and ``PATH`` bounds the length of the way they have come.
+    The true margins are ``scalars[SCALE] * margins``, so that shrinking all of them is one product.
+    ``NORM2`` is their squared length and ``PATH`` bounds the length of the path they have moved.
     """
 
     margins: Any  # float64, rows x classes, flat
     scalars: Any  # float64
-    vertices: Any  # int64, one a round
-    signs: Any  # int8, one a round: the sign of the vertex's score
-    steps: Any  # float64, one a round where steps are searched for, else empty
+    vertices: Any  # int64, one per round
+    signs: Any  # int8, one per round: the sign of the vertex's score
+    steps: Any  # float64, one per round with line search, otherwise empty
     counters: Any  # int64

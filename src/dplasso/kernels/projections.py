@@ -1,4 +1,4 @@
-"""Nearest points of balls and simplices."""
+"""Projections onto balls and simplices."""
 
 import numpy as np
 from numba import njit
@@ -6,12 +6,11 @@ from numba import njit
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def threshold(sizes, total):  # type: ignore[no-untyped-def]
-    """The largest of ``sizes``, and the t <= 0 for which what sticks out above their sum is
-    ``total`` in all.
+    """Return the largest size, top, and t <= 0 with sum(max(sizes - top - t, 0)) = ``total``.
 
-    Michelot's rule: the t of all, then of those above it, until all are. t only grows, so that
-    nothing dropped comes back. It is taken from the largest, since what entries have in common
-    would swallow a small total.
+    Michelot's algorithm computes t from all entries, then from those above t, until all are above
+    it. t only grows, so a dropped entry never comes back. Entries are taken relative to the largest
+    one, since rounding their common part could swallow a small total.
     """
     top = sizes[0]
     for i in range(1, sizes.size):
@@ -29,14 +28,14 @@ def threshold(sizes, total):  # type: ignore[no-untyped-def]
                 left[kept] = left[i]
                 added += left[i]
                 kept += 1
-        if kept == count or kept == 0:  # none where a size is not a number
+        if kept == count or kept == 0:  # kept is 0 if a size is NaN
             return top, level
         count = kept
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def onto_simplex(x, total):  # type: ignore[no-untyped-def]
-    """The nearest vector of no negative entries that add up to ``total``."""
+    """Project onto the vectors without negative entries whose sum is ``total``."""
     top, level = threshold(x, total)
     out = np.empty(x.size)
     for i in range(x.size):
@@ -46,7 +45,7 @@ def onto_simplex(x, total):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def onto_l1_ball(x, radius):  # type: ignore[no-untyped-def]
-    """The nearest vector whose sizes add up to ``radius`` at most."""
+    """Project onto the vectors of 1-norm at most ``radius``."""
     sizes = np.abs(x)
     if sizes.sum() <= radius:
         return x.copy()
@@ -59,14 +58,14 @@ def onto_l1_ball(x, radius):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def onto_l2_ball(x, radius):  # type: ignore[no-untyped-def]
-    """The nearest vector of length ``radius`` at most."""
+    """Project onto the vectors of 2-norm at most ``radius``."""
     largest = 0.0
     for i in range(x.size):
         largest = max(largest, abs(x[i]))
     if largest == 0.0:
         return x.copy()
     square = 0.0
-    for i in range(x.size):  # over the largest, whose square alone may be too large or too small
+    for i in range(x.size):  # divided by the largest, whose square may overflow or underflow
         part = x[i] / largest
         square += part * part
     length = largest * np.sqrt(square)

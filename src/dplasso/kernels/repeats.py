@@ -1,4 +1,4 @@
-"""Entries of a sparse matrix that stand in the same place, added up; zeros left out."""
+"""Sum duplicate entries of a sparse matrix and drop zeros."""
 
 import math
 
@@ -10,12 +10,11 @@ _LARGEST = float(np.finfo(np.float64).max)
 
 @njit(cache=True, nogil=True)
 def add_repeats(indptr, indices, values, out_indptr, out_indices, out_values):  # type: ignore[no-untyped-def]
-    """Sum runs of equal indices into ``out``, and leave out sums of 0; returns how many are left.
+    """Sum runs of equal indices into ``out`` and drop sums of 0; returns how many entries are left.
 
-    Indices must be in order within each compressed line. The values of a run are added in rising
-    order: a sum in floating point depends on its order, and the order in which entries happen to
-    be stored must not show. A sum of numbers beyond the largest double is that. ``out_values`` is
-    in double precision.
+    Indices must be sorted within each compressed line. The values of a run are added in increasing
+    order, so that the sum does not depend on the order in which entries are stored. A sum of finite
+    values that overflows becomes the largest double. ``out_values`` is in double precision.
     """
     kept = 0
     out_indptr[0] = 0

@@ -1,4 +1,4 @@
-"""Sums of whole entries times whole residuals, down the columns."""
+"""Exact sums over the rows of integer entries times integer residuals, per column."""
 
 import numpy as np
 from numba import njit

@@ -1,10 +1,10 @@
-"""How compiled loops call the residual of a loss, which they do not know.
+"""How compiled loops call the residual of any loss.
 
 A loss with one margin per row brings two plain loops (`Loops`): one turns margins into residuals,
 the other into curvatures. They are compiled once, on their own, to one C signature, and the kernels
 call them by address. So every kernel computes the same residual to the last bit, no kernel is
 compiled again for a new loss, and a compiled kernel on disk can never hold an outdated loss. A call
-handles many rows: its cost does not show, and the loop inside vectorises.
+handles many rows, so its overhead is negligible and the loop inside vectorises.
 
 The residual of a row is the slope of its loss in its margin.
 """
@@ -42,12 +42,12 @@ class Residual(NamedTuple):
     shape: float
 
 
-# Where rows have several margins, see `dplasso.kernels.softmax`: nothing is called by address.
+# Rows with several margins use `dplasso.kernels.softmax`: nothing is called by address.
 SEVERAL_MARGINS = Residual(0, 0, 0.0)
 
 
 def compiled(loops: Loops, shape: float) -> Residual:
-    """A loss as kernels take it; compiled at most once per machine."""
+    """A loss in the form that kernels take; compiled at most once per machine."""
     return Residual(_compiled(loops.residuals).address, _compiled(loops.curvatures).address, shape)
 
 

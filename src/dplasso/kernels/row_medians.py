@@ -1,4 +1,4 @@
-"""The median size of every row's entries."""
+"""The median absolute value of every row's entries."""
 
 import numpy as np
 from numba import njit
@@ -13,9 +13,9 @@ def row_medians(
     last: int,
     medians: NDArray[np.float64],
 ) -> None:
-    """Of rows ``first`` to ``last``, compressed: the lower median of sizes that are not 0.
+    """Write the lower median of the nonzero absolute values of rows ``first`` to ``last``.
 
-    Rows without such entries have -1.
+    Rows are compressed; a row without nonzero entries gets -1.
     """
     for row in range(first, last):
         sizes = np.abs(values[indptr[row] : indptr[row + 1]])

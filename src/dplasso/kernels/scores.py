@@ -1,9 +1,10 @@
-"""The score of a column: the sum, down the column, of entry times row gradient.
+"""The score of a column: the sum over its entries of entry times row gradient.
 
-Scores are sums of whole numbers. Every term, at most ``x_bound * gradient_bound`` in size, is
-rounded to a multiple of 2^-36 of that bound before it is added. Whole numbers add without rounding,
-so a row moves a score by at most the bound, exactly; the order of the sum, and with it the number
-of threads, cannot show; and equal columns have equal scores. A column may have up to 2^27 - 1.
+Scores are sums of integers. Every term, at most ``x_bound * gradient_bound`` in absolute value, is
+rounded to a multiple of 2^-36 of that bound before it is added. Integers add without rounding, so a
+row moves a score by at most the bound, exactly; the result does not depend on the order of the sum
+or the number of threads; and equal columns have equal scores. A column may have up to 2^27 - 1
+entries.
 """
 
 import numpy as np
@@ -16,16 +17,16 @@ from dplasso.kernels.softmax import class_residual
 
 # Entries handled at a time; their row gradients stay in the first-level cache.
 LANE = 256
-BUFFER = (2, LANE)  # shape of the room for their gradients, and for their labels
+BUFFER = (2, LANE)  # shape of the scratch space for their gradients and labels
 GRAIN = 2.0**-36
 
 
 @njit(inline="always")
 def _row_gradients(problem, margins, scale, start, length, label, gradients, own):  # type: ignore[no-untyped-def]
-    """Fill ``gradients[:length]`` with the row gradients met by the entries from ``start`` on.
+    """Fill ``gradients[:length]`` with the row gradients of the entries from ``start`` on.
 
-    ``own`` is room for labels. Positions are unsigned: signed ones are checked for wraparound, at
-    half again the time.
+    ``own`` is scratch space for labels. Positions are unsigned: checking signed ones for wraparound
+    would take half as much time again.
     """
     indices, labels = problem.indices, problem.labels
     if problem.classes > 1:
@@ -62,7 +63,7 @@ def grain_size(problem):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def score(problem: Problem, margins, scale, vertex, buffer):  # type: ignore[no-untyped-def]
-    """Score of one vertex at the present margins."""
+    """Score of one vertex at the current margins."""
     column, label = vertex, 0
     if problem.classes > 1:
         column, label = vertex // problem.classes, vertex % problem.classes

@@ -1,7 +1,7 @@
-"""Residuals of rows with one margin per class: probabilities less the label.
+"""Residuals of rows with one margin per class: class probabilities minus the one-hot label.
 
-This is the only loss of several margins per row. A kernel comes here where a problem has more than
-one class, and otherwise calls the loss's own loops (`dplasso.kernels.residuals`).
+This is the only loss with several margins per row. Kernels use it where a problem has more than one
+class, and otherwise call the loss's own loops (`dplasso.kernels.residuals`).
 """
 
 import math
@@ -53,12 +53,12 @@ def row_residuals(margins, scale, row, label, residuals):  # type: ignore[no-unt
 
 @njit(inline="always")
 def clipped_residuals(margins, row, label, clip, residuals):  # type: ignore[no-untyped-def]
-    """The same in units of ``clip``, with a 2-norm of at most one; ``margins`` is by class."""
+    """The same in units of ``clip``, with a 2-norm of at most 1; ``margins`` is classes x rows."""
     row_residuals(margins[:, row].copy(), 1.0, 0, label, residuals)
     square = 0.0
     for k in range(residuals.size):
         square += residuals[k] * residuals[k]
-    # The last factor covers the rounding of the length.
+    # The last factor covers the rounding error of the length.
     scale = 1.0 / max(clip, math.sqrt(square)) * (1.0 - 1e-12)
     for k in range(residuals.size):
         residuals[k] *= scale

@@ -1,4 +1,4 @@
-"""One Frank-Wolfe step on the margins, and the replay of many."""
+"""One Frank-Wolfe step on the margins, and the replay of a sequence of steps."""
 
 import math
 
@@ -8,18 +8,18 @@ from numba import njit
 from dplasso.kernels.arithmetic import entry
 from dplasso.kernels.problem import NORM2, PATH, SCALE, Problem, Walk
 
-# Below this the common factor of the margins is multiplied out (constant steps only get there).
+# Below this the common factor of the margins is multiplied out; only constant steps get there.
 SMALLEST_SCALE = 1e-100
-# On lengths, against rounding: they may only be overestimated. The sum of 2^27 squares, in two
-# parts, is off by less than 7.5e-9 of itself, and its root by half of that.
+# Factor on lengths, which may only be overestimated. The sum of 2^27 squares, in two parts, has a
+# relative rounding error below 7.5e-9, and its root half of that.
 PAD = 1.0 + 1e-8
-UP = 1.0 + 1e-15  # the same for one sum of two
-ROUNDING = 2.0**-52  # twice what one operation can be off by, relative to its result
+UP = 1.0 + 1e-15  # the same for the sum of two numbers
+ROUNDING = 2.0**-52  # twice the relative rounding error of one operation
 
 
 @njit(inline="always")
 def step_size(step, t):  # type: ignore[no-untyped-def]
-    """Step of round t = 1, 2, ... where it does not depend on the data."""
+    """Step size of round t = 1, 2, ... without line search."""
     return step if step > 0.0 else 2.0 / (t + 2.0)
 
 
@@ -33,7 +33,7 @@ def split(classes, vertex):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def row_place(row, classes, label):  # type: ignore[no-untyped-def]
-    """Where a row's margin of one class stands."""
+    """Position of a row's margin for one class."""
     if classes == 1:
         return np.uint64(row)
     return np.uint64(np.int64(row) * classes + label)
@@ -43,10 +43,10 @@ def row_place(row, classes, label):  # type: ignore[no-untyped-def]
 def move(matrix, classes, radius, margins, scalars, vertex, sign, eta):  # type: ignore[no-untyped-def]
     """w <- (1 - eta) w - eta radius sign e_vertex; returns the length added to w's margins.
 
-    Keeps the squared length of the margins and the path they have come, both exact up to rounding,
-    in the one pass down the column that the step needs anyway. Both are of the margins as they are
-    held: what rounding adds to a step, at most a few units in the last place of the margins and of
-    the step, is part of ``error``.
+    Updates the squared length of the margins and their path length, both exact up to rounding, in
+    the one pass over the column that the step needs anyway. Both refer to the margins as they are
+    stored: the rounding error of a step, at most a few units in the last place of the margins and
+    of the step, is part of ``error``.
     """
     indptr, indices, values = matrix
     column, label = split(classes, vertex)
@@ -55,8 +55,8 @@ def move(matrix, classes, radius, margins, scalars, vertex, sign, eta):  # type:
     shrunk = scale * (1.0 - eta)
     added = change / shrunk
     start, stop = np.uint64(indptr[column]), np.uint64(indptr[column + 1])
-    # Two sums at a time: one alone would wait for itself. Positions are unsigned, since signed
-    # ones are checked for wraparound, which costs as much as the work.
+    # Two interleaved sums avoid waiting for each addition. Positions are unsigned, since checking
+    # signed ones for wraparound costs as much as the work.
     dot = even = 0.0
     square = even_square = 0.0
     one = np.uint64(1)
@@ -84,7 +84,7 @@ def move(matrix, classes, radius, margins, scalars, vertex, sign, eta):  # type:
     dot *= scale
     keep = 1.0 - eta
     norm2 = scalars[NORM2]
-    # What rounding can have cost: the sums have as many terms as the column has entries.
+    # Bound on the rounding error: the sums have as many terms as the column has entries.
     reach2 = 2.0 * (norm2 + change * change * square)
     error = (np.int64(stop - start) + 16) * 2.3e-16 * reach2
     moved2 = eta * eta * norm2 - 2.0 * eta * change * dot + change * change * square
@@ -98,9 +98,9 @@ def move(matrix, classes, radius, margins, scalars, vertex, sign, eta):  # type:
 
 @njit(cache=True, nogil=True)
 def multiply_out(walk: Walk):  # type: ignore[no-untyped-def]
-    """Bring the common factor of the margins back to between 1/2 and 1; returns by how much.
+    """Bring the common factor of the margins back to [1/2, 1]; returns the change of the margins.
 
-    By a power of two: nothing is rounded, and the true margins stay what they were.
+    That is a power of two: nothing is rounded, and the true margins do not change.
     """
     factor = 1.0
     while walk.scalars[SCALE] < 0.5:
@@ -113,7 +113,7 @@ def multiply_out(walk: Walk):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def release(problem: Problem, walk: Walk, vertex, sign, eta, done):  # type: ignore[no-untyped-def]
-    """Note the vertex of round ``done + 1`` and move towards it."""
+    """Record the vertex of round ``done + 1`` and move towards it."""
     matrix = (problem.indptr, problem.indices, problem.values)
     move(matrix, problem.classes, problem.radius, walk.margins, walk.scalars, vertex, sign, eta)
     if walk.scalars[SCALE] < SMALLEST_SCALE:
@@ -124,7 +124,7 @@ def release(problem: Problem, walk: Walk, vertex, sign, eta, done):  # type: ign
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def replay(problem: Problem, walk: Walk, margins):  # type: ignore[no-untyped-def]
-    """Nothing but the margin updates of a released sequence: the floor of any solver."""
+    """Only the margin updates of a released sequence: a lower bound on any solver's time."""
     vertices, signs, steps = walk.vertices, walk.signs, walk.steps
     indptr, indices, values = problem.indptr, problem.indices, problem.values
     classes, radius, step = problem.classes, problem.radius, problem.step

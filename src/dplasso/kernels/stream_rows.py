@@ -1,4 +1,4 @@
-"""Rows of a stream as learners take them: checked, scaled row by row, with an intercept."""
+"""Checks and scaling of the rows of a stream, and their intercept column."""
 
 import math
 
@@ -11,9 +11,9 @@ FINE, NOT_FINITE, OUT_OF_RANGE, OUT_OF_ORDER = 0, 1, 2, 3
 
 @njit(cache=True, nogil=True)
 def finding(indptr, indices, values, dimension):  # type: ignore[no-untyped-def]
-    """Whether row-compressed rows can be used: one of the findings.
+    """Check row-compressed rows; returns one of the findings.
 
-    A column that occurs twice in a row would make its gradient longer than it was clipped to.
+    A column that occurs twice in a row would make the row's gradient longer than its clip.
     """
     for i in range(indptr.size - 1):
         last = np.int64(-1)
@@ -31,10 +31,10 @@ def finding(indptr, indices, values, dimension):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def prepared(indptr, indices, values, columns, unit, intercept):  # type: ignore[no-untyped-def]
-    """Row-compressed rows, with ``unit`` of length 1, with ``intercept`` a last column of ones.
+    """Row-compressed rows, scaled to length 1 (``unit``) or with a last column of ones.
 
-    With both, the whole row has length 1: the intercept is as long as the rest. Each row is a
-    function of itself.
+    With ``unit`` and ``intercept`` together the whole row has length 1, and the intercept is as
+    long as the rest. Each row's result depends on that row alone.
     """
     rows, more = indptr.size - 1, 1 if intercept else 0
     starts = np.empty(rows + 1, np.int64)
@@ -52,7 +52,7 @@ def prepared(indptr, indices, values, columns, unit, intercept):  # type: ignore
             for p in range(indptr[i], indptr[i + 1]):
                 square += (values[p] / largest) ** 2
             factor = share / math.sqrt(square) / largest
-            if not math.isfinite(factor):  # too short to be scaled
+            if not math.isfinite(factor):  # the row is too short to be scaled
                 factor = 0.0
         for p in range(indptr[i], indptr[i + 1]):
             places[at], entries[at] = indices[p], values[p] * factor

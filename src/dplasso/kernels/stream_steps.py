@@ -1,9 +1,9 @@
-"""Learning from a stream, step by step: gradients in, an exact sum, noise, and the next weights.
+"""Learning from a stream: each step adds gradients to an exact sum, adds noise and sets weights.
 
-A step is one release: ``batch`` rows are scored at the weights before it, their clipped gradients
-are added to a sum of whole numbers, noise that is drawn already is added to the sum, and the
-weights are the leader's for that. Several outputs (one a class) share a row, its clip and one
-vector of weights, output by output.
+A step is one release: ``batch`` rows are scored at the current weights, their clipped gradients are
+added to a sum of integers, noise drawn beforehand is added to the sum, and the leader turns the
+result into the next weights. Several outputs (one per class) share a row and its clip; their
+weights are stored one output after the other in one vector.
 """
 
 import math
@@ -17,18 +17,18 @@ from dplasso.kernels.residuals import to_residuals
 # Sets that weights are projected onto.
 L2, L1, SIMPLEX, BOX = 0, 1, 2, 3
 _SAFE = 1.0 - 2.0**-40
-# Of a row's square length, and of a residual: beyond, floating point has too few digits for a clip
-# to be certain, and a row counts as 0.
+# Limits on a row's squared length and on a residual. Beyond them floating point has too few digits
+# to guarantee the clip, and the row counts as 0.
 SHORTEST, LONGEST, STEEPEST = 1e-200, 1e200, 1e100
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def add_rows(rows, labels, first, last, weights, loss, bits, total, margins):  # type: ignore[no-untyped-def]
-    """Write the margins of some rows, and add their gradients, in whole numbers, to ``total``.
+    """Write the margins of some rows, and add their gradients, as integers, to ``total``.
 
     ``rows`` are row-compressed; ``loss`` is a compiled `Residual` and the clip. With more than one
-    output, the label of output k is whether the row's label is k. The guarantee is decided in
-    whole numbers: a row whose vector there is longer than 2^bits adds nothing.
+    output, the label of output k is whether the row's label is k. The guarantee rests on integer
+    arithmetic: a row whose integer vector is longer than 2^bits adds nothing.
     """
     indptr, indices, values = rows
     residual, clip = loss
@@ -73,7 +73,7 @@ def add_rows(rows, labels, first, last, weights, loss, bits, total, margins):  #
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def released(total, noise, floors, unit):  # type: ignore[no-untyped-def]
-    """The sum with noise, as numbers: rounding down has taken half a unit from each noise."""
+    """The noisy sum as real numbers; rounding noise down took half a unit from each on average."""
     out = np.empty(total.size)
     for j in range(total.size):
         out[j] = (np.float64(total[j] + noise[j]) + 0.5 * floors) * unit
@@ -82,7 +82,7 @@ def released(total, noise, floors, unit):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def projected(x, kind, lower, upper):  # type: ignore[no-untyped-def]
-    """The nearest point of a set; ``upper[0]`` is the radius of those that have one."""
+    """Project onto a set; ``upper[0]`` is the radius of sets that have one."""
     if kind == L2:
         return onto_l2_ball(x, upper[0])
     if kind == L1:
@@ -98,10 +98,10 @@ def projected(x, kind, lower, upper):  # type: ignore[no-untyped-def]
 def learn_steps(  # type: ignore[no-untyped-def]
     rows, labels, batch, weights, loss, bits, unit, total, noise, floors, seen, leader, margins
 ):
-    """As many steps as there is noise for; returns the weights after the last.
+    """Run one step per row of ``noise``; returns the weights after the last.
 
-    ``leader`` is a set's kind and its two bounds, mu, the rows that the start weighs like, and mu
-    times those times the start, where the set does not start at 0.
+    ``leader`` holds the kind of the set, its two bounds, mu, the number of rows that the starting
+    point weighs like, and mu times that number times the starting point (empty if it is 0).
     """
     kind, lower, upper, mu, start_rows, pull = leader
     for step in range(noise.shape[0]):

@@ -1,13 +1,13 @@
-"""Passes over the index arrays of sparse matrices: kernels trust what these have seen."""
+"""Checks of the index arrays of sparse matrices, on which the kernels rely."""
 
 from numba import njit
 
 
 @njit(cache=True, nogil=True)
 def largest(unsigned, first, last):  # type: ignore[no-untyped-def]
-    """The largest number from ``first`` to ``last``, where there is any.
+    """The largest number at places ``first`` to ``last``, of which there must be one.
 
-    Of indices seen as unsigned numbers, one below 0 is larger than any that fits.
+    A negative index, viewed as unsigned, is larger than any valid one.
     """
     part = unsigned[first:last]
     top = part[0]

@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 
 from dplasso.kernels.arithmetic import double_of_bits
 
-# Why a line is refused.
+# Reasons to reject a line.
 NOT_A_NUMBER, NOT_FINITE, NO_LABEL, MULTILABEL, NOT_A_PAIR = 1, 2, 3, 4, 5
 UNORDERED, INDEX_TOO_SMALL, INDEX_TOO_LARGE, BAD_QUERY = 6, 7, 8, 9
 
@@ -70,7 +70,7 @@ def count(text):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def after_line(text, position):  # type: ignore[no-untyped-def]
-    """Where the line that ``position`` stands in is over and the next begins."""
+    """Position where the next line after ``position`` begins."""
     while _at(text, position) != _LINE_END:
         position += 1
     return position + 1
@@ -130,7 +130,7 @@ def _label(text, position):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _after_query(text, position):  # type: ignore[no-untyped-def]
-    """The position after ``qid:`` and a whole number, and the reason to refuse it or 0."""
+    """The position after ``qid:`` and a whole number, and the reason to reject it or 0."""
     for byte in b"qid:":
         if _at(text, position) != byte:
             return position, BAD_QUERY
@@ -192,7 +192,7 @@ def _index(text, position, base, last):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _number(text, start):  # type: ignore[no-untyped-def]
-    """The decimal number at ``start``, the position after it, the reason to refuse it or 0."""
+    """The decimal number at ``start``, the position after it, the reason to reject it or 0."""
     byte = _at(text, start)
     negative = byte == _MINUS
     first = start + (negative or byte == _PLUS)
@@ -337,7 +337,7 @@ def _at(text, position):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _digit(text, position):  # type: ignore[no-untyped-def]
-    """The digit at ``position``; more than 9 where there is none."""
+    """The digit at ``position``; more than 9 if there is none."""
     return np.uint8(text[np.uint64(position)] - 48)
 
 

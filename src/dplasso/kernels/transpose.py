@@ -1,4 +1,4 @@
-"""Turning rows into columns: checks of what comes in, and a counting sort by column."""
+"""Turn rows into columns: checks of the input, and a counting sort by column."""
 
 import math
 
@@ -8,7 +8,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def ascending(indptr):  # type: ignore[no-untyped-def]
-    """Whether row pointers never fall."""
+    """Whether row pointers never decrease."""
     falls = 0
     for k in range(indptr.size - 1):
         falls += int(indptr[k + 1] < indptr[k])
@@ -17,7 +17,7 @@ def ascending(indptr):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def first_fault(indices, values, columns):  # type: ignore[no-untyped-def]
-    """Place of the first entry outside the columns or not finite, or -1."""
+    """Place of the first entry whose column is out of range or value not finite, or -1."""
     for p in range(indices.size):
         if indices[p] < 0 or indices[p] >= columns or not math.isfinite(values[p]):
             return p
@@ -26,7 +26,7 @@ def first_fault(indices, values, columns):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def survey(values):  # type: ignore[no-untyped-def]
-    """Whether all values are 1, whether all survive single precision, and the largest size."""
+    """Whether all values are 1, whether single precision holds all exactly, and the largest |x|."""
     ones = True
     single = True
     largest = 0.0
@@ -40,7 +40,7 @@ def survey(values):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def spread(indptr, first, base, out):  # type: ignore[no-untyped-def]
-    """Rows, counted from ``base``, of the entries from ``first`` on, as many as fit ``out``."""
+    """Write the rows, counted from ``base``, of the entries from ``first`` on, to fill ``out``."""
     row = np.searchsorted(indptr, first, side="right") - 1
     for k in range(out.size):
         while indptr[row + 1] <= first + k:
@@ -50,16 +50,16 @@ def spread(indptr, first, base, out):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def tally(columns, lengths):  # type: ignore[no-untyped-def]
-    """Add the entries to the lengths of their columns."""
+    """Count the entries per column into ``lengths``."""
     for k in range(columns.size):
         lengths[columns[k]] += 1
 
 
 @njit(cache=True, nogil=True)
 def sort_by_column(columns, first, ends, order):  # type: ignore[no-untyped-def]
-    """List entries by column, those of one column as they came.
+    """List entries by column; entries of one column keep their order.
 
-    Columns are counted from ``first``; ``ends``, one number a column, is left with the place where
+    Columns are counted from ``first``; ``ends``, one number per column, receives the place where
     each column ends in ``order``.
     """
     ends[:] = 0
@@ -85,7 +85,7 @@ def gather(source, order, out):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def clip(values, limit):  # type: ignore[no-untyped-def]
-    """Clip to ``limit``, writing to those entries only that exceed it."""
+    """Clip to ``limit``; only entries that exceed it are written to."""
     for p in range(values.size):
         if values[p] > limit:
             values[p] = limit
@@ -95,7 +95,7 @@ def clip(values, limit):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def accumulate(lengths):  # type: ignore[no-untyped-def]
-    """Replace lengths by their running sum; numpy would make room for a copy."""
+    """Replace lengths by their running sum in place; numpy would allocate a copy."""
     total = 0
     for j in range(lengths.size):
         total += lengths[j]
@@ -104,10 +104,10 @@ def accumulate(lengths):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def scatter(indptr, columns, values, first, last, cursor, out_rows, out_values):  # type: ignore[no-untyped-def]
-    """Put the entries of columns ``first`` to ``last`` into their places, which ``cursor`` tells.
+    """Write the entries of columns ``first`` to ``last`` to the places given by ``cursor``.
 
-    Every thread reads all entries and writes those of its own columns: no two share a place, and
-    rows of a column come in order.
+    Every thread reads all entries and writes those of its own columns: no two threads write to the
+    same place, and the rows of a column come in order.
     """
     for row in range(indptr.size - 1):
         for p in range(indptr[row], indptr[row + 1]):

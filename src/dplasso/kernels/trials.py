@@ -2,17 +2,17 @@
 
 A candidate vertex pair (j, +) and (j, -) has true weight ``e^(theta a) + e^(-theta a)``, a its
 score. An envelope gives it a whole number of *tickets*, each worth ``e^log_unit``, never fewer than
-its true weight. A trial draws one ticket of all there are. Whole numbers add without rounding, so
-every ticket is exactly as likely as any other; the ticket's place among its owner's tickets is the
-trial's uniform number, and the fraction below one ticket is drawn only where it matters.
+its true weight. A trial draws one of all tickets. Whole numbers add without rounding, so every
+ticket is exactly equally likely; the ticket's place among its owner's tickets is the trial's
+uniform number, and the fraction below one ticket is drawn only where it matters.
 
 The first ``e^(theta a)`` tickets of a candidate release (j, +), the next ``e^(-theta a)`` release
 (j, -), the rest are rejected and the trial is void.
 
-Weights are computed by `arithmetic.exponential`: the same numbers on every machine, each within
-1e-14 of itself, and no smaller for a larger exponent by more than that. Probabilities are drawn as
-they are, however small: words of bits are drawn until one decides (`bernoulli`), and factors of
-e^-600 until one fails (`rare`). So no candidate and no sign has probability 0.
+Weights are computed by `arithmetic.exponential`: they are the same on every machine, have a
+relative error of at most 1e-14, and are monotone in the exponent up to that error. Even very small
+probabilities are drawn exactly: words of bits are drawn until one decides (`bernoulli`), and
+factors of e^-600 until one fails (`rare`). So no candidate and no sign has probability 0.
 """
 
 import numpy as np
@@ -20,32 +20,32 @@ from numba import njit
 
 from dplasso.kernels.arithmetic import exponential
 
-WORD = 9007199254740992.0  # 2^53: what one uniform double holds
-# Relative room left for rounding when bounds stand in for a score.
+WORD = 9007199254740992.0  # 2^53: number of values of one uniform double
+# Relative allowance for rounding when bounds replace a score.
 ROOM = 1e-11
 VOID = 2
-# Weights of one ticket times e^-FAINT and less are drawn in several factors.
+# Weights of at most e^-FAINT tickets are drawn in several factors.
 FAINT = 600.0
 
 
 @njit(inline="always")
 def weight(log_weight):  # type: ignore[no-untyped-def]
-    """e^log_weight; below e^-FAINT it stays there, and `rare` draws the rest."""
+    """e^log_weight, but at least e^-FAINT; `rare` draws the remaining factor."""
     return exponential(min(max(log_weight, -FAINT), FAINT))
 
 
 @njit(inline="always")
 def tickets_for(bound, theta, log_unit):  # type: ignore[no-untyped-def]
-    """Tickets that cover the weight of any score of size at most ``bound``."""
+    """Tickets that cover the weight of any score of absolute value at most ``bound``."""
     both = weight(theta * bound - log_unit) + weight(-theta * bound - log_unit)
     return np.int64(both * (1.0 + ROOM)) + 2
 
 
 @njit(inline="always")
 def bernoulli(rng, probability):  # type: ignore[no-untyped-def]
-    """True with exactly the given probability: its binary digits against random ones.
+    """True with exactly the given probability: compares its binary digits with random ones.
 
-    Every step is exact: a product with a power of two, and the fraction that a floor leaves.
+    Every step is exact: a product with a power of two, and a fractional part.
     """
     while probability > 0.0:
         digits = probability * WORD
@@ -59,7 +59,7 @@ def bernoulli(rng, probability):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def rare(rng, nats):  # type: ignore[no-untyped-def]
-    """True with probability e^-nats, or for certain where ``nats`` is not above 0."""
+    """True with probability e^-nats, and always if ``nats <= 0``."""
     while nats > 0.0:
         if not bernoulli(rng, exponential(-min(nats, FAINT))):
             return False
@@ -69,10 +69,10 @@ def rare(rng, nats):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def settle(rng, ticket, score, theta, log_unit):  # type: ignore[no-untyped-def]
-    """Decide a ticket by the exact score: +1 or -1, or 0 where the trial is void.
+    """Decide a ticket by the exact score: +1, -1, or 0 if the trial is void.
 
-    Of the ticket in which the weight of plus ends, plus has a part, and minus all the rest or, if
-    it weighs less, its own weight.
+    The ticket in which the weight of plus ends is shared: plus gets its part, and minus the rest
+    of the ticket, or its own weight if that is less.
     """
     log_plus, log_minus = theta * score - log_unit, -theta * score - log_unit
     plus, minus = weight(log_plus), weight(log_minus)
@@ -84,8 +84,8 @@ def settle(rng, ticket, score, theta, log_unit):  # type: ignore[no-untyped-def]
     if ticket == whole:
         if bernoulli(rng, part) and rare(rng, -FAINT - log_plus):
             return 1
-        # A faint plus that its second factor refused leaves its share of the ticket to minus: the
-        # law of minus is then off by less than e^-FAINT.
+        # A faint plus rejected by its second factor leaves its share of the ticket to minus: the
+        # probability of minus is then off by less than e^-FAINT.
         return -1 if bernoulli(rng, minus / rest) and rare(rng, -FAINT - log_minus) else 0
     beyond, left = ticket - whole - 1, minus - rest
     if left <= 0.0:
@@ -98,10 +98,10 @@ def settle(rng, ticket, score, theta, log_unit):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def settle_by_bounds(ticket, low, high, theta, log_unit):  # type: ignore[no-untyped-def]
-    """The same decision where ``low <= score <= high`` forces it: +1, -1 or VOID; else 0."""
+    """The same decision if ``low <= score <= high`` determines it: +1, -1 or VOID; otherwise 0."""
     if ticket + 1 <= weight(theta * low - log_unit) * (1.0 - ROOM):
         return 1
-    nearest = max(low, 0.0) + min(high, 0.0)  # the smallest size the score can have, signed
+    nearest = max(low, 0.0) + min(high, 0.0)  # the score in [low, high] closest to 0
     least = weight(theta * nearest - log_unit) + weight(-theta * nearest - log_unit)
     most = weight(theta * high - log_unit) * (1.0 + ROOM)
     if most <= ticket and ticket + 1 <= least * (1.0 - ROOM):
@@ -113,8 +113,10 @@ def settle_by_bounds(ticket, low, high, theta, log_unit):  # type: ignore[no-unt
 
 @njit(inline="always")
 def first_is_next(rng, first, second, lead):  # type: ignore[no-untyped-def]
-    """Whether a trial is of the first of two lots of tickets, one of the first being worth e^lead
-    of the second's: with the probability that their weights have."""
+    """Whether a trial belongs to the first of two lots of tickets, drawn by their total weights.
+
+    One ticket of the first lot is worth e^lead tickets of the second.
+    """
     odds = weight(lead) * (first / second)
     if odds > 1.0:
         second_next = bernoulli(rng, 1.0 / (1.0 + odds)) and rare(rng, lead - FAINT)

@@ -1,7 +1,7 @@
-"""Rows of a column-compressed matrix as whole numbers over a length, entry by entry.
+"""Rows of a column-compressed matrix, scaled to integers.
 
-Every result is a largest value or a sum of whole numbers: it does not depend on the order in which
-entries are met, so a row's is the same whatever other rows there are.
+Every result is a maximum or a sum of integers. It does not depend on the order of the entries, so
+the result of a row is the same whatever the other rows are.
 """
 
 import math
@@ -14,7 +14,7 @@ from dplasso.kernels.arithmetic import entry, nearest_integer
 
 @njit(cache=True, nogil=True)
 def count_zeros(values):  # type: ignore[no-untyped-def]
-    """How many stored entries are 0."""
+    """Number of stored entries that are 0."""
     zeros = 0
     for p in range(values.size):
         zeros += int(values[p] == 0)
@@ -23,7 +23,7 @@ def count_zeros(values):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def largest(indices, values, first, last, out):  # type: ignore[no-untyped-def]
-    """Raise ``out`` to the size of every row's entries among those ``first`` to ``last``."""
+    """Raise ``out[row]`` to the largest absolute value among the row's entries in first..last."""
     for p in range(first, last):
         row = np.uint64(indices[p])
         out[row] = max(out[row], abs(np.float64(values[p])))
@@ -31,14 +31,14 @@ def largest(indices, values, first, last, out):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def whole(indices, values, factors, first, last, out):  # type: ignore[no-untyped-def]
-    """Entries times their row's factor, to the nearest whole number."""
+    """Entries times their row's factor, rounded to the nearest integer."""
     for p in range(first, last):
         out[p] = nearest_integer(np.float64(values[p]) * factors[np.uint64(indices[p])])
 
 
 @njit(cache=True, nogil=True)
 def squares(indices, values, first, last, out):  # type: ignore[no-untyped-def]
-    """Add the squares of whole entries to their rows."""
+    """Add the squares of integer entries to the sums of their rows."""
     for p in range(first, last):
         x = np.int64(entry(values, p))
         out[np.uint64(indices[p])] += x * x
@@ -46,7 +46,7 @@ def squares(indices, values, first, last, out):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def dense_lengths(values, out):  # type: ignore[no-untyped-def]
-    """2-norms of rows, added up in the order of the columns; 1 for rows of nothing."""
+    """2-norms of dense rows, summed in the order of the columns; 1 for empty rows."""
     for i in range(out.size):
         square = 0.0
         for j in range(values.shape[1]):
@@ -56,7 +56,7 @@ def dense_lengths(values, out):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def sparse_lengths(indptr, values, out):  # type: ignore[no-untyped-def]
-    """The same of row-compressed rows, whose columns are in order."""
+    """The same for row-compressed rows with sorted columns."""
     for i in range(out.size):
         square = 0.0
         for p in range(indptr[i], indptr[i + 1]):

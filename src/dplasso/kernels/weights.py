@@ -9,7 +9,7 @@ from dplasso.kernels.steps import step_size
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def weights_of(problem: Problem, walk: Walk, bits):  # type: ignore[no-untyped-def]
-    """Distinct vertices in no order, and what is left of their steps at the end, added up.
+    """Distinct vertices in no particular order, and the sums of their steps after all shrinks.
 
     A hash table of 2^bits places, at least twice the number of distinct vertices, finds a vertex
     again. The walk goes backwards: the product of the later shrinks can then underflow to 0 but

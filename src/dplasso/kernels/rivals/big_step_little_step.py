@@ -1,9 +1,9 @@
-"""Drawing from held scores by big steps over groups and little steps inside one (Algorithm 4).
+"""Draw from stored scores by big steps over groups and little steps inside one (Algorithm 4).
 
-Groups are of about the square root of the number of vertices. Every vertex has whole tickets for
-its held score, every group their exact sum, patched by whole differences whenever a score changes.
-The paper steps through the stream of vertices with a chain of random thresholds; one uniform ticket
-finds its owner by the same big and little steps, and with the same law.
+The size of a group is about the square root of the number of vertices. Every vertex has an integer
+number of tickets for its stored score, and every group their exact sum, which is updated whenever a
+score changes. The paper steps through the stream of vertices with a chain of random thresholds; one
+uniform ticket finds its owner by the same big and little steps, and with the same law.
 """
 
 from typing import Any, NamedTuple
@@ -19,23 +19,23 @@ from dplasso.kernels.scores import grain_size
 from dplasso.kernels.trials import settle, tickets_for
 
 # A group is counted so that its heaviest vertex has at most 2^28 tickets. Four times that still fit
-# in four bytes; a vertex that outgrows them has its group counted again, in a larger unit.
+# in four bytes; if a vertex outgrows them, its group is counted again in a larger unit.
 TOP_BITS, ROOM_BITS = 26, 29
 
 
 class Groups(NamedTuple):
     """Groups of ``2^shift`` vertices."""
 
-    tickets: Any  # int32, one a vertex
-    sums: Any  # int64, one a group
-    exponents: Any  # int64: what a ticket of the group is worth
-    ceilings: Any  # float64 grains: sizes of scores up to this have few enough tickets
+    tickets: Any  # int32, one per vertex
+    sums: Any  # int64, one per group
+    exponents: Any  # int64: a ticket of the group is worth 2^exponent
+    ceilings: Any  # float64 grains: scores up to this size have few enough tickets
     shift: int
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def count_group(scores, theta, groups: Groups, group):  # type: ignore[no-untyped-def]
-    """Count a group's tickets anew, in the unit that suits its scores now; theta is per grain."""
+    """Recount a group's tickets in the unit that fits its current scores; theta is per grain."""
     first = group << groups.shift
     last = min(first + (1 << groups.shift), scores.size)
     own, tickets = scores[first:last], groups.tickets[first:last]
@@ -62,7 +62,7 @@ def count_groups(problem: Problem, held: Held, groups: Groups, first, last):  # 
 
 @njit(inline="always")
 def _patch(scores, theta, groups, vertices, sizes, counted):  # type: ignore[no-untyped-def]
-    """Count the listed vertices' tickets anew and patch their groups' sums; returns recounts."""
+    """Recount tickets of the listed vertices and update group sums; returns groups recounted."""
     tickets, sums, exponents, shift = groups.tickets, groups.sums, groups.exponents, groups.shift
     recounts = 0
     for k in range(vertices.size):
@@ -71,7 +71,7 @@ def _patch(scores, theta, groups, vertices, sizes, counted):  # type: ignore[no-
         if sizes[k] > groups.ceilings[vertex >> np.uint64(shift)]:
             count_group(scores, theta, groups, vertices[k] >> shift)
             recounts += 1
-    # Units are settled for this list only now.
+    # Only now are the units for this list final.
     for k in range(vertices.size):
         counted[k] = exponents[np.uint64(vertices[k]) >> np.uint64(shift)]
     for k in range(vertices.size):
@@ -85,7 +85,7 @@ def _patch(scores, theta, groups, vertices, sizes, counted):  # type: ignore[no-
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def patch_touched(problem: Problem, walk: Walk, held: Held, groups: Groups, touched):  # type: ignore[no-untyped-def]
-    """Patch the tickets of all touched columns, every column once."""
+    """Update the tickets of all touched columns, each column once."""
     scores, classes, theta = held.scores, problem.classes, problem.theta * grain_size(problem)
     vertices, sizes, counted = np.empty(LANE, np.int64), np.empty(LANE), np.empty(LANE, np.int64)
     per_list = max(LANE // classes, 1)
@@ -103,7 +103,7 @@ def patch_touched(problem: Problem, walk: Walk, held: Held, groups: Groups, touc
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def draw(problem: Problem, walk: Walk, held: Held, groups: Groups, rng):  # type: ignore[no-untyped-def]
-    """A signed vertex with the law of the exponential mechanism on the held scores."""
+    """A signed vertex with the law of the exponential mechanism on the stored scores."""
     theta, shift = problem.theta * grain_size(problem), groups.shift
     while True:
         walk.counters[PROPOSALS] += 1
@@ -114,14 +114,14 @@ def draw(problem: Problem, walk: Walk, held: Held, groups: Groups, rng):  # type
             sign = settle(rng, ticket, held.scores[vertex], theta, log_unit)
             if sign != 0:
                 return vertex, sign
-        # After the decision: tickets may have become too coarse for what is left of the scores.
+        # After the decision, because the tickets may be too coarse for scores that have shrunk.
         count_group(held.scores, theta, groups, group)
         walk.counters[REFRESHES] += 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def advance(problem: Problem, walk: Walk, held: Held, groups: Groups, rng, done, until):  # type: ignore[no-untyped-def]
-    """Rounds from ``done + 1`` on, at most to ``until``; returns how many are done."""
+    """Run rounds from ``done + 1`` to at most ``until``; returns how many are done."""
     stop = walk.counters[PUSHES] + PATIENCE
     while done < until and walk.counters[PUSHES] < stop:
         vertex, sign = draw(problem, walk, held, groups, rng)

@@ -1,13 +1,13 @@
-"""The largest held score by a heap of upper bounds (Algorithm 3 of the paper).
+"""The largest stored score, found by a heap of upper bounds (Algorithm 3 of the paper).
 
-The heap orders vertices by an upper bound on the size of their held score, equal bounds by the
-smaller vertex. A score that grows raises its bound; one that shrinks leaves it. A vertex at the top
-whose bound is out of date has it lowered to its score and sinks. The first vertex at the top with a
-bound that is up to date is the largest: the same vertices come up as in the paper, which takes them
-off, keeps the best and puts them back.
+The heap orders vertices by an upper bound on the absolute value of their stored score; ties go to
+the smaller vertex. A score that grows raises its bound; one that shrinks leaves it unchanged. If
+the bound of the top vertex is outdated, it is lowered to the score and the vertex sinks. The first
+top vertex whose bound is up to date has the largest score. The same vertices come up as in the
+paper, which removes them, keeps the best and puts them back.
 
 It is a binary heap with positions. A Fibonacci heap raises a bound in constant amortised time, but
-nearly all raised bounds stay far from the top, where a binary heap moves them by a level or two and
+nearly all raised bounds stay far from the top, where a binary heap moves them by a level or two
 without following pointers.
 """
 
@@ -22,9 +22,9 @@ from dplasso.kernels.rivals.pushes import PATIENCE, Held, step_and_push
 class Heap(NamedTuple):
     """Vertices in heap order."""
 
-    bounds: Any  # int64 grains, one a vertex
-    order: Any  # int64: which vertex is at a place; the children of k are at 2k + 1 and 2k + 2
-    places: Any  # int64: where a vertex is
+    bounds: Any  # int64 grains, one per vertex
+    order: Any  # int64: the vertex at each place; the children of k are at 2k + 1 and 2k + 2
+    places: Any  # int64: the place of each vertex
 
 
 @njit(inline="always")
@@ -79,7 +79,7 @@ def build(held: Held, heap: Heap):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def largest(walk: Walk, held: Held, heap: Heap):  # type: ignore[no-untyped-def]
-    """The vertex with the largest score in size, the smallest of equals."""
+    """The vertex with the largest absolute score; ties go to the smallest vertex."""
     while True:
         walk.counters[PROPOSALS] += 1
         vertex = heap.order[0]
@@ -92,7 +92,7 @@ def largest(walk: Walk, held: Held, heap: Heap):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def raise_touched(problem: Problem, held: Held, heap: Heap, touched):  # type: ignore[no-untyped-def]
-    """Raise the bounds of touched vertices to their final scores of the round."""
+    """Raise the bounds of touched vertices to their scores at the end of the round."""
     classes = problem.classes
     for k in range(touched):
         column = held.touched[k]
@@ -106,7 +106,7 @@ def raise_touched(problem: Problem, held: Held, heap: Heap, touched):  # type: i
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def advance(problem: Problem, walk: Walk, held: Held, heap: Heap, done, until):  # type: ignore[no-untyped-def]
-    """Rounds from ``done + 1`` on, at most to ``until``; returns how many are done."""
+    """Run rounds from ``done + 1`` to at most ``until``; returns how many are done."""
     stop = walk.counters[PUSHES] + PATIENCE
     while done < until and walk.counters[PUSHES] < stop:
         vertex = largest(walk, held, heap)

@@ -1,14 +1,14 @@
-"""Scores kept up by pushing every change of a row gradient into them (Algorithm 2 of the paper).
+"""Scores updated by pushing every change of a row gradient into them (Algorithm 2 of the paper).
 
-As published: a step changes the margins of all rows, because it shrinks them, but only the
-gradients of rows that have the selected column are brought up to date. All others stay as they were
-when their row was last touched. What is held is therefore not the gradient at the iterate, and the
-iteration not the Frank-Wolfe iteration it claims to be (for the squared loss the shrink could be
-carried along exactly, for others it cannot). It is still private: a row's term in a score depends
-on nothing but the row itself and the vertices released so far, and is bounded like a fresh one.
+This is the algorithm as published: a step changes the margins of all rows, because it shrinks them,
+but only the gradients of rows that have the selected column are updated. All others stay as they
+were when their row was last touched. The stored scores are therefore not those of the iterate, and
+the iteration is not the Frank-Wolfe iteration it claims to be (for the squared loss the shrink
+could be tracked exactly, for others it cannot). It is still private: a row's term in a score
+depends only on the row itself and the vertices released so far, and is bounded like a fresh one.
 
-Scores are whole numbers of grains: what a row has pushed into one is at any time exactly the row's
-rounded term, however many pushes it took.
+Scores are whole numbers of grains: at any time a row has pushed exactly its rounded term into a
+score, however many pushes it took.
 """
 
 from typing import Any, NamedTuple
@@ -25,25 +25,25 @@ from dplasso.kernels.steps import release, split, step_size
 
 # Entries of a row handled at a time.
 LANE = 256
-# A compiled loop returns to the interpreter, which may have been interrupted, after so many pushes.
+# After this many pushes a compiled loop returns, so that the interpreter can handle interrupts.
 PATIENCE = 1 << 27
 
 
 class Held(NamedTuple):
-    """What Algorithm 2 keeps up. ``row_*`` is the matrix a second time, compressed by rows."""
+    """The state of Algorithm 2. ``row_*`` is a second copy of the matrix, compressed by rows."""
 
-    scores: Any  # int64 grains, one a vertex
-    gradients: Any  # float64 grains, those of one class side by side
+    scores: Any  # int64 grains, one per vertex
+    gradients: Any  # float64 grains; those of one class are contiguous
     row_starts: Any
     row_columns: Any
     row_values: Any  # None where every stored entry is 1
-    flags: Any  # uint8, one a column: listed in ``touched``; all 0 between rounds
+    flags: Any  # uint8, per column: whether it is listed in ``touched``; all 0 between rounds
     touched: Any  # columns whose scores the round has changed; one place more than columns
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def first_scores(problem: Problem, held: Held, first, last):  # type: ignore[no-untyped-def]
-    """Scores of the columns ``first`` to ``last`` by the gradients that are held."""
+    """Compute the scores of the columns ``first`` to ``last`` from the stored gradients."""
     indptr, indices, values = problem.indptr, problem.indices, problem.values
     classes, rows = problem.classes, problem.labels.size
     for column in range(first, last):
@@ -69,7 +69,7 @@ def _push_row(by_rows, listing, scores, classes, label, row, old, new, touched, 
         for k in range(length):
             column = np.uint64(columns[np.uint64(first) + np.uint64(k)])
             scores[column * np.uint64(classes) + np.uint64(label)] += changes[k]
-            # A column is listed the first time: without a branch, which would be guessed wrong.
+            # List a column the first time, without a branch, which would often be mispredicted.
             listed[touched] = column
             touched += np.uint64(1 - flags[column])
             flags[column] = 1
@@ -78,10 +78,10 @@ def _push_row(by_rows, listing, scores, classes, label, row, old, new, touched, 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def push(problem: Problem, walk: Walk, held: Held, vertex):  # type: ignore[no-untyped-def]
-    """Bring the gradients of all rows with the vertex's column up to date and push the changes.
+    """Update the gradients of all rows with the vertex's column and push the changes.
 
-    Returns how many columns are listed as touched. Arrays are taken out of their tuples before the
-    loop: inside, that would count references.
+    Returns the number of touched columns. Arrays are taken out of their tuples before the loop,
+    because doing so inside would count references.
     """
     indptr, indices, labels = problem.indptr, problem.indices, problem.labels
     classes, loss, rows = problem.classes, problem.loss, problem.labels.size
@@ -112,6 +112,6 @@ def push(problem: Problem, walk: Walk, held: Held, vertex):  # type: ignore[no-u
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def step_and_push(problem: Problem, walk: Walk, held: Held, vertex, sign, done):  # type: ignore[no-untyped-def]
-    """Release a vertex, move and push; returns how many columns are listed as touched."""
+    """Release a vertex, move and push; returns the number of touched columns."""
     release(problem, walk, vertex, sign, step_size(problem.step, done + 1), done)
     return push(problem, walk, held, vertex)
