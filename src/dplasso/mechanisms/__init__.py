@@ -1,1 +1,1 @@
-"""How a release is drawn: random bits and the private choices made with them."""
+"""How a release is drawn: random bits, noise and private selection."""

@@ -13,7 +13,7 @@ from dplasso.mechanisms.exact_noise import double_geometric
 def noisy_count(
     count: int, low: int, high: int, epsilon: float, generator: np.random.Generator
 ) -> int:
-    """``count``, clipped to ``low .. high``, plus double-geometric noise, clipped again.
+    """Clip ``count`` to ``low .. high``, add double-geometric noise and clip again.
 
     ``epsilon=math.inf`` returns the clipped count, without privacy.
 
@@ -23,7 +23,8 @@ def noisy_count(
       two of them differ by more than ``high - low``, however the data changed.
     - Cost: epsilon-DP (`dplasso.privacy.events.PureDP`). The noise k has probability proportional
       to exp(-gamma |k|), gamma = epsilon / (high - low): a shift of the count by d changes the
-      log-probability of any outcome by at most gamma d <= epsilon. The second clip reads no data.
+      log-probability of any outcome by at most gamma d <= epsilon. The second clip is
+      post-processing.
     - Assumptions: ``low``, ``high`` and ``epsilon`` are public and the bits of ``generator`` are
       fair and secret. Bounds must be whole: a count clipped to fractions and then rounded could
       move by more than their difference.

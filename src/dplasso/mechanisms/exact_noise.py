@@ -1,11 +1,11 @@
-"""Noise drawn exactly: whole numbers decide, floating point never.
+"""Exact noise: only integer arithmetic decides a draw, never floating point.
 
 Formal guarantees
 -----------------
-Where the generator's bits are independent and fair, every function here follows its stated law
-exactly, without rounding and without a cut tail (Canonne, Kamath and Steinke, 2020, section 5).
-None reads data: there is no neighbouring relation and no cost; both are stated by the mechanism
-that adds the noise. The time a draw takes depends on the draw, and is not protected.
+If the generator's bits are independent and fair, every function here follows its stated law
+exactly, without rounding and without a truncated tail (Canonne, Kamath and Steinke, 2020,
+section 5). None reads data: the mechanism that adds the noise states the neighbouring relation and
+the cost. The time a draw takes depends on the draw, and is not protected.
 """
 
 from fractions import Fraction
@@ -16,7 +16,7 @@ _ONE = Fraction(1)
 
 
 def uniform_below(bound: int, generator: np.random.Generator) -> int:
-    """0, 1, ... or bound - 1, each as likely, however large the bound."""
+    """A uniform whole number in [0, bound), however large the bound."""
     if bound < 1:
         raise ValueError(f"bound must be a whole number of at least 1, got {bound!r}")
     bits = (bound - 1).bit_length()
@@ -48,8 +48,8 @@ def bernoulli_exp(gamma: Fraction, generator: np.random.Generator) -> bool:
 def geometric_exp(gamma: Fraction, generator: np.random.Generator) -> int:
     """k = 0, 1, 2, ... with probability proportional to exp(-gamma k), for gamma > 0.
 
-    With gamma = s / t, the law of ratio exp(-1/t) is drawn first, as remainder and quotient modulo
-    t, which are independent; runs of s of its values then make one of ours. The work is a few
+    With gamma = s / t, a number with ratio exp(-1/t) is drawn first, as remainder and quotient
+    modulo t, which are independent; it is then divided by s and rounded down. The work is a few
     draws whatever gamma is.
     """
     gamma = _fraction("gamma", gamma)
@@ -69,7 +69,7 @@ def double_geometric(gamma: Fraction, generator: np.random.Generator) -> int:
     """Any whole number k, with probability proportional to exp(-gamma |k|), for gamma > 0."""
     while True:
         size, negative = geometric_exp(gamma, generator), uniform_below(2, generator)
-        # There is one zero: its negative is drawn again.
+        # Zero must not count twice: a negative zero is drawn again.
         if size > 0 or not negative:
             return -size if negative else size
 
@@ -78,8 +78,8 @@ def _bernoulli_exp_to_one(gamma: Fraction, generator: np.random.Generator) -> bo
     """True with probability exp(-gamma), for gamma between 0 and 1.
 
     Coins of probability gamma / k, k = 1, 2, ..., are tossed until one fails. All of the first k
-    succeed with probability gamma^k / k!, so the series of exp(-gamma) is the chance that an odd
-    one is the first to fail.
+    succeed with probability gamma^k / k!, so the series of exp(-gamma) is the probability that the
+    first coin to fail has an odd k.
     """
     k = 1
     while bernoulli(gamma / k, generator):

@@ -1,23 +1,23 @@
 """Gaussian noise rounded down to whole numbers, drawn exactly: the table, and the close calls.
 
-The law is that of floor(X), X normal of mean 0 and standard deviation sigma. The size |X| is drawn
-by rejection. The half-line is cut into cells of equal width, a power of two, as far as `REACH`
-standard deviations, and a tail. A cell has as many tickets as its density at the left end, the
-highest, calls for, rounded up; the tickets of all, with void ones, are 2^63. A ticket, a uniform
+The law is that of floor(X), X normal with mean 0 and standard deviation sigma. The size |X| is
+drawn by rejection. The half-line is cut into cells of equal width, a power of two, up to `REACH`
+standard deviations, and a tail. The tickets of a cell are proportional to its density at the left
+end, where it is highest, rounded up; all tickets, with the void ones, are 2^63. A ticket, a uniform
 place k in its cell and a uniform fraction t are drawn, and k is kept with probability
 
     scale * exp(-(k + t)^2 / (2 sigma^2)) / tickets of the cell.
 
-Then every point is kept at a rate proportional to its density, whatever the rounding of tickets:
-where all else is exact, so is the law. Of X = |X| the result is k; of X = -|X| it is -k - 1.
+Then every point is kept at a rate proportional to its density, whatever the rounding of tickets, so
+the law is exact if all other steps are. The result is k for positive X and -k - 1 for negative X.
 
 Formal guarantees
 -----------------
-Where the bits of the generator are independent and fair, a draw follows its law exactly: there is
-no cut tail and no rounded probability. Compiled code (``kernels/grid_gaussian.py``) decides what
-double precision decides beyond doubt; what it does not, is decided here, in as many digits as it
-takes. It reads no data: cost and neighbouring relation are stated by the mechanism that adds the
-noise. The time a draw takes depends on the draw, and is not protected.
+If the bits of the generator are independent and fair, a draw follows its law exactly: there is no
+truncated tail and no rounded probability. Compiled code (``kernels/grid_gaussian.py``) decides the
+draws for which double precision suffices; the others are decided here, with as many digits as
+needed. This module reads no data: the mechanism that adds the noise states cost and neighbouring
+relation. The time a draw takes depends on the draw, and is not protected.
 """
 
 import math
@@ -32,20 +32,20 @@ from dplasso.mechanisms.exact_noise import uniform_below
 # Cells end here; a draw lies beyond with a probability of about 2^-55.
 REACH = 8.5
 LEAST_SIGMA, MOST_SIGMA = 2.0**12, 2.0**48
-# A chance computed by a few operations in double precision, and its exponential, are off by less.
+# Bound on the error of a probability that takes a few double operations and an exponential.
 MARGIN = 1e-13
 
 _TOTAL = 1 << (kernel.BOX_BITS + kernel.TICKET_BITS)
-# Digits of the table.
+# Decimal digits used to compute the table.
 _DIGITS = 60
-# Digits of the first try of a close call, each further try has twice as many; digits beyond those,
-# and random bits for each: of k bits a number is known to 2^-k, the logarithm of one that is not
-# next to 0 to 2^-(k / 4), which must be below 10^-digits.
+# Digits of the first attempt at a close call (each further attempt has twice as many), additional
+# digits, and random bits per digit. k bits determine a number to 2^-k, and its logarithm, unless
+# the number is close to 0, to 2^-(k / 4), which must be below 10^-digits.
 _FIRST_DIGITS, _SPARE_DIGITS, _BITS_A_DIGIT = 30, 30, 16
 
 
 class GaussianCells:
-    """The table of one sigma, a number from 2^12 to 2^48; a Decimal counts to its last digit."""
+    """The table for one sigma, from 2^12 to 2^48; a Decimal is used to its last digit."""
 
     def __init__(
         self, sigma: float | Decimal, *, reach: float = REACH, margin: float = MARGIN
@@ -65,7 +65,7 @@ class GaussianCells:
         tail = heights[count] * self._exact_sigma**2 / (edge * width)
         total = sum(heights[:count], tail)
         areas = [*heights[:count], tail]
-        # Two more each than the digits show: no chance exceeds 1, whatever the rounding.
+        # Two more tickets each than computed: no probability exceeds 1, whatever the rounding.
         self.scale = (_TOTAL - 3 * len(areas)) / total
         self.tickets = tickets = [int(self.scale * area) + 2 for area in areas]
         bits = 64 - self.width_bits
@@ -78,7 +78,7 @@ class GaussianCells:
         self.table = kernel.Cells(cut, alias, sure, lead, self.width_bits, self.sigma, margin)
 
     def _heights(self, width: int) -> list[Decimal]:
-        """The density at every edge, up to a factor, each from the one before."""
+        """The density at every edge, up to a factor, each computed from the previous one."""
         heights, ratio, change = [Decimal(1)], self._height(width), self._height(width) ** 2
         for _ in range(self.count):
             heights.append(heights[-1] * ratio)
@@ -90,7 +90,7 @@ class GaussianCells:
         return (-(Decimal(x) ** 2) / (2 * self._exact_sigma**2)).exp()
 
     def decided(self, row: Ints, generator: np.random.Generator) -> int:
-        """What a close call comes to: its own place, or where that is not kept, another draw."""
+        """The result of a close call: its own place if that is kept, otherwise another draw."""
         place = self._kept(
             int(row[kernel.CELL]),
             int(row[kernel.OFFSET]),
@@ -103,7 +103,7 @@ class GaussianCells:
         return place ^ int(row[kernel.SIGN])
 
     def draw(self, generator: np.random.Generator) -> int:
-        """One draw, in whole numbers and as many digits as it takes: slow."""
+        """One draw with integers and as many digits as needed; slow."""
         while True:
             ticket, cell = uniform_below(_TOTAL, generator), 0
             while cell <= self.count and ticket >= self.tickets[cell]:
@@ -119,7 +119,7 @@ class GaussianCells:
     def _kept(
         self, cell: int, offset: int, drawn: int, bits: int, generator: np.random.Generator
     ) -> int | None:
-        """The size drawn if it is kept; ``drawn`` are the first ``bits`` of what decides."""
+        """The size if it is kept; ``drawn`` has the first ``bits`` of the number that decides."""
         if cell == self.count:
             return self._kept_in_tail(generator)
         place = (cell << self.width_bits) + offset
@@ -138,10 +138,11 @@ class GaussianCells:
             digits *= 2
 
     def _kept_in_tail(self, generator: np.random.Generator) -> int | None:
-        """A size beyond the last cell: an exponential past the edge, kept by what it exceeds.
+        """A size beyond the last cell: an exponential number past the edge, kept or rejected.
 
-        With d past the edge e, exp(-(e + d)^2 / 2 sigma^2) is exp(-e^2 / 2 sigma^2), an exponential
-        density in d of rate e / sigma^2, and exp(-d^2 / 2 sigma^2), the chance to be kept.
+        At distance d past the edge e, exp(-(e + d)^2 / 2 sigma^2) is the product of
+        exp(-e^2 / 2 sigma^2), an exponential density in d of rate e / sigma^2, and
+        exp(-d^2 / 2 sigma^2), the probability to keep d.
         """
         edge = self.count << self.width_bits
         first, second, bits, digits = 0, 0, 0, _FIRST_DIGITS
@@ -150,7 +151,7 @@ class GaussianCells:
             first = (first << more) + uniform_below(1 << more, generator)
             second = (second << more) + uniform_below(1 << more, generator)
             bits += more
-            # So small a number is not known well enough for its logarithm: more bits tell.
+            # The logarithm of a smaller number needs more bits.
             if first >= 1 << (3 * bits // 4):
                 with localcontext(prec=digits + _SPARE_DIGITS):
                     square, error = self._exact_sigma**2, _error(digits)
@@ -167,19 +168,19 @@ class GaussianCells:
 
 
 def _error(digits: int) -> Decimal:
-    """More than the rounding in ``digits``, and the bits not drawn yet, can amount to."""
+    """Bound on the error from rounding to ``digits`` and from the bits not drawn yet."""
     return Decimal(10) ** (8 - digits)
 
 
 def _below(number: Decimal, chance: Decimal, error: Decimal) -> bool | None:
-    """Whether a number lies below a chance; None where the two are too close to call."""
+    """Whether a number lies below a probability; None if the two are too close to call."""
     if abs(number - chance) <= error:
         return None
     return number < chance
 
 
 def _alias(tickets: list[int]) -> tuple[Ints, Ints]:
-    """Walker's table for whole tickets, 2^63 in all: every box holds 2^53, of two owners."""
+    """Walker's alias table for 2^63 tickets in total: every box holds 2^53, of two owners."""
     boxes, full = 1 << kernel.BOX_BITS, 1 << kernel.TICKET_BITS
     left = tickets + [0] * (boxes - len(tickets))
     cut, alias = np.full(boxes, full, np.int64), np.arange(boxes)

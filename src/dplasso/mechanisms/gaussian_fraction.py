@@ -1,15 +1,15 @@
-"""What a normal number has behind the point, when its whole part is known already.
+"""The fractional part of a normal number whose integer part is known.
 
-`GridGaussian` draws floor(X). Where X itself enters a sum that is rounded down only afterwards, the
-digits behind the point matter, about once in a million times. They are drawn here, when asked for.
+`GridGaussian` draws floor(X). Where X itself enters a sum that is rounded down only afterwards, its
+fractional digits matter about once in a million times. They are drawn here on demand.
 
 Formal guarantees
 -----------------
 Given floor(X) = n, the fraction u of X has a density proportional to exp(-(n + u)^2 / 2 sigma^2) on
-[0, 1), and follows it exactly: a uniform number is kept with the chance exp(-u (2n + u) / 2
-sigma^2), and where the digits drawn do not decide that beyond doubt, more are drawn. Negative n is
-the mirror image. It reads no data: cost and neighbouring relation are stated by the mechanism that
-adds it.
+[0, 1), and follows it exactly: a uniform number is kept with probability exp(-u (2n + u) / 2
+sigma^2), and if the digits drawn do not decide that, more are drawn. Negative n is the mirror
+image. This module reads no data: the mechanism that adds the noise states cost and neighbouring
+relation.
 """
 
 from decimal import Decimal, localcontext
@@ -18,12 +18,12 @@ from fractions import Fraction
 from dplasso.mechanisms.noise_key import NoiseKey
 
 _FIRST_BITS = 64
-# Decimal digits beyond those that so many bits are worth.
+# Decimal digits in addition to those that the bits correspond to.
 _SPARE_DIGITS = 10
 
 
 class GaussianFraction:
-    """Binary digits of the fraction of X, a number of its own for every name.
+    """Binary digits of the fraction of X; every name has an independent fraction.
 
     >>> key = NoiseKey(bytes(32), secure=False)
     >>> fraction = GaussianFraction(4096.0, key)
@@ -36,9 +36,9 @@ class GaussianFraction:
         self._key = key
 
     def digits(self, count: int, whole: int, name: tuple[int, ...]) -> int:
-        """The first ``count`` digits, given the whole part; the same for the same name."""
+        """The first ``count`` digits given the integer part; the same for the same name."""
         size, attempt = whole if whole >= 0 else ~whole, 0
-        # Whatever the fraction is, the chance to keep it is at least this; less some, for rounding.
+        # Lower bound on the probability to keep any fraction, reduced to allow for rounding.
         sure = int((1.0 - (2 * size + 1) / self._rough - 1e-14) * 2.0**_FIRST_BITS)
         while True:
             found, drawn = self._key.two_numbers(max(count, _FIRST_BITS), *name, attempt)
@@ -49,7 +49,7 @@ class GaussianFraction:
             attempt += 1
 
     def _kept(self, size: int, name: tuple[int, ...]) -> bool:
-        """What the first bits do not decide."""
+        """Decide an attempt that the first bits do not decide."""
         bits = _FIRST_BITS
         while True:
             unit = Fraction(1, 1 << bits)

@@ -1,4 +1,4 @@
-"""Noise for pure privacy of a vector whose 2-norm is bounded, on a public grid."""
+"""Noise for pure differential privacy of a vector of bounded 2-norm, on a public grid."""
 
 from decimal import Decimal, localcontext
 
@@ -11,7 +11,7 @@ from dplasso.mechanisms.gaussian_cells import LEAST_SIGMA
 from dplasso.mechanisms.grid_gaussian import GridGaussian
 
 _DIGITS = 60
-_BITS = 200  # of a uniform number, as much as the digits are worth
+_BITS = 200  # bits of a uniform number, which match the decimal digits
 
 
 class GridGamma:
@@ -31,9 +31,9 @@ class GridGamma:
       one dimension more. Mixing normal densities so gives exp(-|x| / scale), since the integral of
       v^(-1/2) exp(-(r^2 / v + v) / 2) over v is sqrt(2 pi) exp(-r). Given S, floor(X) is a
       `GridGaussian` of standard deviation S, which is drawn exactly.
-    - Assumptions: those of `GridGaussian`. S is drawn to 60 decimal digits. What is drawn is then
-      within a distance (total variation) of 10^-50 of its law: there is no test that would tell, at
-      any effort for which ChaCha20 could not be told from random bits either.
+    - Assumptions: those of `GridGaussian`. S is drawn to 60 decimal digits, so a draw is within a
+      total variation distance of 10^-50 of its law. No test detects that with an effort at which
+      ChaCha20 cannot be told from random bits.
 
     >>> from dplasso.mechanisms.random_bits import random_bits
     >>> values = np.zeros(3, np.int64)
@@ -49,14 +49,15 @@ class GridGamma:
     def add_to(
         self, values: Ints, generator: np.random.Generator, threads: int | None = None
     ) -> None:
-        """Add a draw, one vector, to ``values`` in place."""
+        """Add one draw, a vector, to ``values`` in place."""
         if values.shape != (self.dimension,):
             raise ValueError(f"values must have {self.dimension} entries, got {values.shape}")
         if self.scale == 0.0:
             return
         with localcontext(prec=_DIGITS):
             sigma = Decimal(self.scale) * _chi(self.dimension + 1, generator)
-            # On a finer grid where sigma is too small for this one; floors of floors are floors.
+            # If sigma is too small for this grid, draw on a finer one: flooring twice is the same
+            # as flooring once.
             finer = 0
             while sigma < Decimal(LEAST_SIGMA):
                 sigma, finer = 2 * sigma, finer + 1
@@ -69,10 +70,10 @@ class GridGamma:
 
 
 def _chi(degrees: int, generator: np.random.Generator) -> Decimal:
-    """Length of a standard normal vector of so many entries, at least 2.
+    """Length of a standard normal vector with ``degrees`` >= 2 entries.
 
-    Its square is twice a Gamma of shape degrees / 2, by the rejection of Marsaglia and Tsang
-    (2000).
+    Its square is twice a Gamma number of shape degrees / 2, drawn by the rejection method of
+    Marsaglia and Tsang (2000).
     """
     shape = Decimal(degrees) / 2 - 1 / Decimal(3)
     spread = 1 / (9 * shape).sqrt()
@@ -82,14 +83,14 @@ def _chi(degrees: int, generator: np.random.Generator) -> Decimal:
         if root <= 0:
             continue
         cube = root**3
-        # 1 less a uniform number, which may be 0.
+        # 1 minus a uniform number, because that number may be 0.
         drawn = 1 - _uniform(generator)
         if drawn.ln() < x * x / 2 + shape * (1 - cube + cube.ln()):
             return (2 * shape * cube).sqrt()
 
 
 def _normal(generator: np.random.Generator) -> Decimal:
-    """By the polar method of Marsaglia."""
+    """A standard normal number, by Marsaglia's polar method."""
     while True:
         x, y = 2 * _uniform(generator) - 1, 2 * _uniform(generator) - 1
         square = x * x + y * y

@@ -17,7 +17,7 @@ from dplasso.mechanisms.noise_key import NoiseKey
 
 
 class AddsNoise(Protocol):
-    """What `GridGaussian` does, for whoever wraps one to look on."""
+    """The interface of `GridGaussian`, for wrappers that record the noise."""
 
     def add_to(
         self, values: Ints, generator: np.random.Generator, threads: int | None = None
@@ -32,9 +32,9 @@ NoiseOf = Callable[[float], AddsNoise]
 class GridGaussian:
     """Adds floor(X) to whole numbers, X normal with standard deviation ``sigma``, in grid units.
 
-    The mean of floor(X) is -1/2: whoever reads a release as a real number adds 1/2 to it.
-    ``sigma=math.inf`` is refused; ``sigma=0`` adds nothing, and promises nothing. A sigma that is a
-    Decimal counts to its last digit.
+    The mean of floor(X) is -1/2: add 1/2 to read a release as a real number.
+    ``sigma=math.inf`` is rejected; ``sigma=0`` adds nothing, and promises nothing. A Decimal sigma
+    is used to its last digit.
 
     Formal guarantees
     -----------------
@@ -43,10 +43,10 @@ class GridGaussian:
     - Cost: that of the continuous Gaussian mechanism of the same sigma, exactly: it is
       (Delta / sigma)-GDP (`dplasso.privacy.events.Gaussian`). Where v is whole,
       v + floor(X) = floor(v + X): the release is a function of one that adds the normal X itself.
-      There is no loss to discreteness, which a discrete Gaussian would have beside the Gaussian
-      curve, and no low-order bits: what is released are whole numbers.
-    - Assumptions: values are whole and exact, so that Delta bounds the numbers that are really
-      added up; the bits of the generator are fair and secret. Draws follow their law exactly
+      There is no loss from discreteness, which a discrete Gaussian would have compared with the
+      Gaussian curve, and no low-order bits leak: releases are whole numbers.
+    - Assumptions: values are whole and exact, so that Delta bounds the numbers that are actually
+      added; the bits of the generator are fair and secret. Draws follow their law exactly
       (`dplasso.mechanisms.gaussian_cells`); no probability is set aside for their error.
     - Each call draws a key of 256 bits from the generator. Blocks of values have ChaCha20 streams
       of their own under that key, and so has each draw that is too close to call (`NoiseKey`, by
@@ -76,7 +76,7 @@ class GridGaussian:
             return
         secret = generator.bytes(32)
         key = np.frombuffer(secret, "<u4").astype(np.uint32)
-        close_calls = NoiseKey(secret, secure=False)  # for this release; nobody asks what it is
+        close_calls = NoiseKey(secret, secure=False)  # nobody reads this key's `secure`
         blocks = math.ceil(values.size / kernel.BLOCK)
         runs = pool.even_runs(blocks, threads or pool.available())
         calls = [(self._cells, key, values, *run) for run in runs]
@@ -88,7 +88,7 @@ class GridGaussian:
 def _add_blocks(
     cells: GaussianCells, key: NDArray[np.uint32], values: Ints, first: int, last: int
 ) -> list[tuple[int, Ints]]:
-    """Add to the blocks ``first`` to ``last``; returns the places left, and how far they came."""
+    """Add noise to the blocks ``first`` to ``last``; returns undecided draws and their places."""
     undecided = np.empty((min(kernel.BLOCK, values.size), kernel.FIELDS), np.int64)
     left = []
     for block in range(first, last):

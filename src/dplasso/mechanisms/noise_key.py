@@ -1,8 +1,7 @@
-"""Noise that comes out the same when it is drawn again: a secret key, and a name for each draw.
+"""Repeatable noise: each draw is a function of a secret key and a name.
 
-Where noise belongs to a place (a node of a tree, a step of a stream) a program that is stopped and
-started again must never draw it anew: two draws for one place would double the privacy cost. Here a
-draw is a function of a secret key and the name of its place.
+Where noise belongs to a place (a node of a tree, a step of a stream), a program that restarts must
+not draw it independently again: two draws for one place would double the privacy cost.
 """
 
 import hashlib
@@ -16,8 +15,8 @@ from randomgen import ChaCha
 from dplasso.mechanisms.random_bits import RandomBits
 
 _ROUNDS = 20
-_HALF = 32  # bytes, of a hash
-# What one name is used for.
+_HALF = 32  # bytes of half a hash
+# Purposes that a name is used for.
 _BITS, _DIGITS, _KEY = b"dplasso bits", b"dplasso digits", b"dplasso key"
 
 
@@ -27,13 +26,13 @@ class NoiseKey:
     Formal guarantees
     -----------------
     - Names are hashed under the secret by keyed BLAKE2b; the hash is the key of a ChaCha20 stream.
-      To those who are unable to tell BLAKE2b from a random function, or ChaCha20 from random bits,
-      streams of different names are independent and fair; those of one name are the same, always.
+      Streams of different names are independent and fair for anyone who cannot tell BLAKE2b from a
+      random function or ChaCha20 from random bits; one name always gives the same stream.
     - Cost and neighbouring relation: none. Names must be public: they read no data.
-    - Assumptions: the secret is seen by nobody else, and one name serves one draw of noise, beside
-      one set of data. Noise of one name beside other data reveals their difference, without noise.
-      A key is therefore never copied: not by pickle, not by `copy`, and it refuses to work in a
-      forked child. Whoever writes `secret` down takes that duty over.
+    - Assumptions: nobody else sees the secret, and each name serves one draw of noise for one set
+      of data. The same noise added to other data would reveal the difference of the two without
+      noise. A key is therefore never copied, neither by pickle nor by `copy`, and it raises an
+      error in a forked child. Code that stores `secret` takes over that duty.
 
     >>> key = NoiseKey(bytes(32), secure=False)
     >>> key.generator(1, 2).integers(100) == key.generator(1, 2).integers(100)
@@ -53,18 +52,18 @@ class NoiseKey:
         return cls(bits.generator.bytes(32), secure=bits.secure)
 
     def derived(self, *name: int) -> "NoiseKey":
-        """A key of its own, whose names are others."""
+        """An independent key for its own set of names."""
         return NoiseKey(self._hash(name, _KEY)[:32], secure=self.secure)
 
     def generator(self, *name: int) -> np.random.Generator:
-        """The random bits of a name, from their beginning."""
+        """The random bits of a name, from the start of its stream."""
         key = int.from_bytes(self._hash(name, _BITS)[:32], "little")
         return np.random.Generator(ChaCha(key=key, rounds=_ROUNDS))
 
     def two_numbers(self, count: int, *name: int) -> tuple[int, int]:
         """The first ``count`` binary digits of a name's two uniform numbers between 0 and 1.
 
-        Asked for more digits, the same numbers are told more precisely.
+        A larger ``count`` gives further digits of the same numbers.
         """
         blocks = -(-count // (8 * _HALF))
         parts = [self._hash((*name, block), _DIGITS) for block in range(blocks)]
@@ -74,7 +73,7 @@ class NoiseKey:
         return first, second
 
     def check_process(self) -> None:
-        """Refuse to go on in a forked child; for whoever draws from what was made of the key."""
+        """Raise in a forked child; for code that draws from streams derived from the key."""
         if os.getpid() != self._process:
             raise RuntimeError(
                 "a forked process would draw the noise of its parent a second time, beside other "

@@ -1,4 +1,4 @@
-"""A quantile of numbers, one a row, among public candidates."""
+"""A private quantile of one number per row, among public candidates."""
 
 import itertools
 from collections.abc import Sequence
@@ -22,22 +22,22 @@ def private_quantile(
 ) -> int:
     """The place of the largest candidate that is at most a quantile of the ``numbers``.
 
-    Candidates rise. Each stands for the numbers from it up to the next, the first also for all
-    below. Its loss is how many rows would have to be others for the quantile, below which ``share``
-    of the numbers lie, to be among those. The exponential mechanism picks a candidate with
-    probability proportional to exp(-theta * loss).
+    Candidates must be increasing. Each stands for the numbers from it up to the next one, the first
+    also for all smaller numbers. Its loss is the number of rows that would have to change for the
+    quantile, below which ``share`` of the numbers lie, to be among those. The exponential mechanism
+    picks a candidate with probability proportional to exp(-theta * loss).
 
     Formal guarantees
     -----------------
-    - Neighbouring: ``neighboring``; every row has one of the ``numbers``, or none.
+    - Neighbouring: ``neighboring``; every row has one number, or none.
     - Cost: epsilon-bounded-range (`dplasso.privacy.events.BoundedRange`), theta being epsilon over
       `range_of_losses`: one row moves all losses within a range of at most that width.
     - Assumptions: candidates, share and epsilon are public; a row's number depends on that row
       alone; the generator's bits are fair and secret.
-    - Rounding: none. Losses are fractions and theta is the fraction that the float ``epsilon``
-      stands for, over one. A candidate drawn uniformly is kept with probability exp(-theta * (its
-      loss less the least)), decided by whole numbers: that is the law above, exactly. The time a
-      draw takes depends on losses, and is not protected.
+    - Rounding: none. Losses are fractions, and so is theta, since the float ``epsilon`` is one. A
+      candidate drawn uniformly is kept with probability exp(-theta * (its loss minus the least)),
+      decided by integer arithmetic: that is the law above, exactly. The time a draw takes depends
+      on the losses, and is not protected.
     """
     exponents = exponents_of(numbers, candidates, share, epsilon, neighboring)
     least = min(exponents)
@@ -54,7 +54,7 @@ def exponents_of(
     epsilon: float,
     neighboring: Neighboring,
 ) -> list[Fraction]:
-    """Theta times the loss of each candidate, which is drawn by exp(-this), but for a factor."""
+    """Theta times the loss of each candidate: it is drawn in proportion to exp(-this)."""
     theta = Fraction(checks.bound("epsilon", epsilon)) / range_of_losses(share, neighboring)
     return [theta * loss for loss in losses_of(numbers, candidates, share)]
 
@@ -62,11 +62,11 @@ def exponents_of(
 def losses_of(
     numbers: NDArray[np.float64], candidates: Sequence[float], share: Fraction
 ) -> list[Fraction]:
-    """How far each candidate's numbers are from the quantile, in rows.
+    """Distance of each candidate's numbers from the quantile, in rows.
 
-    The loss is max(0, g(this), -g(next)), g(c) being how many numbers are below c, less ``share``
-    of all: where g crosses 0 the quantile is. Nothing is below the first, and all below what
-    follows the last.
+    The loss is max(0, g(this), -g(next)), where g(c) is the number of numbers below c minus
+    ``share`` of all of them: the quantile is where g crosses 0. No number counts as below the first
+    candidate, and all count as below the end of the last one.
     """
     count = len(numbers)
     edges = np.asarray(candidates, np.float64)[1:]
@@ -76,11 +76,11 @@ def losses_of(
 
 
 def range_of_losses(share: Fraction, neighboring: Neighboring) -> Fraction:
-    """How far apart the changes of two losses can be that one row makes.
+    """Largest difference between the changes that one row makes to two losses.
 
-    A row more or less moves g (see `losses_of`) by 1 - share where its number is below, and by
-    -share elsewhere: each loss by at most the larger of the two, up or down. A row replaced moves g
-    by 1, all one way, between its two numbers, and not at all elsewhere.
+    Adding or removing a row moves g (see `losses_of`) by 1 - share where its number is below, and
+    by -share elsewhere: each loss moves by at most the larger of the two, up or down. Replacing a
+    row moves g by 1, all in one direction, between its two numbers, and not at all elsewhere.
     """
     if not 0 < share < 1:
         raise ValueError(f"share must lie strictly between 0 and 1, got {share}")

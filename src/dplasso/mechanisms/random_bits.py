@@ -1,4 +1,4 @@
-"""Where randomness comes from: ChaCha20, keyed by the operating system unless told otherwise."""
+"""Where randomness comes from: ChaCha20, keyed by the operating system by default."""
 
 import os
 import threading
@@ -25,8 +25,8 @@ class RandomBits:
       system and seen by nobody else. Against adversaries unable to tell that stream from true
       randomness, a mechanism keeps its guarantee in the computational sense. Releases may therefore
       be charged at the price of the ideal mechanism.
-    - `secure=False`: whoever knows or guesses the seed knows every draw. No guarantee at all;
-      for tests and for reproducing results on public data.
+    - `secure=False`: anyone who knows or guesses the seed knows every draw. There is no guarantee;
+      it is for tests and for reproducing results on public data.
     - Cost and neighbouring relation: none. Randomness reads no data.
     - Assumptions: the operating system's generator is sound, memory is private, and nobody
       re-seeds or reads the state of `generator`.
@@ -36,8 +36,8 @@ class RandomBits:
     releases could share their noise, and the difference of the two would reveal the data.
 
     Compiled loops draw from a generator's state without its lock. So every run of a solver takes a
-    stream of its own, by `random_bits` (secure) or `exclusive` (seeded): whoever else holds the
-    same object, in whichever thread, never draws from the same state at the same time.
+    stream of its own, by `random_bits` (secure) or `exclusive` (seeded): no other holder of the
+    same object, in any thread, draws from the same state at the same time.
     """
 
     generator: np.random.Generator
@@ -47,11 +47,11 @@ class RandomBits:
     def exclusive(self) -> Iterator[np.random.Generator]:
         """The generator, for one thread at a time.
 
-        Two threads that draw from one seeded stream would not repeat what the seed promises, and
-        compiled loops would share words: the second is refused. A thread may nest its own uses.
+        Two threads that draw from one seeded stream would not be reproducible, and compiled loops
+        would share words: the second is rejected. A thread may nest its own uses.
         """
         mine = (threading.get_ident(), object())
-        key = id(self.generator.bit_generator)  # alive, and so unique, while it is in use
+        key = id(self.generator.bit_generator)  # unique while the object is in use
         known = _in_use.setdefault(key, mine)
         if known[0] != mine[0]:
             raise RuntimeError(
@@ -66,11 +66,11 @@ class RandomBits:
 
 
 class _SystemChaCha(ChaCha):  # type: ignore[misc]  # randomgen is untyped
-    """ChaCha20 keyed by the operating system, whose stream can not be duplicated."""
+    """ChaCha20 keyed by the operating system, whose stream cannot be duplicated."""
 
     def __init__(self, key: int | None = None) -> None:
         super().__init__(key=_system_key() if key is None else key, rounds=_ROUNDS)
-        # How many keys there were before: whoever keeps words drawn ahead compares it.
+        # Number of earlier keys, which code that keeps words drawn ahead compares.
         self.earlier_keys = 0
         _alive.add(self)
 
@@ -87,15 +87,15 @@ class _SystemChaCha(ChaCha):  # type: ignore[misc]  # randomgen is untyped
 def random_bits(
     seed: int | np.random.Generator | RandomBits | None = None, name: str = "seed"
 ) -> RandomBits:
-    """Secure random bits by default, reproducible ones for a seed or a generator of the caller's.
+    """Secure random bits by default, reproducible ones for a seed or the caller's generator.
 
-    Secure bits that are handed in ask for secure bits: what comes back has a key of its own, so
-    that two runs, in threads or one after the other, share nothing. A caller's generator that is
-    said to be secure is drawn from for that key.
+    Given secure bits, the result is secure and has a key of its own, so that two runs, in parallel
+    or in sequence, share nothing. The key is drawn from the caller's generator if that is declared
+    secure.
 
-    Seeded streams are the same on every run and are left alone by a fork: the child repeats the
-    parent's draws, as a seed promises. That is one more reason why they protect nothing.
-    ``name`` is what an error calls the parameter.
+    Seeded streams are the same on every run and are not changed by a fork: the child repeats the
+    parent's draws. That is one more reason why they protect nothing.
+    ``name`` is the parameter's name in errors.
     """
     if seed is None:
         return RandomBits(np.random.Generator(_SystemChaCha()), secure=True)
@@ -112,7 +112,7 @@ def random_bits(
 
 
 def is_secure(seed: object) -> bool:
-    """Whether `random_bits` makes secure bits of it."""
+    """Whether `random_bits` returns secure bits for it."""
     if isinstance(seed, RandomBits):
         return seed.secure
     if isinstance(seed, np.random.Generator):
@@ -121,16 +121,16 @@ def is_secure(seed: object) -> bool:
 
 
 def keys_before(generator: np.random.Generator) -> int:
-    """How many keys a stream had before the present one; a stream that is never keyed anew has 0.
+    """Number of keys that a stream had before the current one; 0 if it is never rekeyed.
 
-    Words that were drawn ahead under another key are not to be used: a forked parent has them too.
+    Words drawn ahead under another key must not be used: a forked parent has them too.
     """
     bits = generator.bit_generator
     return bits.earlier_keys if isinstance(bits, _SystemChaCha) else 0
 
 
 def _of_its_own(generator: np.random.Generator) -> RandomBits:
-    """Secure bits under a new key: the system's, or one drawn from a caller's own source."""
+    """Secure bits under a new key from the system, or from the caller's own source."""
     if isinstance(generator.bit_generator, _SystemChaCha):
         return RandomBits(np.random.Generator(_SystemChaCha()), secure=True)
     # One call, which holds the generator's lock: no two threads draw the same key.
@@ -148,7 +148,7 @@ def _system_key() -> int:
 
 
 _alive: WeakSet[_SystemChaCha] = WeakSet()
-# Seeded streams that a thread draws from at present: by whom, and since which of its uses.
+# Seeded streams in use, with their thread and its outermost use.
 _in_use: dict[int, tuple[int, object]] = {}
 
 
@@ -158,5 +158,5 @@ def _after_fork() -> None:
         bits.rekey()
 
 
-if hasattr(os, "register_at_fork"):  # absent where processes can not fork
+if hasattr(os, "register_at_fork"):  # absent where processes cannot fork
     os.register_at_fork(after_in_child=_after_fork)

@@ -17,10 +17,10 @@ def trial_count(stop: float, law: TrialLaw, generator: np.random.Generator) -> i
 
     Formal guarantees
     -----------------
-    Reads no data: no neighbouring relation, no cost. Where the generator's bits are independent and
-    fair the law is exact, ``stop`` being the fraction that the float stands for. What a search
-    costs (`dplasso.privacy.trials`) rests on this law, and on the number staying secret. The time
-    that trials take tells of it, and is not protected.
+    It reads no data: there is no neighbouring relation and no cost. If the generator's bits are
+    independent and fair the law is exact, ``stop`` being the fraction that the float stands for.
+    The cost of a search (`dplasso.privacy.trials`) rests on this law and on the number staying
+    secret. The time that the trials take reveals it, and is not protected.
     """
     halt = Fraction(checks.probability("stop", stop))
     while True:

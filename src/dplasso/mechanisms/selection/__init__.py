@@ -1,8 +1,8 @@
 """Selection rules: how a round picks the signed vertex it releases.
 
-Each rule is one file behind one interface (`Rule`). `lazy` is the default; it helps itself with
-`noisy_max`, and both follow the same law of the same scores, those of the present iterate. The
-rules in `rivals` exist for comparison.
+Each rule is one file behind one interface (`Rule`). `lazy` is the default. It uses `noisy_max` for
+some rounds; both follow the same law of the same scores, those of the current iterate. The rules in
+`rivals` exist for comparison.
 """
 
 from dplasso.mechanisms.selection.base import Rule

@@ -10,8 +10,8 @@ from dplasso.kernels.problem import Problem, Walk
 class Rule(ABC):
     """Selects vertices and moves the walk, round after round.
 
-    A rule is set up on construction, for one run. ``advance`` may be called any number of times;
-    where the calls are cut makes no difference to what is released.
+    A rule is constructed for one run. ``advance`` may be called any number of times; how the rounds
+    are divided among calls does not change what is released.
     """
 
     def __init__(
@@ -25,4 +25,4 @@ class Rule(ABC):
 
     @abstractmethod
     def advance(self, until: int) -> None:
-        """Go on until round ``until`` is done."""
+        """Run until round ``until`` is done."""

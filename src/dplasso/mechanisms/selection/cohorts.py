@@ -1,19 +1,19 @@
-"""Scores of long columns at the cost of telling apart the rows that differ."""
+"""Scores of long columns, computed from cohorts of rows with equal margins."""
 
 import numpy as np
 
 from dplasso.kernels import cohorts as kernels
 from dplasso.kernels.problem import Problem, Walk
 
-# With more cohorts than this, telling them apart is no longer much cheaper than adding up rows.
+# With more cohorts than this, summing over cohorts is not much cheaper than summing over rows.
 MOST_COHORTS = 1 << 13
 
 
 class AlikeRows:
-    """Cohorts of rows with equal margins (``kernels.cohorts``), kept up with the released columns.
+    """Cohorts of rows with equal margins (``kernels.cohorts``), split by the released columns.
 
-    Nothing is done before the first score is asked for, and nothing once there are too many
-    cohorts. Labels must be 0 and 1, and so must entries: others are too various.
+    The cohorts are built for the first score, and no longer used once there are too many.
+    Labels and entries must be 0 and 1: other data would have too many cohorts.
     """
 
     def __init__(self, problem: Problem, walk: Walk) -> None:
@@ -25,7 +25,7 @@ class AlikeRows:
         self.done = 0
 
     def score(self, column: int, done: int) -> float | None:
-        """Score of a column after ``done`` rounds; None if rows are better added up one by one."""
+        """Score of a column after ``done`` rounds; None if summing over rows is cheaper."""
         if not self.worth_it:
             return None
         if self.cohorts is None:
@@ -40,7 +40,7 @@ class AlikeRows:
         )
 
     def _keep_up(self, done: int) -> None:
-        """Split by what has been released since the last time."""
+        """Split the cohorts by the columns released since the last call."""
         released = set(self.walk.vertices[self.done : done].tolist()) - self.known
         self.known |= released
         self.done = done

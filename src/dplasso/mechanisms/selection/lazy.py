@@ -1,4 +1,4 @@
-"""Exact private selection at the cost of the columns it proposes."""
+"""Exact private selection that scores only the columns it proposes."""
 
 import numpy as np
 
@@ -17,26 +17,26 @@ from dplasso.mechanisms.selection.cohorts import AlikeRows
 from dplasso.mechanisms.selection.lazy_tiers import LONG_COLUMN, shares
 from dplasso.mechanisms.selection.noisy_max import NoisyMax
 
-LONGEST_SPELL = 256  # rounds by the standard rule before bounds are tried again
+LONGEST_SPELL = 256  # most rounds by the standard rule before bounds are tried again
 
 
 class LazyDraw(Rule):
     """Draws (j, s) with probability proportional to exp(theta * s * alpha_j), computing few alpha.
 
-    Scores, where they are computed, are those of `NoisyMax` to the last bit, and the law is the
-    same; with one seed the two release different vertices.
+    The scores that it computes equal those of `NoisyMax` to the last bit, and the law is the same;
+    with the same seed the two release different vertices.
 
     Formal guarantees
     -----------------
     *Neighbouring relation*: two data sets that differ in one row (added or removed; or replaced,
-    at twice the range). *Released*: one signed vertex a round; nothing else that is computed here
-    leaves it. *Cost*: a round is ``2 theta B Q``-bounded-range (``4 theta B Q`` for replaced rows),
-    B the bound on entries and Q that on row gradients, hence ``eps0^2 / 8``-zCDP, and T adaptive
-    rounds add up. *Why*: a row changes every score by at most ``B Q``, so the log-weights move
-    inside a range of ``2 theta B Q``. The trials of ``kernels.lazy`` release (j, s) with exactly
-    this law: every trial is decided by the envelope it was proposed from, envelopes dominate the
-    weights (`score_bounds` derives by how much bounds are padded for rounding), tickets are whole
-    numbers and so add exactly, coins are of exact probability, so that no outcome has none.
+    at twice the range). *Released*: one signed vertex per round, and nothing else. *Cost*: a round
+    is ``2 theta B Q``-bounded-range (``4 theta B Q`` for replaced rows), B the bound on entries and
+    Q that on row gradients, hence ``eps0^2 / 8``-zCDP, and T adaptive rounds add up. *Why*: a row
+    changes every score by at most ``B Q``, so the log-weights move inside a range of
+    ``2 theta B Q``. The trials of ``kernels.lazy`` release (j, s) with exactly this law: every
+    trial is decided by the envelope it was proposed from, envelopes dominate the weights
+    (`score_bounds` derives how much bounds are padded for rounding), tickets are whole numbers and
+    so add exactly, and coins have their exact probability, so no outcome has probability 0.
     *Assumptions*: the logarithm of a weight is off by at most 5e-14 and 3 units in the last place
     of theta times the score (`calibrate` shrinks theta by 1e-7 for the latter; see
     `dplasso.privacy.calibration`); the time a round takes is not protected.
@@ -49,7 +49,7 @@ class LazyDraw(Rule):
         self.gradients: Floats | None = None
         self.plain: NoisyMax | None = None
         self.spell = 1
-        self.spell_end = 0  # round at which rounds by the standard rule end
+        self.spell_end = 0  # last round of the current spell of the standard rule
         self.alike = AlikeRows(problem, walk)
         self._key = keys_before(generator)
         self._sort_into_tiers()
@@ -80,7 +80,7 @@ class LazyDraw(Rule):
                 self._go_on_plainly(until)
                 self._take_stock()
                 if self.done < self.spell_end:
-                    return  # what stock was found here is found anew where the spell ends
+                    return  # stock is taken again when the spell ends
             self._forget_words_of_another_key()
             self.done, wanted = kernels.advance(
                 self.problem,
@@ -102,7 +102,7 @@ class LazyDraw(Rule):
                 self.envelope.real[tiers.PENDING_SCORE] = self._score(int(wanted))
 
     def _forget_words_of_another_key(self) -> None:
-        """In a forked child, draw anew what was drawn ahead; the parent has the same words.
+        """In a forked child, replace the words drawn ahead, because the parent has the same ones.
 
         A trial that waits for its score is dropped. The trials that follow are independent of it,
         so the first of them that is not void has the law of the round.
@@ -113,10 +113,11 @@ class LazyDraw(Rule):
             self.envelope.whole[tiers.PENDING_TIER] = -1
 
     def _walk_plainly(self) -> None:
-        """Some rounds by the standard rule, which has the same law, where bounds tell nothing.
+        """Plan some rounds by the standard rule, which has the same law, where bounds do not help.
 
-        Twice as many as the last time if bounds were of no use for long since, else one.
-        (The head's bounds follow single steps, so where there is one this rule goes on by itself.)
+        The spell is one round if bounds were useful for long since the last spell, otherwise twice
+        as long as that. (The bounds of a head must follow every step, so with a head there is no
+        such spell.)
         """
         if self.plain is None:
             self.plain = NoisyMax(self.problem, self.walk, self.generator, self.threads)
@@ -126,14 +127,14 @@ class LazyDraw(Rule):
         self.spell_end = self.done + self.spell
 
     def _go_on_plainly(self, until: int) -> None:
-        """Rounds by the standard rule; a spell that ``until`` cuts goes on at the next call."""
+        """Run rounds by the standard rule; a spell cut by ``until`` continues at the next call."""
         assert self.plain is not None
         self.plain.generator = self.generator
         self.plain.advance(min(self.spell_end, until))
         self.done = self.plain.done
 
     def _take_stock(self) -> None:
-        """Score every heavy vertex anew, and count all tickets by that."""
+        """Score every heavy vertex again, and recount all tickets with these scores."""
         heavy, walk = self.heavy, self.walk
         heavy.score[:] = self._scores(heavy.vertices)
         heavy.score_path[:] = walk.scalars[PATH]
@@ -142,7 +143,7 @@ class LazyDraw(Rule):
         self.envelope.whole[tiers.WORK] = 0
 
     def _scores(self, vertices: Ints) -> Floats:
-        """Scores at the present margins, from the gradients of all rows, on all cores."""
+        """Scores at the current margins, from the gradients of all rows, on all cores."""
         problem, walk, out = self.problem, self.walk, np.empty(len(vertices))
         if not len(vertices):
             return out
@@ -164,7 +165,7 @@ class LazyDraw(Rule):
         return out
 
     def _score(self, vertex: int) -> float:
-        """Score of one long column: from rows that are alike, or else on all cores."""
+        """Score of one long column, from cohorts if possible, otherwise on all cores."""
         problem, walk = self.problem, self.walk
         found = self.alike.score(vertex, self.done)
         if found is not None:

@@ -37,7 +37,7 @@ class LazyArgmax(Rule):
             drift=np.repeat(score_bounds.drift(problem, entries, norm2[order]), classes),
             pad=np.repeat(score_bounds.padding(problem, entries, norm1[order], rounds), classes),
             score=np.zeros(size),
-            # The score of an empty column is 0 for ever.
+            # The score of an empty column is always 0.
             score_path=np.where(limit > 0.0, -math.inf, 0.0),
             block_drift=np.zeros(blocks),
             block_base=np.zeros(blocks),

@@ -1,4 +1,4 @@
-"""Who belongs to which tier of lazy selection, and what is known of them at the start."""
+"""The tiers of lazy selection: which vertices are in each, and their first bounds."""
 
 import math
 from typing import NamedTuple
@@ -16,31 +16,31 @@ from dplasso.kernels.problem import Problem
 from dplasso.kernels.trials import WORD
 from dplasso.mechanisms.selection import score_bounds
 
-# Columns whose weight can vary by more nats than this get the bounds of the head, so many at most.
+# At most HEAD_SIZE columns whose weight can vary by more nats than this get the bounds of the head.
 HEAD_NATS = 25.0
 HEAD_SIZE = 2048
-# Of these, so many can be followed one by one once they have been released.
+# Number of head columns that can be followed individually once they have been released.
 HEAD_ACTIVE = 256
-# Heavy vertices are scored at w = 0 until those left over could claim no more than this part of
-# the light ones' weight by their norms alone.
+# Heavy vertices are scored at w = 0 until the others could claim, by their norms alone, no more
+# than this share of the light vertices' weight.
 UNSCORED_SHARE = 0.1
-# Blocks of them are left at their norms for good where the trials that this claims cost no more
-# than so many entries a round, all blocks together; a trial by itself costs as much as so many.
+# Blocks of heavy vertices keep the bounds of their norms if the resulting trials of all blocks cost
+# at most IDLE_COST entries per round; a trial by itself costs as much as TRIAL_COST entries.
 IDLE_COST, TRIAL_COST = 5.0, 100.0
-# More entries than this are handed to all cores, which costs some 50 us.
+# Columns with more entries than this are scored on all cores, which costs some 50 us.
 LONG_COLUMN = 1 << 18
-# What an entry costs when all heavy columns are scored together, over what it costs in a score of
-# its own: row gradients are then computed once, and all cores share the work.
+# Cost of an entry when all heavy columns are scored together, relative to a score of its own: row
+# gradients are then computed once, and all cores share the work.
 STOCK_COST = 0.3
 
-# A column of a smaller 1-norm, in units of the bound, has entries too small to count in a score.
+# A column with a smaller 1-norm, in units of the bound, has entries too small to count in a score.
 _NOTHING = 1e-29
 
 Mask = NDArray[np.bool_]
 
 
 class Listed(NamedTuple):
-    """Vertices, and what `score_bounds` says of their scores."""
+    """Vertices, with the bounds of `score_bounds` on their scores."""
 
     vertices: Ints
     limit: Floats
@@ -53,7 +53,7 @@ class Listed(NamedTuple):
         )
 
     def for_every_class(self, classes: int) -> "Listed":
-        """Vertices in place of columns."""
+        """Replace each column by its vertices, one per class."""
         if classes == 1:
             return self
         vertices = (self.vertices[:, None] * classes + np.arange(classes)).ravel()
@@ -61,7 +61,7 @@ class Listed(NamedTuple):
 
 
 def shares(problem: Problem, columns: Ints, threads: int) -> list[tuple[int, int]]:
-    """Split a list of columns into runs of equal work, one a thread where it is worth one."""
+    """Split a list of columns into runs of equal work, one per thread that is worth starting."""
     starts = np.concatenate(([0], np.cumsum(_entries(problem, columns), dtype=np.int64)))
     return pool.balanced_runs(starts, threads if starts[-1] > LONG_COLUMN else 1)
 
@@ -72,8 +72,8 @@ def _entries(problem: Problem, columns: Ints) -> Ints:
 
 
 def heavy_columns(problem: Problem, rounds: int, threads: int) -> Listed:
-    """Columns that are not light, by falling drift."""
-    # Scores of columns with a smaller 1-norm stay within KAPPA, rounding included.
+    """Columns that are not light, by decreasing drift."""
+    # With a smaller 1-norm, theta times the score stays within KAPPA, including rounding.
     room = tiers.KAPPA / problem.theta - score_bounds.most_rounding(problem)
     lightest = room / (problem.gradient_bound * (1.0 + 1e-6 + 1e-15 * rounds))
     if problem.norm1 is None:
@@ -117,7 +117,7 @@ def _norms2(problem: Problem, columns: Ints, threads: int) -> Floats:
 
 
 def dense_ones(problem: Problem, limit: Floats) -> Mask:
-    """Which heavy columns go to the head: the densest few, where one score a column exists."""
+    """Which heavy columns go to the head: the densest few, if a column has one score."""
     dense: Mask = problem.theta * limit > HEAD_NATS
     if problem.classes > 1:
         return np.zeros_like(dense)
@@ -127,7 +127,7 @@ def dense_ones(problem: Problem, limit: Floats) -> Mask:
 
 
 def claims_of(problem: Problem, limit: Floats) -> Floats:
-    """Weights that vertices could have by their norms alone, over that of all light ones."""
+    """Weights that vertices could have by their norms alone, relative to that of all light ones."""
     size = np.minimum(problem.theta * limit, 600.0)
     light = 2.0 * (len(problem.indptr) - 1) * problem.classes
     claims: Floats = (np.exp(size) + np.exp(-size)) / light
@@ -135,7 +135,7 @@ def claims_of(problem: Problem, limit: Floats) -> Floats:
 
 
 def worth_scoring(claims: Floats) -> Mask:
-    """Heavy vertices that would claim much of the weight if only their norms were known."""
+    """Mask of the heavy vertices that would claim much of the weight by their norms alone."""
     order = np.argsort(claims)
     worth = np.zeros(len(claims), np.bool_)
     worth[order[np.searchsorted(np.cumsum(claims[order]), UNSCORED_SHARE) :]] = True
@@ -143,7 +143,7 @@ def worth_scoring(claims: Floats) -> Mask:
 
 
 def _ahead(problem: Problem, heavy: Listed, claims: Floats) -> Floats:
-    """How far ahead the tickets of a block are counted: for ever where norms will do."""
+    """How far ahead the tickets of a block are counted: forever if its norms suffice."""
     first = np.arange(0, len(claims), tiers.BLOCK)
     entries = _entries(problem, heavy.vertices // problem.classes)
     cost = np.add.reduceat(claims * (entries + TRIAL_COST), first)
@@ -155,7 +155,7 @@ def _ahead(problem: Problem, heavy: Listed, claims: Floats) -> Floats:
 def make_heavy(
     problem: Problem, heavy: Listed, claims: Floats, known: Mask, scores: Floats
 ) -> tiers.Heavy:
-    """The heavy tier; ``scores`` are those at w = 0 of the ``known`` vertices."""
+    """The heavy tier; ``scores`` are the scores of the ``known`` vertices at w = 0."""
     ahead = _ahead(problem, heavy, claims)
     origin = np.zeros(len(claims))
     origin[known] = scores
@@ -208,10 +208,10 @@ def make_head(problem: Problem, head: Listed, origin: Floats) -> head_kernels.He
 
 
 def _slack(problem: Problem, head: Listed) -> Floats:
-    """What rounding adds to sums over active columns of weights times inner products.
+    """Rounding error of sums over active columns of weights times inner products.
 
     Inner products of whole numbers are exact. Others, of n entries, are off by n units in the last
-    place, and so are those of sizes; the sums are of HEAD_ACTIVE terms.
+    place, and so are those of absolute values; the sums have HEAD_ACTIVE terms.
     """
     entries = _entries(problem, head.vertices) if problem.values is not None else 0
     slack: Floats = problem.curvature_high * 2.0**-51 * (entries + np.full(len(head.vertices), 512))
@@ -219,11 +219,11 @@ def _slack(problem: Problem, head: Listed) -> Floats:
 
 
 def _weights_pad(problem: Problem, head: Listed) -> Floats:
-    """What rounding of weights, and of their differences, adds to the same sums.
+    """Error that rounding of weights, and of their differences, adds to the same sums.
 
-    Weights now and then have 1-norms of at most the radius, and an inner product of sizes is at
-    most the bound on entries times the column's 1-norm, which ``limit`` exceeds times the bound on
-    gradients. Two roundings of each are 4 units in the last place in all.
+    The two weight vectors have 1-norms of at most the radius. An inner product of absolute values
+    is at most the bound on entries times the column's 1-norm, and ``limit`` exceeds that 1-norm
+    times the bound on gradients. Two roundings of each make 4 units in the last place in total.
     """
     inner = problem.x_bound * head.limit / problem.gradient_bound
     pad: Floats = problem.curvature_high * 2.0**-50 * problem.radius * inner
@@ -246,5 +246,5 @@ def make_envelope(
 
 
 def words_ahead(generator: np.random.Generator) -> Ints:
-    """The words that proposals are peeked at in, before they are used."""
+    """Random words drawn ahead, so that the next proposals are known in advance."""
     return (generator.random(RING) * WORD).astype(np.int64)

@@ -1,4 +1,4 @@
-"""The standard private selection: all scores, every round."""
+"""The standard private selection: every round computes all scores."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from dplasso.kernels.gradients import row_gradients
 from dplasso.kernels.problem import Problem, Walk
 from dplasso.mechanisms.selection.base import Rule
 
-# With fewer entries than this a round is over before a second thread has started.
+# With fewer entries than this a round ends before a second thread has started.
 THREADED_ENTRIES = 300_000
-# The same for row gradients.
+# The same limit for row gradients, in rows.
 THREADED_ROWS = 100_000
 
 
@@ -20,18 +20,18 @@ class NoisyMax(Rule):
     """Draws (j, s) with probability proportional to exp(theta * s * alpha_j), all alpha computed.
 
     This is the standard algorithm: the law of the largest of all scores with Gumbel noise added.
-    Row gradients are those of the current iterate. Rounds are spread over all cores; what is
-    released does not depend on how many there are.
+    Row gradients are those of the current iterate. Rounds run on all cores; the releases do not
+    depend on their number.
 
     Formal guarantees
     -----------------
     *Neighbouring relation*: two data sets that differ in one row (added or removed; or replaced,
-    at twice the range). *Released*: one signed vertex a round. *Cost*: a round is
+    at twice the range). *Released*: one signed vertex per round. *Cost*: a round is
     ``2 theta B Q``-bounded-range (``4 theta B Q`` for replaced rows), B the bound on entries and Q
     that on row gradients, hence ``eps0^2 / 8``-zCDP, and T adaptive rounds add up. *Why*: a row
     changes every score by at most ``B Q``, exactly, because scores are sums of whole numbers; so
     the log-weights move inside a range of ``2 theta B Q``. The draw has exactly this law: tickets
-    are whole numbers too, and those that a vertex has beyond its weight make a trial void.
+    are whole numbers too, and the tickets of a vertex that exceed its weight make a trial void.
     *Assumptions*: the logarithm of a weight is off by at most 5e-14 and 3 units in the last place
     of theta times the score (`calibrate` shrinks theta by 1e-7 for the latter; see
     `dplasso.privacy.calibration`); the time a round takes is not protected.
@@ -68,7 +68,7 @@ class NoisyMax(Rule):
         return [(self.problem, self.walk, self.gradients, *run) for run in runs]
 
     def _calls_by_blocks(self) -> list[tuple[Any, ...]]:
-        # A column costs about as much as two entries.
+        # The overhead of a column is about that of two entries.
         runs = pool.balanced_runs(self.blocks.entries + 2 * self.blocks.slots, self.threads)
         return [(self.problem, self.blocks, self.cells, self.gradients, *run) for run in runs]
 

@@ -1,4 +1,4 @@
-"""Selection rules that exist to be compared with `lazy`: the papers' own, and brute force.
+"""Selection rules for comparison with `lazy`: those of the papers, and brute force.
 
 Users can pass their names to ``selection=``. No default uses them.
 """

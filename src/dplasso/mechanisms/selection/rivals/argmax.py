@@ -17,7 +17,7 @@ class Argmax(Rule):
         runs = pool.even_runs(vertices, self.threads)
         while self.done < until:
             found = pool.run(best_of_all, [(problem, walk, *run) for run in runs])
-            # max() keeps the first of equals: runs are in the order of the vertices.
+            # max() returns the first of equals, and runs are in the order of the vertices.
             vertex, score = max(found, key=lambda pair: abs(pair[1]))
             take_step(problem, walk, vertex, score, self.done)
             self.done += 1

@@ -12,24 +12,25 @@ from dplasso.mechanisms.selection.rivals.pushed import hold
 
 
 class BigStepLittleStep(Rule):
-    """Draws (j, s) with probability proportional to exp(theta * s * alpha_j), alpha as it is held.
+    """Draws (j, s) with probability proportional to exp(theta * s * alpha_j), alpha as stored.
 
-    Algorithms 2 and 4 of the paper, with the sign drawn too: j has priority
+    These are Algorithms 2 and 4 of the paper, with a private sign: j has priority
     ``log(2 cosh(theta alpha_j))`` and s is +1 with probability ``sigmoid(2 theta alpha_j)``. (The
-    paper takes the sign of alpha_j as it is, which is not private.) The scores held are not those
-    of the iterate: see `dplasso.kernels.rivals.pushes`. Holds the matrix a second time, by rows.
+    paper releases the sign of alpha_j, which is not private.) The stored scores are not those of
+    the iterate: see `dplasso.kernels.rivals.pushes`. The rule keeps a second copy of the matrix,
+    by rows.
 
     Formal guarantees
     -----------------
     *Neighbouring relation*: two data sets that differ in one row (added or removed; or replaced,
-    at twice the range). *Released*: one signed vertex a round. *Cost*: a round is
+    at twice the range). *Released*: one signed vertex per round. *Cost*: a round is
     ``2 theta B Q``-bounded-range (``4 theta B Q`` for replaced rows), B the bound on entries and Q
-    that on row gradients, hence ``eps0^2 / 8``-zCDP, and T adaptive rounds add up. *Why*: a row's
-    gradient is that of a round the released vertices determine, so its term in a held score
-    depends only on the row and on what was released, and is at most ``B Q`` in size; given the
-    same past, a row therefore changes every held score by at most ``B Q``, and the log-weights
-    move inside a range of ``2 theta B Q``. Terms are whole numbers and so are tickets: both add
-    and subtract exactly, and what a vertex has of tickets beyond its weight makes the trial void.
+    that on row gradients, hence ``eps0^2 / 8``-zCDP, and T adaptive rounds add up. *Why*: the
+    released vertices determine the round that a row's gradient is from, so its term in a stored
+    score depends only on the row and on the releases, and is at most ``B Q`` in absolute value;
+    given the same past, a row therefore changes every stored score by at most ``B Q``, and the
+    log-weights move inside a range of ``2 theta B Q``. Terms are whole numbers and so are tickets:
+    both add and subtract exactly, and tickets beyond a vertex's weight make the trial void.
     *Assumptions*: the logarithm of a weight is off by at most 5e-14 and 3 units in the last place
     of theta times the score (`calibrate` shrinks theta by 1e-7 for the latter; see
     `dplasso.privacy.calibration`); the time a round takes is not protected.
@@ -57,7 +58,7 @@ class BigStepLittleStep(Rule):
 
 
 def _groups(vertices: int) -> kernels.Groups:
-    # A power of two: the group of a vertex is found by a shift.
+    # The size is a power of two, so that a shift finds the group of a vertex.
     shift = round(math.log2(vertices) / 2)
     groups = -(-vertices >> shift)
     return kernels.Groups(

@@ -1,4 +1,4 @@
-"""The best of the pushed scores, by a queue of upper bounds, without privacy."""
+"""The best of the pushed scores, by a heap of upper bounds, without privacy."""
 
 import numpy as np
 
@@ -9,10 +9,10 @@ from dplasso.mechanisms.selection.rivals.pushed import hold
 
 
 class Heap(Rule):
-    """Takes the largest held score every round; ties go to the smallest vertex.
+    """Takes the largest stored score every round; ties go to the smallest vertex.
 
-    Algorithms 2 and 3 of the paper. The scores held are not those of the iterate: see
-    `dplasso.kernels.rivals.pushes`. Holds the matrix a second time, by rows.
+    These are Algorithms 2 and 3 of the paper. The stored scores are not those of the iterate: see
+    `dplasso.kernels.rivals.pushes`. The rule keeps a second copy of the matrix, by rows.
 
     Not private: for theta = infinity only.
     """

@@ -1,4 +1,4 @@
-"""What the rules that push changes into held scores share: their set-up."""
+"""The common set-up of the rules that push changes into stored scores."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,9 +10,9 @@ from dplasso.kernels.rivals import pushes as kernels
 
 
 def hold(problem: Problem, walk: Walk, threads: int) -> kernels.Held:
-    """Exact scores at the start, on all cores, and the matrix once more by rows.
+    """Compute exact scores at the start, on all cores, and copy the matrix by rows.
 
-    The second copy is what pushes cost in memory: they read whole rows.
+    Pushes read whole rows, and therefore need this second copy.
     """
     rows, columns = len(problem.labels), len(problem.indptr) - 1
     by_rows = _by_rows(problem, rows, columns)
