@@ -1,1 +1,1 @@
-"""What a release costs: events say what happened, accountants say what it costs."""
+"""The cost of releases: events record what was released, accountants compute its cost."""

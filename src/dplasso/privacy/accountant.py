@@ -1,4 +1,4 @@
-"""Who is told of a release before it happens."""
+"""The interface of an accountant, which is charged before each release."""
 
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -6,27 +6,27 @@ from dplasso.privacy.events import Event
 
 
 class Receipt(NamedTuple):
-    """Where a charge stands in a ledger, and what is spent with it: public, like its entries."""
+    """The place of a charge in a ledger, and the total spent so far: public, like its entries."""
 
     entry: int
     hash: str
-    epsilon_spent: float  # of all charges up to this one, at the ledger's delta
+    epsilon_spent: float  # epsilon of all charges up to this one, at the ledger's delta
     epsilon_cap: float
     delta: float
 
 
 @runtime_checkable
 class Accountant(Protocol):
-    """Anything with a ``charge`` method can keep the budget of an estimator's fits.
+    """Any object with a ``charge`` method can keep the budget of an estimator's fits.
 
     Formal guarantees
     -----------------
-    An estimator calls ``charge`` once a fit, after every check and before the first draw. If it
+    An estimator calls ``charge`` once per fit, after all checks and before the first draw. If it
     raises, nothing is drawn and nothing is released.
     """
 
     def charge(self, event: Event, *, delta: float, neighboring: str, label: str) -> Receipt | None:
-        """Count a release: what it is, at which delta and relation it is stated, and whose.
+        """Charge a release; ``delta`` and ``neighboring`` are those it is stated for.
 
         A receipt becomes part of the fit's privacy statement.
         """

@@ -1,8 +1,8 @@
-"""How sharply a private selection may choose: the inverse temperature a budget allows.
+"""Calibration of private selection: the inverse temperature theta that a budget allows.
 
 A round draws a signed coordinate (j, s) of the scores alpha with probability proportional to
 exp(theta * s * alpha_j). `calibrate` turns a budget into theta, `spent` turns theta back into the
-budget, and `selection_event` says what the rounds were.
+budget, and `selection_event` returns the event of the rounds.
 
 Formal guarantees
 -----------------
@@ -22,7 +22,7 @@ Formal guarantees
   aside here and charged in the event: it covers the 2^27 rows that a score has room for. Besides,
   the logarithm of an exponential is off by up to 5e-14, which adds at most 2e-13 to eps0, whatever
   the data: that is charged, too.
-- The draw itself is taken to follow the law above.
+- The draw itself is assumed to follow the law above.
 """
 
 import math
@@ -36,7 +36,7 @@ from dplasso.privacy.zcdp import epsilon_of, rho_of
 Neighboring = Literal["add_remove", "replace_one"]
 
 _ROUNDED_WEIGHTS = 1.0 + 1e-7
-_ROUNDED_EXPONENTIALS = 2e-13  # of the range of a round
+_ROUNDED_EXPONENTIALS = 2e-13  # added to the eps0 of a round
 
 
 def calibrate(
@@ -49,11 +49,32 @@ def calibrate(
 ) -> float:
     """The largest theta at which `rounds` selections are (epsilon, delta)-DP together.
 
-    `epsilon=math.inf` gives math.inf: always the largest score, no privacy.
+    Parameters
+    ----------
+    epsilon, delta : float
+        Budget of all rounds together. ``epsilon=math.inf`` gives ``math.inf``: every round then
+        takes the largest score, without privacy.
+    rounds : int
+        Number of selections.
+    x_bound : float, default 1
+        Public bound on the absolute value of entries.
+    neighboring : "add_remove" or "replace_one", default "add_remove"
+    gradient_bound : float, default 1
+        Bound on the derivative of the loss.
+
+    Returns
+    -------
+    float
 
     Formal guarantees
     -----------------
-    See the module. Adaptive rounds under `neighboring`, with the allowance for rounded weights.
+    See the module. Rounds may be adaptive under `neighboring`, and rounded weights are allowed for.
+
+    Examples
+    --------
+    >>> theta = calibrate(1.0, 1e-6, rounds=100)
+    >>> round(theta, 4), spent(theta, 1e-6, rounds=100) <= 1.0
+    (0.0221, True)
     """
     epsilon, delta = checks.target("epsilon", epsilon), checks.probability("delta", delta)
     return theta_for(rho_of(epsilon, delta), rounds, x_bound, neighboring, gradient_bound)
@@ -70,7 +91,7 @@ def theta_for(
 
     Formal guarantees
     -----------------
-    See the module. Adaptive rounds under `neighboring`, with the allowance for rounded weights.
+    See the module. Rounds may be adaptive under `neighboring`, and rounded weights are allowed for.
     """
     rho, rounds = checks.target("rho", rho), checks.count("rounds", rounds, least=1)
     unit = range_of_unit_theta(x_bound, neighboring, gradient_bound)
@@ -87,6 +108,20 @@ def spent(
 ) -> float:
     """The epsilon at which `rounds` selections with `theta` are (epsilon, delta)-DP together.
 
+    Parameters
+    ----------
+    theta : float
+        Inverse temperature of the selections.
+    delta : float
+    rounds : int
+        Number of selections.
+    x_bound, neighboring, gradient_bound
+        As for `calibrate`.
+
+    Returns
+    -------
+    float
+
     Formal guarantees
     -----------------
     See the module. `spent(calibrate(epsilon, ...), ...)` is at most `epsilon`.
@@ -102,7 +137,7 @@ def selection_event(
     neighboring: Neighboring = "add_remove",
     gradient_bound: float = 1.0,
 ) -> Repeated:
-    """What `rounds` selections with `theta` were: an event to compose with others.
+    """The event of `rounds` selections with `theta`, to be composed with others.
 
     Formal guarantees
     -----------------
@@ -120,7 +155,7 @@ def range_of_theta(theta: float, unit: float) -> float:
 
 
 def theta_of_range(epsilon: float, unit: float) -> float:
-    """The theta at which a round has the eps0 given, up to rounding."""
+    """The theta at which a round has the eps0 ``epsilon``, up to rounding."""
     if not epsilon > _ROUNDED_EXPONENTIALS:
         raise ValueError(
             "epsilon leaves a round less than weights are rounded by; raise it, or lower rounds."
@@ -129,7 +164,7 @@ def theta_of_range(epsilon: float, unit: float) -> float:
 
 
 def range_of_unit_theta(x_bound: float, neighboring: Neighboring, gradient_bound: float) -> float:
-    """The eps0 of one round for every 1 of theta, without what does not depend on theta."""
+    """The eps0 of one round per unit of theta, without the part that does not depend on theta."""
     if neighboring not in get_args(Neighboring):
         raise ValueError(
             f"neighboring must be a known relation, got {neighboring!r}: "
@@ -137,7 +172,7 @@ def range_of_unit_theta(x_bound: float, neighboring: Neighboring, gradient_bound
         )
     row = checks.bound("x_bound", x_bound) * checks.bound("gradient_bound", gradient_bound)
     if not 1e-100 <= row <= 1e100:
-        # Beyond, theta could overflow to math.inf, which means no privacy.
+        # Beyond these limits theta could overflow to math.inf, which means no privacy.
         raise ValueError(
             f"x_bound * gradient_bound must lie between 1e-100 and 1e100, got {row!r}: "
             "rescale the features by a public factor."

@@ -5,9 +5,9 @@ turns events into a cost; the same events can be priced by several accountants.
 
 Formal guarantees
 -----------------
-Every event is stated for one fixed neighbouring relation, chosen by whoever records it; events
-recorded under different relations must not be composed. The events of a `Composed` or `Repeated`
-may be chosen adaptively, each from the outputs of those before it.
+Every event is stated for one fixed neighbouring relation, chosen by the code that records it;
+events recorded under different relations must not be composed. The events of a `Composed` or
+`Repeated` may be chosen adaptively, each from the outputs of those before it.
 """
 
 from collections.abc import Iterator
@@ -121,7 +121,7 @@ class Selected:
     ("logarithmic") or (1 - `stop`)^k ("geometric"), drawn independently of the data and kept
     secret. Trials are independent runs of one mechanism, which keeps `event`; an order that does
     not depend on the data says which of their outputs is best, and nothing is released but that
-    one. `dplasso.privacy.trials` prices it. What is kept by a trial may not itself be selected.
+    one. `dplasso.privacy.trials` prices it. The event of a trial may not itself be selected.
     """
 
     event: "Event"

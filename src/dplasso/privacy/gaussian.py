@@ -34,7 +34,7 @@ from dplasso.base import checks
 from dplasso.privacy.events import Composed, Event, Gaussian, Repeated
 
 _SAFE = 1.0 + 1e-9
-_MOST_LOG = 700.0  # of mu searched
+_MOST_LOG = 700.0  # largest |log mu| searched
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 # Below this half-width the difference of two Mills' ratios is taken from their derivatives.
 _NARROW = 1e-3
@@ -50,7 +50,7 @@ def mu(event: Event) -> float:
 
     Formal guarantees
     -----------------
-    See the module. Other events have no exact cost of this kind and are refused.
+    See the module. Other events have no exact cost of this kind and are rejected.
 
     >>> mu(Repeated(Gaussian(20.0), 100))
     0.5
@@ -124,7 +124,7 @@ def mu_of(epsilon: float, delta: float) -> float:
     def excess(log_mu: float) -> float:
         return _log_delta(math.exp(log_mu), epsilon) - log_delta
 
-    # Beyond sqrt(2 epsilon) and 80, delta is above a half and all but 1.
+    # Beyond sqrt(2 epsilon) + 80, delta is above a half and almost 1.
     most = math.log(math.sqrt(2.0 * epsilon) + 80.0)
     if excess(-_MOST_LOG) >= 0.0 or excess(most) < 0.0:
         raise ValueError(f"epsilon and delta allow no mu that can be computed, got {epsilon!r}.")
@@ -160,7 +160,7 @@ def _log_delta(mu: float, epsilon: float) -> float:
     half, middle = mu / 2.0, epsilon / mu
     x = middle - half
     if x < -30.0:
-        # All but certain to be told apart; Mills' ratio would overflow.
+        # The two laws are almost certainly distinguishable; Mills' ratio would overflow.
         first, second = log_ndtr(-x), epsilon + log_ndtr(-middle - half)
         return float(first + math.log1p(-math.exp(min(second - first, -1e-300))))
     if half < _NARROW:

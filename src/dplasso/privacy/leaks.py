@@ -1,9 +1,9 @@
-"""Facts read from the data that a guarantee does not cover: told by a warning, or refused.
+"""Warnings and errors for facts read from the data that a guarantee does not cover.
 
 A fact such as the set of labels, if it is read from private data and not declared, is outside the
 guarantee of a fit. It is reported by `PrivacyLeakWarning`. In *strict* mode it is an error instead,
-before anything is drawn: set the environment variable ``DPLASSO_STRICT=1``, or call
-``dplasso.set_strict(True)``, which takes precedence.
+raised before anything is drawn. To enable strict mode, set the environment variable
+``DPLASSO_STRICT=1``, or call ``dplasso.set_strict(True)``, which takes precedence.
 """
 
 import os
@@ -19,21 +19,30 @@ _shown: set[tuple[type[Warning], str, str, int]] = set()
 
 
 class PrivacyLeakWarning(UserWarning):
-    """Something was taken from the data, or drawn, in a way that the guarantee does not cover."""
+    """A fact was read from the data, or noise was drawn, in a way the guarantee does not cover."""
 
 
 class UndeclaredBoundWarning(UserWarning):
-    """A public bound was left out, and 1 is used. It tells nothing of the data; it may cost all
-    that could be learned from them."""
+    """A public bound was not declared, and 1 is used.
+
+    That reveals nothing about the data, but clipping to a wrong bound may make the fit useless.
+    """
 
 
 class PrivacyLeakError(ValueError):
-    """The same, refused in strict mode."""
+    """A leak that `PrivacyLeakWarning` would report, rejected in strict mode."""
 
 
 def set_strict(strict: bool | None) -> None:
-    """Refuse undeclared facts (True), allow them (False), or ask the environment (None).
+    """Reject undeclared facts, allow them, or follow the environment.
 
+    Parameters
+    ----------
+    strict : bool or None
+        True rejects undeclared facts and False allows them; None follows ``DPLASSO_STRICT``.
+
+    Examples
+    --------
     >>> set_strict(True)
     >>> is_strict()
     True
@@ -46,7 +55,7 @@ def set_strict(strict: bool | None) -> None:
 
 
 def is_strict() -> bool:
-    """Whether undeclared facts are refused."""
+    """Return whether undeclared facts are rejected."""
     if _setting is not None:
         return _setting
     return os.environ.get("DPLASSO_STRICT", "").strip().lower() not in ("", "0", "false", "no")
@@ -55,7 +64,7 @@ def is_strict() -> bool:
 def report(
     message: str | Message, *, warn: bool = True, category: type[Warning] = PrivacyLeakWarning
 ) -> None:
-    """Refuse in strict mode; else warn, unless the privacy statement alone is to say it."""
+    """Raise in strict mode; otherwise warn, unless only the privacy statement should say it."""
     if is_strict():
         raise PrivacyLeakError(Message("{said} (refused in strict mode)", said=message))
     if warn:
@@ -63,10 +72,10 @@ def report(
 
 
 def warn_caller(message: str | Message, category: type[Warning]) -> None:
-    """Warn in any mode, and name the line of whoever called the package.
+    """Warn in any mode, at the line that called the package.
 
-    Where a warning is to be shown once per line it is, though many fits follow from that line:
-    scikit-learn sets the filters anew for each, which makes Python forget what it has shown.
+    A warning that the filters show once per line is shown once, even if that line starts many fits:
+    scikit-learn resets the filters for each fit, which makes Python forget what it has shown.
     """
     level = _outside()
     caller: FrameType | None = sys._getframe()
@@ -77,21 +86,21 @@ def warn_caller(message: str | Message, category: type[Warning]) -> None:
 
 
 def report_once(message: str | Message) -> None:
-    """The same, but warn only the first time in a process."""
+    """Like `report`, but warn only the first time in a process."""
     report(message, warn=str(message) not in _told)
     _told.add(str(message))
 
 
 def warn_once(message: str | Message) -> None:
-    """Warn the first time in a process, and refuse nothing, where it is too late for that."""
+    """Warn the first time in a process and never raise: for facts found too late to reject."""
     if str(message) not in _told:
         _told.add(str(message))
         warnings.warn(PrivacyLeakWarning(message), stacklevel=_outside())
 
 
 def _was_shown(message: str, category: type[Warning], caller: FrameType | None) -> bool:
-    """Whether the filters ask for a warning once, and it was shown for this line before."""
-    module, path, line = "sys", "sys", 1  # as Python has it where nobody called
+    """Whether the filters show a warning only once, and it was already shown for this line."""
+    module, path, line = "sys", "sys", 1  # Python's values if there is no caller
     if caller is not None:
         module = caller.f_globals.get("__name__") or "<unknown>"
         path, line = caller.f_code.co_filename, caller.f_lineno
@@ -114,7 +123,7 @@ def _was_shown(message: str, category: type[Warning], caller: FrameType | None) 
 
 
 def _outside() -> int:
-    """How many frames up the caller of the package stands: the line the warning should name."""
+    """Stack level of the caller of the package, whose line the warning should name."""
     frame, level = sys._getframe(1), 1
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in (
         "dplasso",

@@ -1,4 +1,4 @@
-"""What an online learner promises, in a form that machines read and auditors file."""
+"""The privacy statement of an online learner, for machines and auditors."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from dplasso.privacy.statement import PrivacyStatement
 class OnlineStatement(PrivacyStatement):
     """A plain dict, ready for JSON, whose ``str`` is a paragraph.
 
-    Beside what all statements have: ``window_rows``, the rows that are protected ("all" where
-    none expires), ``rows_seen`` and ``rows_expired``, and ``whole_stream``, what all releases cost
-    any row, "inf" where rows expire.
+    In addition to the keys of all statements it has ``window_rows``, the number of protected rows
+    ("all" if none expires), ``rows_seen``, ``rows_expired``, and ``whole_stream``, the cost of all
+    releases for any row ("inf" if rows expire).
     """
 
     def _promise(self) -> str:

@@ -1,4 +1,4 @@
-"""How a fit by selections spends its budget: fixed from public numbers before data are read."""
+"""How a fit by selections spends its budget, fixed by public numbers before data are read."""
 
 import math
 from dataclasses import dataclass, replace
@@ -23,9 +23,9 @@ class SelectionPlan:
     Formal guarantees
     -----------------
     The releases are a bound on entries, ``bound_epsilon``-bounded-range, and a count,
-    ``count_epsilon``-DP, where those are not 0, and ``rounds`` selections at ``theta``. Their costs
-    add in rho, at most ``rho`` of `rho_of(epsilon, delta)` in all, under the stated neighbouring
-    relation. An infinite epsilon promises nothing.
+    ``count_epsilon``-DP, if those are not 0, and ``rounds`` selections at ``theta``. Their costs
+    add in rho, to `rho_of(epsilon, delta)` at most, under the stated neighbouring relation. An
+    infinite epsilon promises nothing.
     """
 
     epsilon: float
@@ -39,7 +39,7 @@ class SelectionPlan:
     bound_epsilon: float = 0.0
 
     def at(self, x_bound: float, gradient_bound: float) -> "SelectionPlan":
-        """The same releases at the same cost, for bounds that were not known when it was planned.
+        """The same releases at the same cost, for bounds that were not known at planning.
 
         Formal guarantees
         -----------------
@@ -57,7 +57,7 @@ class SelectionPlan:
 
     @property
     def rho(self) -> float:
-        """What the releases cost in zCDP."""
+        """The zCDP cost of the releases."""
         return zcdp.rho(self.event) if self.private else math.inf
 
 
@@ -71,8 +71,10 @@ def plan_selections(
     count_share: float = 0.0,
     bound_share: float = 0.0,
 ) -> SelectionPlan:
-    """Split (epsilon, delta): ``count_share`` of its rho to a count, ``bound_share`` to a bound on
-    entries, the rest to selections."""
+    """Split the rho of (epsilon, delta) between a count, a bound on entries and selections.
+
+    ``count_share`` and ``bound_share`` are shares of rho; the selections get the rest.
+    """
     epsilon, delta = checks.target("epsilon", epsilon), checks.probability("delta", delta)
     total = zcdp.rho_of(epsilon, delta)
     # epsilon-DP costs epsilon^2 / 2, an epsilon-bounded range a fourth of that. Shares are rounded

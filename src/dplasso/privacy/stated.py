@@ -1,4 +1,4 @@
-"""Whether a statement that was read from a file states what a guarantee rests on."""
+"""Check that a statement read from a file has all facts that a guarantee rests on."""
 
 import math
 from collections.abc import Mapping
@@ -20,9 +20,9 @@ _NEIGHBORS = ("add_remove", "replace_one")
 
 
 def check_statement(statement: PrivacyStatement, model: str, columns: int) -> None:
-    """Refuse a statement of another model, or one without the facts that it must have.
+    """Reject a statement of another model, or one without the facts that it must have.
 
-    Whoever wrote the file chose every value; whether the values are true, no reader can tell.
+    The author of the file chose every value; a reader cannot tell whether they are true.
     """
     for name, kinds in _KINDS.items():
         if type(statement.get(name)) not in kinds:
@@ -64,10 +64,10 @@ def _is_fact(known: object) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    """Text, finite numbers, nothing, or a list of those."""
+    """Whether a value is text, a finite number, None, or a list of those."""
     if isinstance(value, list):
         return all(map(_is_plain, value))
     if isinstance(value, float | np.floating):
         return math.isfinite(value)
-    # Earlier statements have numbers of numpy, where parameters were some.
+    # Statements of earlier versions may hold numpy numbers.
     return value is None or isinstance(value, str | bool | int | np.integer)

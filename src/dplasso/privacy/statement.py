@@ -1,4 +1,4 @@
-"""What a fit promises, in a form that machines read and auditors file."""
+"""The privacy statement of a fit, for machines and auditors."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ _RELATIONS = {
     "add_remove": "adding or removing one row",
     "replace_one": "replacing one row, the number of rows being public",
 }
-# Where every column has a bound of its own, the ball that holds the coefficients is not round.
+# With one bound per column, the ball of the coefficients is weighted by these bounds.
 BY_BOUNDS = (
     "of coefficients times their column's bound over the largest bound, the intercept's being 1"
 )
@@ -18,8 +18,10 @@ BY_BOUNDS = (
 class PrivacyStatement(dict[str, Any]):
     """A plain dict, ready for JSON, whose ``str`` is a paragraph.
 
-    Infinite numbers are the string ``"inf"``: JSON has none.
+    Infinite numbers are the string ``"inf"``, because JSON has none.
 
+    Examples
+    --------
     >>> statement = PrivacyStatement(
     ...     model="Model", epsilon="inf", delta=1e-6, bounds={}, public={}, secure_rng=True
     ... )
@@ -37,9 +39,9 @@ class PrivacyStatement(dict[str, Any]):
         return " ".join((*sentences, self._randomness(), self._ledger())).rstrip()
 
     def unit_of(self, bound: str) -> str:
-        """What a bound is of, where its name does not tell; else nothing."""
+        """What a bound limits, if its name does not say so; otherwise an empty string."""
         bounds = self["bounds"]
-        # Statements of earlier code do not say it of the radius, but have such bounds in words.
+        # Statements of earlier versions lack it for the radius, but describe such bounds in words.
         by_bounds = bound == "radius" and isinstance(bounds["x_bound"]["value"], str)
         return str(bounds[bound].get("of", BY_BOUNDS if by_bounds else ""))
 
@@ -104,17 +106,17 @@ class PrivacyStatement(dict[str, Any]):
 
 
 def fact(value: Any, source: str, of: str = "") -> dict[str, Any]:
-    """Something a guarantee rests on, where it came from, and what it is of if that is not plain.
+    """A fact that a guarantee rests on: its value, its source and, if not obvious, its subject.
 
     >>> fact(3.0, "given")
     {'value': 3.0, 'source': 'given'}
     """
-    plain = value.item() if isinstance(value, np.generic) else value  # as every reader has it
+    plain = value.item() if isinstance(value, np.generic) else value  # a plain Python number
     return {"value": plain, "source": source} | ({"of": of} if of else {})
 
 
 def jsonable(value: float) -> float | str:
-    """A number as JSON can hold it."""
+    """A number in a form that JSON can hold."""
     return "inf" if value == float("inf") else float(value)
 
 
@@ -132,7 +134,7 @@ def fact_text(name: str, known: dict[str, Any], of: str = "") -> str:
 
 
 def release_text(part: dict[str, Any]) -> str:
-    """A release in words: what, by which mechanism, and how strong its noise is."""
+    """A release in words: its content, its mechanism and its noise."""
     if "epsilon" in part:
         return f"{part['what']} ({part['mechanism']}, {part['epsilon']:.6g}-DP)"
     if "noise_multiplier" in part:

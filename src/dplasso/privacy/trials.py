@@ -32,7 +32,7 @@ from dplasso.privacy import zcdp
 from dplasso.privacy.events import TrialLaw
 
 _DIGITS = 80
-# Exceeds what a dozen operations of 80 digits can be off by.
+# Exceeds the relative error of a dozen operations with 80 digits.
 _SAFE = Decimal(1).scaleb(-70)
 # What is left of delta must be a normal number.
 _LEAST_DELTA = 1e-300
@@ -40,13 +40,13 @@ _SAFE_DOWN = 1.0 - 1e-15
 
 
 class Shift(NamedTuple):
-    """What searches cost beside rho: an epsilon, and the logarithm of what delta is divided by."""
+    """The cost of searches in addition to rho: an epsilon, and the log of a divisor of delta."""
 
     epsilon: Fraction
     log_delta: Fraction
 
     def left_of(self, epsilon: float, delta: float) -> tuple[float, float]:
-        """What is left of (epsilon, delta) for a cost in rho; an epsilon of 0 if nothing is.
+        """The rest of (epsilon, delta) for a cost in rho; epsilon is 0 if nothing is left.
 
         >>> Shift(Fraction(1, 4), Fraction(0)).left_of(1.0, 1e-6)
         (0.75, 1e-06)
@@ -95,7 +95,7 @@ def stop_for(trials: float, law: TrialLaw) -> float:
 
 
 def shift_of(rho: Fraction, stop: float, law: TrialLaw) -> Shift:
-    """What a search with trials of `rho` costs beside `rho`.
+    """The cost of a search with trials of `rho`, in addition to `rho`.
 
     Formal guarantees
     -----------------
@@ -125,7 +125,7 @@ def epsilon_of(rho: float, delta: float, stop: float, law: TrialLaw) -> float:
 
 
 def epsilon_with(rho: float, shift: Shift, delta: float) -> float:
-    """The same for costs that were added up; math.inf where nothing is known."""
+    """The same for summed costs; math.inf if nothing is known."""
     beside = math.nextafter(float(shift.epsilon), math.inf) if shift.epsilon else 0.0
     left, rest = shift.left_of(2.0 * beside + 1.0, delta)
     if not left:
@@ -163,7 +163,7 @@ def rho_of(epsilon: float, delta: float, stop: float, law: TrialLaw) -> float:
 
 
 def _up(value: Decimal) -> Fraction:
-    """Not below what was computed without rounding."""
-    if value <= 0:  # of rho = 0, or of a mean next to 1
+    """Round up to a value that is not below the exact one."""
+    if value <= 0:  # for rho = 0, or a mean close to 1
         return Fraction(0) if value == 0 else Fraction(_SAFE)
     return Fraction(Context(prec=_DIGITS, rounding=ROUND_CEILING).multiply(value, 1 + _SAFE))
