@@ -2,9 +2,9 @@
 
 Formal guarantees
 -----------------
-A charge is admitted only if all charges with it stay within the cap, in exact amounts of rho and of
-what searches cost beside it (`dplasso.ledger.search_cost`), and if it is stated for the ledger's
-neighbouring relation: costs under different relations do not add.
+A charge is admitted only if all charges including it stay within the cap, in exact amounts of rho
+and of the additional cost of searches (`dplasso.ledger.search_cost`), and if it is stated for the
+ledger's neighbouring relation: costs under different relations do not add.
 """
 
 from dataclasses import replace
@@ -16,7 +16,7 @@ from dplasso.ledger.refusal import refusal
 
 
 def admitted(asked: Charge, position: Position, shown: str) -> Charge:
-    """The charge as the entry that follows, or a BudgetError that says why not."""
+    """The charge as the next entry; a BudgetError says why it is rejected."""
     genesis, head = position
     if asked.neighboring != genesis.neighboring:
         raise BudgetError(

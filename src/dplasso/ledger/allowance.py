@@ -1,9 +1,9 @@
-"""What an amount of rho has room for, in the terms of those who want to release something.
+"""Convert an amount of rho into the parameters of releases that it allows.
 
 Formal guarantees
 -----------------
-Every number here errs towards less: a release made with it, or so many fits, are admitted to a
-ledger that has this amount left. None is more than was left, so nothing here weakens the cap.
+Every number here errs towards less cost: a release made with it, or the given number of fits, is
+admitted to a ledger that has this amount left. So nothing here weakens the cap.
 """
 
 import math
@@ -15,14 +15,14 @@ from dplasso.ledger import fixed_point
 from dplasso.privacy import zcdp
 from dplasso.privacy.events import Event, Gaussian, PureDP, ZeroConcentrated
 
-_DIGITS = 12  # of an epsilon; what a thirteenth would grant is of no use to anyone
+_DIGITS = 12  # digits of an epsilon; a thirteenth would be of no practical use
 
 
 def epsilon_per_fit(units: int, fits: int, delta: float) -> float:
-    """The largest epsilon that each of so many fits, all stated at `delta`, may be calibrated to.
+    """The largest epsilon for each of a number of fits, all stated at `delta`.
 
-    It is found among the numbers of twelve digits, so that a whole budget of 1.0 is 1.0 again;
-    0.0 if there is none.
+    The result has at most twelve digits, so that a whole budget of 1.0 is 1.0 again; it is 0.0 if
+    too little is left.
 
     Formal guarantees
     -----------------
@@ -62,19 +62,19 @@ def noise_multiplier(units: int) -> float:
 
 
 def rounded_down(value: float, digits: int = 3) -> str:
-    """The number for people, who may enter it again: not more than it is."""
+    """The number as text that people may enter again, rounded down."""
     return f"{float(Context(digits, ROUND_FLOOR).create_decimal(value)):g}"
 
 
 def rounded_up(value: float, digits: int = 3) -> str:
-    """The number for people, who may enter it again: not less than it is."""
+    """The number as text that people may enter again, rounded up."""
     return f"{float(Context(digits, ROUND_CEILING).create_decimal(value)):g}"
 
 
 def _admitted(
     units: int, nearest: float, event: Callable[[float], Event], *, towards: float
 ) -> float:
-    """The number next to `nearest` that is admitted: roots are rounded, prices are exact."""
+    """The admitted number closest to `nearest`, which is a rounded root; prices are exact."""
     while fixed_point.price(event(nearest)) > units:
         nearest = math.nextafter(nearest, towards)
     return nearest

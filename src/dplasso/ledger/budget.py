@@ -1,4 +1,4 @@
-"""`Budget`: what may be spent on one set of data, and who has spent it."""
+"""`Budget`: the privacy budget of one set of data, and its charges."""
 
 import os
 from typing import Any, Self
@@ -18,26 +18,29 @@ from dplasso.privacy.accountant import Receipt
 from dplasso.privacy.events import Event
 
 _Path = str | os.PathLike[str]
-_LONGEST_OWN_LABEL = 150  # of 200 characters, so that the estimator's name fits after it
+_LONGEST_OWN_LABEL = 150  # out of 200 characters, so that the estimator's name fits after it
 
 
 class Budget(Follower):
     """A budget (epsilon, delta) for all releases from one set of data, kept in a ledger.
 
     Pass it as ``accountant=`` to any number of estimators, in any number of threads and processes:
-    each ``fit`` adds an entry before its first draw, and is refused if that would exceed the
-    budget. Copies, clones and pickles are the same ledger.
+    each ``fit`` adds an entry before its first draw, and is rejected if that would exceed the
+    budget. Copies, clones and pickles share the same ledger.
 
-    Epsilons do not add; rho does. Two fits at epsilon 0.5 and delta 1e-6 are together epsilon 0.72,
-    not 1, and what is spent and what remains do not add up to ``epsilon`` either: ``spent_rho`` and
-    ``remaining_rho`` do, and say which share is gone.
+    Epsilons do not add; rho does. Two fits at epsilon 0.5 and delta 1e-6 together have epsilon
+    0.72, not 1. The spent and the remaining epsilon do not add up to ``epsilon`` either, whereas
+    ``spent_rho`` and ``remaining_rho`` add up to the cap in rho and show which share is spent.
 
     Parameters
     ----------
-    epsilon, delta : what all releases together may cost. A ledger that is there already must have
-        the same numbers; `Budget.open` does not ask for them.
-    store : where the ledger is: the path of a SQLite file, or ``postgresql://user@host/database``.
-    neighboring : "add_remove" or "replace_one"; releases stated under the other are refused.
+    epsilon, delta : float
+        Budget of all releases together. An existing ledger must have the same numbers;
+        `Budget.open` does not ask for them.
+    store : str or path
+        The path of a SQLite file, or ``postgresql://user@host/database``.
+    neighboring : "add_remove" or "replace_one", default "add_remove"
+        Releases stated under the other relation are rejected.
 
     Formal guarantees
     -----------------
@@ -99,7 +102,7 @@ class Budget(Follower):
 
     @classmethod
     def open(cls, store: _Path = DEFAULT) -> Self:
-        """The budget of a ledger that exists."""
+        """The budget of an existing ledger."""
         budget = cls._at(store, None)
         budget._genesis()
         return budget
@@ -114,21 +117,21 @@ class Budget(Follower):
     def labelled(self, label: str) -> Self:
         """The same ledger, whose charges carry this label before the estimator's name.
 
-        Fits of ``accountant=budget.labelled("readmissions, March")`` are entered as
-        "readmissions, March: PrivateLassoClassifier", those of its clones and pickles as well. A
-        label is as public as the ledger; labelling what is labelled replaces the label.
+        Fits of ``accountant=budget.labelled("readmissions, March")``, and of its clones and
+        pickles, are entered as "readmissions, March: PrivateLassoClassifier". A label is as public
+        as the ledger; labelling again replaces the label.
         """
         own = checked_label(label, longest=_LONGEST_OWN_LABEL)
         return self._at(self._store.address, self._seen, own)
 
     def charge(self, event: Event, *, delta: float, neighboring: str, label: str) -> Receipt:
-        """Enter a release that is about to happen; raise BudgetError if it may not.
+        """Enter a release before it happens; raise BudgetError if the budget does not allow it.
 
         Parameters are those of `dplasso.privacy.accountant.Accountant.charge`.
         """
-        event = from_form(to_form(event))  # what is priced is what will be read back
+        event = from_form(to_form(event))  # price exactly what will be read back
         asked = Charge(
-            sequence=0,  # where it stands is decided when it is its turn
+            sequence=0,  # assigned when the entry is appended
             id=new_id(),
             time="",
             label=checked_label(f"{self._label}: {label}" if self._label else label),
@@ -151,17 +154,17 @@ class Budget(Follower):
 
     @property
     def delta(self) -> float:
-        """The probability at which the cap is stated, and all that was spent is converted."""
+        """The delta at which the cap is stated and the spent rho is converted."""
         return self._genesis().delta
 
     @property
     def neighboring(self) -> str:
-        """The relation that all charges are stated for."""
+        """The neighbouring relation of all charges."""
         return self._genesis().neighboring
 
     @property
     def spent_rho(self) -> float:
-        """The sum of all charges in rho. Searches cost an epsilon beside it, and part of delta."""
+        """The sum of all charges in rho. Searches also cost an epsilon and part of delta."""
         return fixed_point.to_float(self._now().head.total)
 
     @property
@@ -176,16 +179,16 @@ class Budget(Follower):
         return search_cost.epsilon_of(head.total, head.total_beyond, genesis.delta)
 
     def remaining(self, fits: int = 1, delta: float | None = None) -> float:
-        """The largest epsilon that each of so many further fits may have, so that none is refused.
+        """The largest epsilon that each of ``fits`` further fits may have.
 
-        It is at the ledger's delta, or at the ``delta`` that the fits state. A grid search makes
-        candidates x folds fits, and one more to refit. Epsilons do not add: ten fits may have far
-        more than a tenth each of what one may have.
+        It is stated at ``delta``, by default the ledger's. A grid search makes candidates x folds
+        fits, plus one to refit. Epsilons do not add: each of ten fits may have far more than a
+        tenth of the epsilon of a single fit.
 
         Formal guarantees
         -----------------
-        So many fits calibrated to it are all admitted, if nothing else is charged meanwhile; it is
-        0.0 if too little is left for any.
+        ``fits`` fits calibrated to it are all admitted if nothing else is charged meanwhile; it is
+        0.0 if too little is left.
         """
         position = self._now()
         at = position.genesis.delta if delta is None else delta
@@ -196,7 +199,7 @@ class Budget(Follower):
         return self.verify().charges
 
     def export(self, path: _Path) -> Chain:
-        """Verify the ledger and write it to a new file, a line of JSON an entry."""
+        """Verify the ledger and write it to a new file, one line of JSON per entry."""
         found = self.verify()
         write_lines(path, [found.genesis, *found.charges])
         return found

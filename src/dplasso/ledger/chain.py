@@ -25,7 +25,7 @@ class Position(NamedTuple):
 
     @property
     def left(self) -> int:
-        """What may still be spent in rho, in units."""
+        """The remaining rho, in units."""
         return left_after(self.genesis, self.head)
 
 
@@ -41,23 +41,23 @@ class Chain(NamedTuple):
 
     @property
     def left(self) -> int:
-        """What may still be spent in rho, in units."""
+        """The remaining rho, in units."""
         return left_after(self.genesis, self.head)
 
     @staticmethod
     def rho_of(units: int) -> float:
-        """An amount of these entries as a double."""
+        """An amount in units as a double."""
         return fixed_point.to_float(units)
 
 
 def left_after(genesis: Genesis, entry: Entry) -> int:
-    """What could be spent in rho once an entry was made, in units; below 0 where it is too much."""
+    """The rho left after an entry, in units; negative if the cap is exceeded."""
     cap = cap_with(genesis.cap, genesis.epsilon, genesis.delta, entry.total_beyond)
     return cap - entry.total
 
 
 def taken_by(genesis: Genesis, charge: Charge) -> int:
-    """By how much a charge lessened what may be spent in rho: its cost, if it was no search."""
+    """How much a charge reduced the remaining rho: its cost, if it is not a search."""
     before = charge.total_beyond.plus(charge.beyond, -1)
     caps = [
         cap_with(genesis.cap, genesis.epsilon, genesis.delta, beyond)
@@ -67,7 +67,7 @@ def taken_by(genesis: Genesis, charge: Charge) -> int:
 
 
 def verified(lines: Sequence[object]) -> Chain:
-    """The entries of all lines of a ledger, or a LedgerError that says which is at fault."""
+    """The entries of all lines of a ledger; a LedgerError names the faulty line."""
     position = begun(lines)
     charges = [new.head for new in _walk(position, lines[1:]) if isinstance(new.head, Charge)]
     if len({position.genesis.id, *(charge.id for charge in charges)}) <= len(charges):
@@ -90,7 +90,7 @@ def begun(lines: Sequence[object]) -> Position:
 
 
 def advanced(position: Position, lines: Iterable[object]) -> Position:
-    """The position after some more lines, or a LedgerError that says which is at fault."""
+    """The position after some more lines; a LedgerError names the faulty line."""
     last = position
     for last in _walk(position, lines):  # noqa: B007  (where it ends is what is wanted)
         pass
@@ -108,7 +108,7 @@ def _walk(position: Position, lines: Iterable[object]) -> Iterator[Position]:
 
 
 def check_continues(chain: Chain, earlier: Chain) -> None:
-    """Whether a ledger still begins with all that it held earlier."""
+    """Raise LedgerError unless a ledger still begins with all lines of an earlier export."""
     before: list[Entry] = [earlier.genesis, *earlier.charges]
     after: list[Entry] = [chain.genesis, *chain.charges]
     for old, new in zip(before, after, strict=False):
@@ -149,15 +149,15 @@ def _next(genesis: Genesis, head: Entry, entry: Entry) -> Charge:
 def _exceeds(genesis: Genesis, entry: Charge) -> bool:
     """Whether the cap does not allow it.
 
-    A cap that is not written down is computed anew: the last digits may be those of another day,
-    within what `zcdp.rho_of` stays below the largest valid rho by.
+    A cap that is not written down is recomputed. Its last digits may differ from those of an
+    earlier version, within the margin by which `zcdp.rho_of` stays below the largest valid rho.
     """
     left = left_after(genesis, entry)
     return left < 0 and (not any(entry.total_beyond) or -left * 10**13 > entry.total)
 
 
 def _check_cap(genesis: Genesis) -> None:
-    """The cap is written down, so that the last digits of a root are those of its day."""
+    """Check the written cap, which fixes the last digits of a root for later versions."""
     expected = fixed_point.to_float(fixed_point.cap_of(genesis.epsilon, genesis.delta))
     if not math.isclose(fixed_point.to_float(genesis.cap), expected, rel_tol=1e-13):
         raise LedgerError("its cap is not what its epsilon and delta allow")

@@ -1,9 +1,9 @@
 """Checkpoints: how much of a ledger this user has verified before, so that it is not walked again.
 
-A checkpoint is a number of lines and the SHA-256 of their texts. It is kept in a folder of the
-user's own cache, never next to the ledger: whoever may write the ledger must not be able to say
-what was verified. A file or folder that another user owns or may write is not used. Every failure
-to read or write a checkpoint costs time only: the ledger is then walked from its start.
+A checkpoint is a number of lines and the SHA-256 of their texts. It is kept in the user's own
+cache, never next to the ledger: a user who can write the ledger must not be able to say what was
+verified. A file or folder that another user owns or may write is not used. A failure to read or
+write a checkpoint only costs time: the ledger is then walked from its start.
 
 Formal guarantees
 -----------------
@@ -25,13 +25,13 @@ from pathlib import Path
 from dplasso.ledger.entry import Genesis
 
 _FORMAT = "dplasso ledger checkpoint 1"
-_WORTH_KEEPING = 1000  # lines that are walked in a tenth of a second
+_WORTH_KEEPING = 1000  # lines, which take a tenth of a second to walk
 _LONGEST = 4096  # bytes of a checkpoint
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def lines_known(genesis: Genesis, lines: Sequence[object]) -> int:
-    """How many of the first lines were verified before; 0 where that is not known."""
+    """How many of the first lines were verified before; 0 if that is not known."""
     found = _read(genesis)
     if found is None:
         return 0
@@ -42,7 +42,7 @@ def lines_known(genesis: Genesis, lines: Sequence[object]) -> int:
 
 
 def keep(genesis: Genesis, lines: Sequence[object], known: int) -> None:
-    """Remember that all these lines were verified, if there are many more than were known."""
+    """Save that all these lines were verified, if they are many more than were known."""
     if len(lines) - known < _WORTH_KEEPING:
         return
     with contextlib.suppress(OSError):
@@ -86,7 +86,7 @@ def _read(genesis: Genesis) -> tuple[int, str] | None:
 
 
 def _digest(lines: Sequence[object]) -> str | None:
-    """Of lines that were verified, none holds a line break: so many lines have one such text."""
+    """Digest of the joined lines; verified lines have no line breaks, so joining is unambiguous."""
     if not all(isinstance(line, str) for line in lines):
         return None
     text = "\n".join(lines)  # type: ignore[arg-type]
@@ -106,7 +106,7 @@ def _opened(path: Path, flags: int) -> int:
 
 
 def _is_own(found: os.stat_result, is_kind: Callable[[int], bool]) -> bool:
-    """Whether it is of a kind, and nobody else may write to it."""
+    """Whether it is of the expected kind, and only this user can write to it."""
     if not is_kind(found.st_mode):
         return False
     if not hasattr(os, "geteuid"):
@@ -116,7 +116,7 @@ def _is_own(found: os.stat_result, is_kind: Callable[[int], bool]) -> bool:
 
 @cache
 def _rules() -> str:
-    """The digest of the code that walks ledgers: what was verified by other rules is not known."""
+    """The digest of the code that walks ledgers: checkpoints of other versions do not count."""
     package = Path(__file__).parents[1]
     files = sorted(path for room in ("ledger", "privacy") for path in package.glob(f"{room}/*.py"))
     if not files:

@@ -1,8 +1,8 @@
-"""One line of a ledger: an exact JSON form, sealed by its hash and chained to the line before.
+"""One line of a ledger: an exact JSON form, sealed by its hash and chained to the previous line.
 
-The hash of a line is the SHA-256 of its text without the hash itself, `,"hash":"..."`, which
-stands last. Reading is strict: a text that is not, to the byte, what writing it again gives is
-refused. docs/ledger.md describes the fields.
+The hash of a line is the SHA-256 of its text without the hash itself, `,"hash":"..."`, which comes
+last. Reading is strict: a text that differs by a byte from what writing it again gives is rejected.
+docs/ledger.md describes the fields.
 """
 
 import hashlib
@@ -45,13 +45,13 @@ class _Line:
 
     @cached_property
     def line(self) -> str:
-        """The line, without its end: what is stored, exported and compared."""
+        """The line without its line break, as it is stored, exported and compared."""
         return f'{self._body[:-1]},"hash":"{self.hash}"}}'
 
 
 @dataclass(frozen=True)
 class Genesis(_Line):
-    """Line 0: what may be spent. Amounts are whole numbers of 1e-50 rho."""
+    """Line 0: the budget. Amounts are whole multiples of 1e-50 rho."""
 
     id: str
     time: str
@@ -79,7 +79,7 @@ class Genesis(_Line):
 
 @dataclass(frozen=True)
 class Charge(_Line):
-    """Any other line: what was about to be released. Amounts are whole numbers of 1e-50 rho."""
+    """Any other line: a release about to happen. Amounts are whole multiples of 1e-50 rho."""
 
     sequence: int
     id: str
@@ -91,7 +91,7 @@ class Charge(_Line):
     cost: int
     total: int
     previous: str
-    beyond: Beyond = NOTHING  # what a search costs beside rho
+    beyond: Beyond = NOTHING  # cost of a search in addition to rho
     total_beyond: Beyond = NOTHING
 
     @property
@@ -115,7 +115,7 @@ class Charge(_Line):
         }
 
     def _stated_beyond(self) -> dict[str, Any]:
-        """Nothing in a ledger without searches."""
+        """The additional cost of searches; empty in a ledger without searches."""
         if self.total_beyond == NOTHING:
             return {}
         return {"beyond": self.beyond.to_form(), "total_beyond": self.total_beyond.to_form()}
@@ -125,7 +125,7 @@ Entry = Genesis | Charge
 
 
 def new_id() -> str:
-    """A name that no other entry has."""
+    """A unique identifier."""
     return secrets.token_hex(16)
 
 
@@ -134,7 +134,7 @@ def now() -> str:
 
 
 def parse(line: object) -> Entry:
-    """The entry of a line. Anything but a line this module could have written is a LedgerError."""
+    """The entry of a line; a LedgerError for any line that this module cannot have written."""
     try:
         if not isinstance(line, str) or len(line) > LONGEST_LINE:
             raise ValueError(f"it is not a text of at most {LONGEST_LINE} characters")

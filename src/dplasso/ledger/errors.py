@@ -1,8 +1,8 @@
-"""What goes wrong with a ledger. Either way nothing has been drawn."""
+"""Errors of a ledger. When they are raised, nothing has been drawn."""
 
 
 class BudgetError(ValueError):
-    """A charge was refused: it does not fit into what is left, or has no finite cost."""
+    """A charge was rejected: it exceeds the remaining budget, or has no finite cost."""
 
 
 class LedgerError(ValueError):

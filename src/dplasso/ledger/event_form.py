@@ -32,7 +32,7 @@ _MOST_PARTS, _DEEPEST, _LARGEST_COUNT = 1000, 20, 2**63 - 1
 
 
 def to_form(event: Event) -> dict[str, Any]:
-    """The event as JSON holds it. Events too large for a line of a ledger raise ValueError."""
+    """The event as a JSON value. Events too large for a line of a ledger raise ValueError."""
     return _to_form(event, iter(range(_MOST_PARTS)), 0)
 
 

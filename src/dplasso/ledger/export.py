@@ -11,7 +11,7 @@ _Path = str | os.PathLike[str]
 
 
 def write_lines(path: _Path, entries: Iterable[Entry]) -> None:
-    """Write a new file, for its owner alone. One that exists is evidence, and is kept."""
+    """Write a new file that only its owner may read; an existing file is never overwritten."""
     name = os.fsdecode(path)
     try:
         descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -31,7 +31,7 @@ def write_lines(path: _Path, entries: Iterable[Entry]) -> None:
 
 
 def read_lines(path: _Path) -> list[str]:
-    """The lines of an export; what stands in them is checked elsewhere."""
+    """The lines of an export; their content is checked elsewhere."""
     lines: list[str] = []
     with open(path, "rb") as file:
         while line := file.readline(LONGEST_LINE + 2):

@@ -1,12 +1,12 @@
-"""Amounts of rho as whole numbers of 1e-50: sums are exact, whatever their order or number.
+"""Amounts of rho as whole multiples of 1e-50: sums are exact, whatever their order or number.
 
 Formal guarantees
 -----------------
 A release is priced by its exact rational cost in zCDP, rounded *up* to the next unit, once.
 Composition adds whole numbers. The cap is the rho that `zcdp.rho_of` grants to (epsilon, delta),
-larger by a relative 1e-14, rounded down: room for the last digits by which a release calibrated to
-the whole budget may miss it. `rho_of` stays below the largest valid rho by a relative 2e-13, so
-that a ledger that is full is still (epsilon, delta)-DP.
+larger by a relative 1e-14, rounded down: that allows for the last digits by which a release
+calibrated to the whole budget may exceed it. `rho_of` stays below the largest valid rho by a
+relative 2e-13, so that a full ledger is still (epsilon, delta)-DP.
 """
 
 import math
@@ -25,9 +25,9 @@ _LARGEST: int = 10**30 * UNIT
 
 
 def price(event: Event) -> int:
-    """What an event costs in rho, in units; unlike parts add.
+    """The cost of an event in rho, in units; the costs of its parts add.
 
-    A search costs the rho of one trial, and more beside it: `dplasso.ledger.search_cost`.
+    A search costs the rho of one trial, and an additional cost: `dplasso.ledger.search_cost`.
     """
     match event:
         case Composed(events):
@@ -47,7 +47,7 @@ def price(event: Event) -> int:
 
 
 def price_at_most(epsilon: float, delta: float) -> int:
-    """What a release calibrated to (epsilon, delta) may cost, with its last digits, in units."""
+    """Largest cost of a release calibrated to (epsilon, delta), with rounding, in units."""
     granted = zcdp.rho_of(epsilon, delta)
     return math.floor(Fraction(granted) * _LAST_DIGITS * UNIT) if granted < 1e30 else _LARGEST
 
@@ -64,7 +64,7 @@ def cap_of(epsilon: float, delta: float) -> int:
 
 
 def to_float(units: int) -> float:
-    """The nearest double, math.inf beyond them."""
+    """The nearest double; math.inf if it overflows."""
     try:
         return units / UNIT
     except OverflowError:
@@ -72,7 +72,7 @@ def to_float(units: int) -> float:
 
 
 def to_text(units: int) -> str:
-    """The exact decimal, without idle zeros."""
+    """The exact decimal, without trailing zeros."""
     whole, rest = divmod(units, UNIT)
     return f"{whole}.{rest:0{_PLACES}d}".rstrip("0").rstrip(".") if rest else str(whole)
 

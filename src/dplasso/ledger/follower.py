@@ -1,4 +1,4 @@
-"""`Follower`: a ledger as last seen, so that one put back to an earlier state is found out."""
+"""`Follower`: a ledger as last seen, which detects a ledger reset to an earlier state."""
 
 import os
 
@@ -12,7 +12,7 @@ from dplasso.ledger.stores import Store
 
 
 class Follower:
-    """A store, and the last entry of it that was verified: what follows is walked from there."""
+    """A store and its last verified entry, from which new entries are verified."""
 
     def __init__(self, store: Store, seen: Position | None = None) -> None:
         self._store, self._seen = store, seen
@@ -37,9 +37,10 @@ class Follower:
         return found
 
     def _append(self, asked: Charge) -> Position:
-        """Add a charge as the next entry, once it is safe and if it is admitted.
+        """Add a charge as the next entry if it is admitted; returns once it is durable.
 
-        A ledger not seen before is walked first: others must wait only for what is new since then.
+        A ledger not seen before is verified first, so that the lock is held only while entries that
+        are new since then are verified.
         """
         seen = self._seen or self._now()
         line = self._store.append(
@@ -58,10 +59,10 @@ class Follower:
         return self._advanced(seen, self._store.lines(_start(seen)))
 
     def _advanced(self, seen: Position | None, lines: list[str]) -> Position:
-        """Verify all lines that are new since `seen`, the first of `lines`, and remember that.
+        """Verify all lines that are new since `seen`, the first of `lines`, and record that.
 
-        A ledger that was put back to an earlier state, or replaced by a new one, would count less
-        than was released.
+        A ledger that was reset to an earlier state, or replaced by a new one, would count less than
+        was released, and is rejected.
         """
         if seen is not None and lines[:1] != [seen.head.line]:
             raise LedgerError(
@@ -77,7 +78,7 @@ class Follower:
 
 
 def _walked(lines: list[str]) -> Position:
-    """Walk all lines of a ledger, but for those that were verified before and have not changed."""
+    """Walk all lines of a ledger except those that were verified before and have not changed."""
     begun = chain.begun(lines)
     known = checkpoint.lines_known(begun.genesis, lines)
     start = Position(begun.genesis, parse(lines[known - 1])) if known else begun

@@ -1,10 +1,10 @@
 """A ledger in PostgreSQL, for any number of machines.
 
 A charge is one transaction: wait for the ledger's lock, read its ends, add a line, commit with
-``synchronous_commit`` on. The lock keeps others waiting; the primary key keeps two lines from
-taking the same place even if a client does not ask for the lock. If the connection is lost, whether
-the transaction was committed or not, a new one is made and waits for the same lock, which the lost
-transaction holds until its fate is decided. Then the line is there, by its id, or it is added.
+``synchronous_commit`` on. The lock makes others wait; the primary key prevents two lines in the
+same place even if a client does not take the lock. If the connection is lost, whether the
+transaction was committed or not, a new one is made and waits for the same lock, which the lost
+transaction holds until it is committed or undone. Then the line is found by its id, or added.
 
 A connection lasts for one operation: none is shared by threads or survives a fork.
 """
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,60}")
-_PAUSE = 0.25  # seconds between attempts to reach a server that is away
-_DEFAULTS = {  # of a connection, unless the URL says otherwise: a dead network is noticed
+_PAUSE = 0.25  # seconds between attempts to reach a server that does not answer
+_DEFAULTS = {  # connection options that detect a dead network, unless the URL sets them
     "application_name": "dplasso budget",
     "connect_timeout": 10,
     "keepalives_idle": 10,
@@ -43,7 +43,7 @@ _LINES = "SELECT line FROM dplasso_budget WHERE ledger = %s AND sequence >= %s O
 
 
 class PostgresStore:
-    """See the module. What follows a ``#`` in the URL names one of several ledgers."""
+    """See the module. The part after ``#`` in the URL names one of several ledgers."""
 
     def __init__(self, address: str) -> None:
         self._driver = require(
@@ -57,7 +57,7 @@ class PostgresStore:
                 raise self._driver.ProgrammingError
             self._options = {**_DEFAULTS, **self._driver.conninfo.conninfo_to_dict(url)}
         except self._driver.Error:
-            # What the driver says could quote the password.
+            # The driver's message could quote the password.
             raise ValueError(
                 "store must be a URL such as postgresql://user@host:5432/database#ledger; this one "
                 "could not be read. Signs in a password are written in percent: # is %23"
@@ -104,7 +104,7 @@ class PostgresStore:
 
     @contextmanager
     def _transaction(self) -> Iterator["psycopg.Connection[Any]"]:
-        """A connection of its own; what is done in it is committed at the end, or undone."""
+        """A new connection whose changes are committed at the end, or undone on an error."""
         with self._driver.connect(**self._options) as connection:
             connection.isolation_level = self._driver.IsolationLevel.READ_COMMITTED
             patience = f"{1000 * stores.SECONDS_TO_WAIT:.0f}ms"
@@ -128,7 +128,7 @@ class PostgresStore:
             raise LedgerError(f"the safeguards of {self.shown} were altered: triggers are missing")
 
     def _patiently(self, work: Callable[["psycopg.Connection[Any]"], T]) -> T:
-        """Try until the server is there; if it stays away, say so."""
+        """Retry until the server answers; raise if it does not in time."""
         driver, deadline = self._driver, time.monotonic() + stores.SECONDS_TO_WAIT
         while True:
             try:

@@ -30,12 +30,12 @@ CREATE TRIGGER dplasso_budget_whole BEFORE TRUNCATE ON dplasso_budget
 
 EXISTS = "SELECT 1 WHERE to_regclass('dplasso_budget') IS NOT NULL"
 
-# Those that are on, by name.
+# Names of the enabled triggers.
 TRIGGERS = """SELECT tgname FROM pg_trigger WHERE tgrelid = to_regclass('dplasso_budget')
     AND NOT tgisinternal AND tgenabled <> 'D' ORDER BY tgname"""
 
-# Whether the server writes to its disk at all; for this transaction, commits that are safe there
-# when they return (stronger settings, such as remote_apply, are left alone), and patience.
+# Reads whether the server syncs to disk at all. For this transaction, sets commits that are durable
+# when they return (stronger settings, such as remote_apply, are kept) and timeouts.
 PREPARE = """SELECT current_setting('fsync') = 'on', CASE
     WHEN current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')
     THEN set_config('synchronous_commit', 'on', true) END,

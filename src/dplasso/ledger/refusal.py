@@ -1,7 +1,7 @@
-"""Why a charge does not fit into what is left, in the terms in which it was asked for.
+"""The message that explains why a charge exceeds the remaining budget.
 
-Numbers that say what there is room for are rounded towards less, so that a release made with them
-is admitted.
+Suggested numbers are rounded towards less privacy cost, so that a release made with them is
+admitted.
 """
 
 from dplasso.ledger import allowance
@@ -11,11 +11,11 @@ from dplasso.ledger.entry import Charge, Genesis
 from dplasso.ledger.search_cost import epsilon_of
 from dplasso.privacy.events import Gaussian, PureDP, ZeroConcentrated
 
-_NOTHING = 10**9  # less than one part in so many of the cap is of no use
+_NOTHING = 10**9  # less than the cap divided by this counts as nothing left
 
 
 def refusal(asked: Charge, position: Position, shown: str) -> str:
-    """What is asked for, what is left, and what could be done."""
+    """The cost of the charge, the remaining budget, and remedies."""
     genesis, left = position.genesis, position.left
     spent = left * _NOTHING < genesis.cap
     match asked.event:

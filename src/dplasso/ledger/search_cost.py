@@ -1,13 +1,14 @@
-"""What searches cost beside rho, in exact amounts, and what that leaves of a cap.
+"""The exact cost of searches in addition to rho, and the cap that it leaves.
 
-A search (`dplasso.privacy.events.Selected`) takes the rho of one trial, an epsilon, and a factor of
-delta (`dplasso.privacy.trials`). A ledger adds up all three. Without searches the two others are 0,
-and its lines and its cap are as if there were none.
+A search (`dplasso.privacy.events.Selected`) costs the rho of one trial, an epsilon, and a factor of
+delta (`dplasso.privacy.trials`). A ledger adds up all three. Without searches the last two are 0,
+and the lines and the cap of a ledger are unaffected.
 
 Formal guarantees
 -----------------
-Amounts are rounded up to whole numbers of 1e-50, once, when an event is priced; sums are exact. The
-cap with them is what `fixed_point.cap_of` grants to the rest of the ledger's (epsilon, delta).
+Amounts are rounded up to whole multiples of 1e-50, once, when an event is priced; sums are exact.
+The cap that they leave is what `fixed_point.cap_of` grants to the rest of the ledger's
+(epsilon, delta).
 """
 
 import math
@@ -20,7 +21,7 @@ from dplasso.privacy.events import Composed, Event, Repeated, Selected
 
 
 class Beyond(NamedTuple):
-    """Amounts of epsilon, and of the logarithm of what delta is divided by."""
+    """Amounts of epsilon and of the logarithm of the divisor of delta."""
 
     epsilon: int
     log_delta: int
@@ -51,7 +52,7 @@ NOTHING = Beyond(0, 0)
 
 
 def price_beyond(event: Event) -> Beyond:
-    """What an event costs beside `fixed_point.price`."""
+    """The cost of an event in addition to `fixed_point.price`."""
     match event:
         case Composed(events):
             total = NOTHING
@@ -69,7 +70,7 @@ def price_beyond(event: Event) -> Beyond:
 
 
 def cap_with(cap: int, epsilon: float, delta: float, beyond: Beyond) -> int:
-    """What may be spent in rho beside `beyond`: the ledger's own cap where there is none."""
+    """The cap in rho that remains with `beyond`: the ledger's own cap if that is zero."""
     if beyond == NOTHING:
         return cap
     left, rest = beyond.shift.left_of(epsilon, delta)
@@ -77,5 +78,5 @@ def cap_with(cap: int, epsilon: float, delta: float, beyond: Beyond) -> int:
 
 
 def epsilon_of(units: int, beyond: Beyond, delta: float) -> float:
-    """The epsilon of what was spent, or of one charge, at `delta`."""
+    """The epsilon of all charges, or of one, at `delta`."""
     return trials.epsilon_with(fixed_point.to_float(units), beyond.shift, delta)

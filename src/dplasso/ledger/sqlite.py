@@ -1,13 +1,13 @@
 """A ledger in one SQLite file, for any number of processes of one machine.
 
-Durability. A rollback journal with ``synchronous=EXTRA``: a line is in the one file, and the
-journal that could undo it is gone from the folder for good, before `append` returns. With ``FULL``
-a power cut could bring the journal back, and with it lose a charge whose release is out. A
+Durability. The ledger uses a rollback journal with ``synchronous=EXTRA``: before `append` returns,
+a line is in the one file, and the journal that could undo it is durably deleted. With ``FULL`` a
+power cut could bring the journal back, and with it lose a charge whose release is out. A
 write-ahead log would leave charges in a second file, and a copy of the first would lack them.
 
-Processes. A connection lasts for one operation and is never shared. A fork waits until those of
-other threads are done (a second at most): SQLite's own record of locks must not be copied into a
-child while it is in use.
+Processes. A connection lasts for one operation and is never shared. A fork waits until the
+connections of other threads are closed (a second at most): SQLite's own record of locks must not be
+copied into a child while it is in use.
 """
 
 import os
@@ -25,7 +25,7 @@ from dplasso.ledger.errors import LedgerError
 from dplasso.ledger.stores import no_ledger
 
 T = TypeVar("T")
-_APPLICATION = 0x64706C62  # "dplb", where `file` and others look for it
+_APPLICATION = 0x64706C62  # "dplb": the application id, which tools such as `file` show
 _ATTEMPT = 1.0  # seconds for which SQLite itself waits
 _BUSY = ("database is locked", "database table is locked", "database schema is locked")
 
@@ -77,7 +77,7 @@ class SQLiteStore:
         self._patiently(lambda: self._write(begin, mode="rwc"))
 
     def _make_private(self) -> None:
-        """A new file is for its owner alone; SQLite gives its journal the mode of the file."""
+        """Make a new file readable by its owner only; SQLite's journal inherits the mode."""
         try:
             os.close(os.open(self.address, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         except FileExistsError:
@@ -96,14 +96,14 @@ class SQLiteStore:
     def lines(self, start: int = 0) -> list[str]:
         def read() -> list[str]:
             with self._connection("rw") as connection:
-                connection.execute("BEGIN")  # one moment for all that is read
+                connection.execute("BEGIN")  # everything is read at one point in time
                 return self._lines(connection, start)
 
         return self._patiently(read)
 
     def _lines(self, connection: sqlite3.Connection, start: int) -> list[str]:
         self._check_schema(connection)
-        if start == 0:  # all of it is to be checked
+        if start == 0:  # the whole file is checked
             (sound,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
             if sound != "ok":
                 raise LedgerError(f"{self.shown} is damaged; it was left as it is")
@@ -128,10 +128,10 @@ class SQLiteStore:
                 if journal != "delete":
                     raise LedgerError(f"{self.shown} keeps a journal of kind {journal}, not delete")
                 connection.execute("PRAGMA synchronous = EXTRA")
-                connection.execute("PRAGMA fullfsync = ON")  # macOS: past the cache of the drive
+                connection.execute("PRAGMA fullfsync = ON")  # macOS: flush the drive's cache, too
                 yield connection
             finally:
-                connection.close()  # what was not committed is undone
+                connection.close()  # undoes what was not committed
 
     def _check_schema(self, connection: sqlite3.Connection) -> None:
         found = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
@@ -145,7 +145,7 @@ class SQLiteStore:
             )
 
     def _patiently(self, work: Callable[[], T]) -> T:
-        """Try until others let go of the file; other failures are told at once."""
+        """Retry while others lock the file; raise other failures at once."""
         deadline = time.monotonic() + stores.SECONDS_TO_WAIT
         while True:
             try:

@@ -1,4 +1,4 @@
-"""What a ledger is kept in, and which store a name means."""
+"""The interface of a ledger's store, and the store of an address."""
 
 import os
 import re
@@ -12,7 +12,7 @@ DEFAULT = "dplasso-budget.sqlite"
 SECONDS_TO_WAIT = 60.0  # for other processes, or for a server that restarts
 _URLS = ("postgresql://", "postgres://")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}")
-# How else people write where a database is, often with its password: "host=... password=...",
+# Other common forms of a database address, often with a password: "host=... password=...",
 # another spelling of the URL, or user:password@host.
 _CONNECTION = re.compile(
     r"\s*(?:(?:host|hostaddr|port|dbname|user|service|ssl\w+|options|passfile)\s*="
@@ -22,32 +22,33 @@ _CONNECTION = re.compile(
 
 
 class Store(Protocol):
-    """Lines that can be added to, and never altered. Whatever fails raises LedgerError."""
+    """An append-only sequence of lines. Every failure raises LedgerError."""
 
     @property
     def address(self) -> str:
-        """What `store_of` makes this store of again; it may hold a password."""
+        """The address that `store_of` turns into this store; it may hold a password."""
 
     @property
     def shown(self) -> str:
-        """The address as people may see it."""
+        """The address without secrets, for messages."""
 
     def create(self, genesis: Genesis) -> None:
-        """Begin a ledger with this line, unless there is one: then nothing happens."""
+        """Begin a ledger with this line; do nothing if there is one already."""
 
     def append(self, id: str, start: int, make: Callable[[list[str]], Charge]) -> str:
-        """Add the line that `make` makes of those from `start` on; once it is safe, return it.
+        """Add the line that `make` returns for the lines from `start` on; return it once durable.
 
-        Others wait meanwhile, so that what `make` is shown stays true. If it raises, nothing is
-        added. A line whose `id` is there already, as after a lost connection, is not added again.
+        Other processes wait meanwhile, so that the lines passed to `make` are the latest. If `make`
+        raises, nothing is added. If a line with this `id` exists already, as after a lost
+        connection, it is not added again.
         """
 
     def lines(self, start: int = 0) -> list[str]:
-        """All lines in order, or those from a sequence number on; at least the first is there."""
+        """All lines in order, or those from a sequence number on; there is at least the first."""
 
 
 def store_of(address: object) -> Store:
-    """A store by its address: a URL of PostgreSQL, or else the path of a SQLite file."""
+    """The store of an address: a PostgreSQL URL, or the path of a SQLite file."""
     if isinstance(address, str) and address.startswith(_URLS):
         from dplasso.ledger.postgres import PostgresStore
 
@@ -63,7 +64,7 @@ def _path(address: object) -> str:
             f"store must be a path or a postgresql:// URL, got {type(address).__name__}"
         )
     path = os.fsdecode(address)
-    if _CONNECTION.match(path):  # nothing of it is said: it may hold a password
+    if _CONNECTION.match(path):  # not quoted in the message: it may hold a password
         raise ValueError(
             "store must be a path or a URL; this one looks like a connection to PostgreSQL. Write "
             "it as postgresql://user@host:5432/database#ledger, and keep the password in "
@@ -77,7 +78,7 @@ def _path(address: object) -> str:
         raise ValueError("store must be the path of a file; name one, such as budget.sqlite")
     if os.path.islink(path) and os.lstat(path).st_uid not in (0, os.geteuid()):
         raise ValueError("store is a link that another user has made; name another file")
-    # Workers may stand in another folder.
+    # An absolute path, because workers may run in another folder.
     return os.path.realpath(path)
 
 
