@@ -1,4 +1,4 @@
-"""The iteration: private Frank-Wolfe, and in `lasso` a plain solver of the same problem."""
+"""Solvers: private Frank-Wolfe, gradient descent (`gradient`), column choice (`few`), `lasso`."""
 
 from dplasso.solvers.frank_wolfe import Counters, Solution, check_range, frank_wolfe, rule_for
 

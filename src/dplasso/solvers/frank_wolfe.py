@@ -24,10 +24,10 @@ from dplasso.mechanisms.selection import GREEDY, PRIVATE, Rule
 # Rounds between two looks at the clock; a chunk grows until it takes about this many seconds.
 FIRST_CHUNK = 512
 CHUNK_SECONDS = 0.2
-# Double precision holds squares of these, and what sums of them are divided by, with room to spare.
+# Double precision holds squares of these, and the divisors of their sums, with a safe margin.
 SMALLEST, LARGEST = 1e-90, 1e90
-# Nats by which one row may change a log-weight. Beyond, nothing is private; and with as many rows
-# as a score has room for, its rounding to grains would be worth more than a few nats.
+# Most nats by which one row may change a log-weight. Beyond that nothing is private, and with the
+# largest number of rows the rounding of a score to grains could matter by more than a few nats.
 LARGEST_ROW = 1e3
 # The losses this solver takes.
 LOSSES = (OneMarginLoss, SoftmaxLoss)
@@ -36,7 +36,7 @@ MOST_ROUNDS = 10**9
 
 @dataclass(frozen=True)
 class Counters:
-    """What a run cost. It depends on the data: for benchmarks on public data only."""
+    """Work done by a run. It depends on the data: for benchmarks on public data only."""
 
     proposals: int
     evaluations: int
@@ -47,15 +47,18 @@ class Counters:
 
 @dataclass(frozen=True)
 class Solution:
-    """What a run releases: the vertices, and the weights they add up to.
+    """The releases of a run: the vertices, and the weights computed from them.
 
     Attributes
     ----------
-    weights : csr_array, outputs x columns.
-    columns, classes, signs : one entry a round. ``signs`` is the sign of the vertex's score: the
-        weight moves by ``-sign``.
-    steps : step sizes where they were searched for, else None.
-    counters : None unless asked for.
+    weights : csr_array of shape (outputs, columns)
+    columns, classes : array of int64, one entry per round
+        The vertex of each round.
+    signs : array of int8, one entry per round
+        The sign of the vertex's score: the weight moves by ``-sign``.
+    steps : array of float64, or None without line search
+        The step size of each round.
+    counters : Counters, or None unless requested
     """
 
     weights: sp.csr_array
@@ -82,24 +85,43 @@ def frank_wolfe(
     count: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Solution:
-    """Minimise ``loss`` over ``||w||_1 <= radius``, releasing one signed vertex a round.
+    """Minimise ``loss`` over ``||w||_1 <= radius``, releasing one signed vertex per round.
 
     Parameters
     ----------
-    X : rows x columns, sparse in any format or dense, or a `ColumnMatrix`. Entries are clipped to
-        the public ``x_bound``.
-    y : one label per row, as ``loss`` expects them.
-    theta : scale of the law exp(theta * s * alpha_j), from `dplasso.calibrate`; ``math.inf`` takes
-        the best vertex every round, without privacy.
-    selection : "lazy", "noisy_max" or "big_step_little_step" where theta is finite; "lazy",
-        "argmax" or "heap" where it is infinite.
-    step : "decreasing" for 2 / (t + 2), a constant in (0, 1), or "search" for an exact line search
-        (theta infinite only: the searched step depends on the data).
-    generator : None for fresh ChaCha20 bits keyed by the operating system; secure `RandomBits` mean
-        the same, a stream of this run's own. A seed is for tests; a seeded generator that another
-        thread is drawing from is refused.
-    count : also return counters. They depend on the data; never with private data.
-    progress : called now and then with the number of rounds done.
+    X : sparse or dense matrix, or ColumnMatrix, rows x columns
+        Entries are clipped to the public ``x_bound``.
+    y : array-like or EncodedLabels, one label per row
+        Labels as ``loss`` expects them.
+    loss : Loss
+    radius : float
+        Bound on the 1-norm of the weights.
+    rounds : int
+    theta : float
+        Scale of the law exp(theta * s * alpha_j), from `dplasso.calibrate`; ``math.inf`` takes the
+        best vertex every round, without privacy.
+    selection : str, default "lazy"
+        "lazy", "noisy_max" or "big_step_little_step" for finite theta; "lazy", "argmax" or "heap"
+        for infinite theta.
+    step : "decreasing", "search" or float, default "decreasing"
+        "decreasing" for 2 / (t + 2), a constant in (0, 1), or "search" for an exact line search
+        (infinite theta only, because the searched step depends on the data).
+    x_bound : float, default 1
+        Public bound on the absolute value of entries.
+    generator : int, Generator or RandomBits, optional
+        By default, and with secure `RandomBits`, the run draws from a new ChaCha20 stream keyed by
+        the operating system. A seed is for tests; a seeded generator that another thread is drawing
+        from is rejected.
+    n_threads : int, optional
+        All available cores by default.
+    count : bool, default False
+        Also return counters. They depend on the data: never use this with private data.
+    progress : callable, optional
+        Called from time to time with the number of rounds done.
+
+    Returns
+    -------
+    Solution
 
     Formal guarantees
     -----------------
@@ -130,7 +152,7 @@ def frank_wolfe(
     matrix = ColumnMatrix.of(X, x_bound)
     labels = encoded(loss, y)
     if len(labels) != matrix.shape[0]:
-        # The number of rows may itself be private: the message does not tell it.
+        # The number of rows may itself be private: the message does not reveal it.
         raise ValueError("X and y differ in their number of rows; give one label per row")
     threads = pool.available() if n_threads is None else _whole("n_threads", n_threads)
     problem = _problem(matrix, labels, loss, radius, theta, constant)
@@ -150,7 +172,7 @@ def _problem(
     step: float,
 ) -> kernel.Problem:
     gradient_bound = loss.gradient_bound(radius, matrix.x_bound)
-    # Margins leave the ball by rounding; a private row still counts no more than its bound.
+    # Rounding can move margins out of the ball; a private row is still clipped to its bound.
     residual = loss.compiled(math.inf if math.isinf(theta) else gradient_bound)
     return kernel.Problem(
         indptr=matrix.indptr,
@@ -174,10 +196,10 @@ def _problem(
 
 
 def check_range(loss: Loss, radius: float, x_bound: float, theta: float) -> None:
-    """Refuse what double precision cannot hold: these are orders of magnitude from any use.
+    """Reject values that double precision cannot hold; they are far from any practical use.
 
-    All arguments are public, and the number of rows is not among them: whether a fit is refused
-    tells nothing of the data. Estimators ask before they charge anyone.
+    All arguments are public, and the number of rows is not among them: whether a fit is rejected
+    reveals nothing about the data. Estimators call this before they charge a budget.
     """
     gradient_bound = loss.gradient_bound(radius, x_bound)
     public = {
@@ -231,7 +253,7 @@ def _solution(problem: kernel.Problem, walk: kernel.Walk, columns: int, count: b
     bits = max(2 * min(rounds, columns * classes), 2).bit_length()
     vertices, sums = weights_of(problem, walk, bits)
     owner, column = vertices % classes, vertices // classes
-    # By class, then by column: the order of a row-compressed matrix.
+    # Sorted by class, then by column, as in a row-compressed matrix.
     order = np.argsort(owner * columns + column)
     starts = np.concatenate(([0], np.cumsum(np.bincount(owner, minlength=classes))))
     weights = sp.csr_array((sums[order], column[order], starts), shape=(classes, columns))
@@ -246,7 +268,7 @@ def _solution(problem: kernel.Problem, walk: kernel.Walk, columns: int, count: b
 
 
 def rule_for(selection: str, theta: float) -> type[Rule]:
-    """The selection rule of a name; which there are depends on whether theta is finite."""
+    """The selection rule of a name; the valid names depend on whether theta is finite."""
     rules, kind = (GREEDY, "infinite") if math.isinf(theta) else (PRIVATE, "finite")
     if not isinstance(selection, str) or selection not in rules:
         known = ", ".join(repr(name) for name in rules)

@@ -12,11 +12,11 @@ from dplasso.data import ColumnMatrix
 from dplasso.kernels.projections import onto_l1_ball
 from dplasso.losses import Loss
 
-# The certificate costs half a step: it is asked for once in so many.
+# The certificate costs half a step, so it is computed only once in this many steps.
 STEPS_PER_CHECK = 10
 # Steps grow a little every time, and shrink where they prove too long.
 LONGER, SHORTER = 1.05, 0.5
-# Of the value of the loss: what rounding may add to it.
+# Relative rounding error of the value of the loss.
 ROUNDING = 1e-14
 
 
@@ -104,7 +104,7 @@ class _MeanLoss:
         self.matrix = sp.csc_array(parts, shape=matrix.shape)
         self.transposed = self.matrix.T
         self.labels, self.loss, self.rows = labels, loss, matrix.shape[0]
-        # A guess from the longest column, and a bound: no direction bends more than all together.
+        # A guess from the longest column, and an upper bound from the sum over all columns.
         squares = self.matrix.power(2).sum(axis=0) * loss.lipschitz / self.rows
         self.first_curvature = max(float(squares.max()), float(np.finfo(np.float64).tiny))
         self.most_curvature = math.sqrt(loss.outputs) * float(squares.sum())
@@ -130,7 +130,7 @@ class _MeanLoss:
 def _descend(
     objective: _MeanLoss, start: _Point, radius: float, curvature: float
 ) -> tuple[_Point, float]:
-    """A projected gradient step, as long as ``curvature`` allows, and what to try the next with."""
+    """A projected gradient step, as long as ``curvature`` allows, and the next curvature to try."""
     value, gradient = objective.value(start), objective.gradient(start)
     while True:
         end = objective.at(project(start.weights - gradient / curvature, radius))

@@ -1,6 +1,6 @@
 """A few columns, chosen by the exponential mechanism, and a private descent on those alone.
 
-The derivation is in docs/few.md. One concept a file: `plan` (public numbers and their cost),
+The derivation is in docs/few.md. One concept per file: `plan` (public numbers and their cost),
 `scores` (the only part that sees data), `solve` (draws, then the descent).
 """
 

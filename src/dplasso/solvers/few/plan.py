@@ -1,4 +1,4 @@
-"""What choosing a few columns and fitting them costs: fixed before data are read."""
+"""The cost of choosing a few columns and fitting them, fixed before data are read."""
 
 import math
 from dataclasses import dataclass
@@ -13,20 +13,20 @@ from dplasso.solvers.gradient.plan import GradientPlan, plan_descent
 
 # The losses this solver takes.
 LOSSES = (OneMarginLoss,)
-# Of rho: for choosing, and of that for the centre. The rest is for the descent.
+# Share of rho for choosing, and share of that for the centre. The descent gets the rest of rho.
 CHOICE_SHARE, CENTRE_SHARE = 0.5, 0.05
-# Whole numbers in a label at its bound. Residuals are at most twice that, entries 2^20 and rows
-# 2^27: scores fit 63 bits whatever the data are, and never wrap around.
+# Integer value of a label at its bound. Residuals are at most twice that, entries 2^20 and rows
+# 2^27: scores fit into 63 bits whatever the data, and never overflow.
 LABEL = 2**14
-# Whole numbers that a label's are split into under noise, which must be many of them.
+# Grains per unit of a label when noise is added: noise is drawn on a grid that must be fine.
 GRAINS = 2**8
-# Covers the rounding of a share's root: together the shares cannot exceed rho.
+# Covers the rounding of a square root: together the shares cannot exceed rho.
 _SAFE = 1.0 - 1e-12
 
 
 @dataclass(frozen=True)
 class FewPlan:
-    """The numbers of a choice and a descent, all of them public.
+    """The numbers of a column choice and a descent, all of them public.
 
     Formal guarantees
     -----------------
@@ -34,7 +34,7 @@ class FewPlan:
     the labels, a `GridGaussian` of noise multiplier ``centre_multiplier``; ``n_chosen`` draws of a
     column and its sign, each ``draw_epsilon``-bounded-range; and the releases of ``refit``. Costs
     add in rho, to `rho_of(epsilon, delta)` at most, under ``neighboring``. Sensitivities are
-    whole-number facts (`solvers/few/scores.py`): a row counts LABEL * GRAINS in the sum of labels,
+    exact integers (`solvers/few/scores.py`): a row counts LABEL * GRAINS in the sum of labels,
     and moves signed scores within a range of twice the largest entry times the longest residual,
     both twice that where rows are replaced. ``n_rows`` is a public number, the same for both
     neighbours; it need not be the number of rows.
@@ -49,28 +49,28 @@ class FewPlan:
     draw_epsilon: float
     refit: GradientPlan
     event: Event
-    bound_epsilon: float = 0.0  # of a bound on entries, released before
+    bound_epsilon: float = 0.0  # bounded range of the bound on entries, which is released first
 
     @property
     def rows_changed(self) -> int:
-        """How many rows' contributions two neighbours may differ in."""
+        """Number of rows whose contributions differ between two neighbours, at most."""
         return 1 if self.neighboring == "add_remove" else 2
 
     @property
     def centre_sigma(self) -> float:
-        """Standard deviation of the noise on the sum of the labels, in whole numbers."""
+        """Noise standard deviation of the sum of the labels, in grains."""
         return self.centre_multiplier * self.rows_changed * LABEL * GRAINS
 
     def theta(self, longest: int) -> Fraction:
-        """How sharp draws are where a row moves no score by more than ``longest``.
+        """Inverse temperature of the draws if a row moves no score by more than ``longest``.
 
-        A column's two signs move apart by twice that.
+        The scores of a column's two signs then move apart by twice that.
         """
         return Fraction(self.draw_epsilon) / (2 * self.rows_changed * longest)
 
     @property
     def rho(self) -> float:
-        """What all releases cost in zCDP."""
+        """The zCDP cost of all releases."""
         return zcdp.rho(self.event)
 
 
@@ -84,15 +84,35 @@ def plan_few(
     neighboring: Neighboring = "add_remove",
     bound_share: float = 0.0,
 ) -> FewPlan:
-    """Half of rho to choose columns, half to fit them, but for what a bound on entries takes.
+    """Plan a fit: half of rho chooses columns, half fits them, after the share of the bound.
 
+    Parameters
+    ----------
+    loss : Loss
+        A loss with one margin per row.
+    epsilon, delta : float
+        Budget of all releases together.
+    n_rows : int
+        Public number of rows.
+    n_chosen : int
+        Number of columns to choose.
+    neighboring : "add_remove" or "replace_one", default "add_remove"
+    bound_share : float, default 0
+        Share of rho that is spent on a bound on entries first.
+
+    Returns
+    -------
+    FewPlan
+
+    Examples
+    --------
     >>> from dplasso.losses import LogisticLoss
     >>> public = dict(epsilon=1.0, delta=1e-8, n_rows=10_000, n_chosen=3)
     >>> plan = plan_few(LogisticLoss(), **public)
     >>> plan.refit.n_columns, round(plan.draw_epsilon, 3), plan.rho <= zcdp.rho_of(1.0, 1e-8)
     (3, 0.148, True)
     """
-    checks.bound("epsilon", epsilon)  # without privacy, nothing need be chosen first
+    checks.bound("epsilon", epsilon)  # without privacy there is no need to choose columns first
     n_chosen = checks.count("n_chosen", n_chosen, least=1)
     check_taken(loss, LOSSES, "a choice of columns")
     left = 1.0 - bound_share
@@ -129,7 +149,7 @@ def plan_few(
 
 
 def _check_noise(centre_multiplier: float) -> None:
-    """Refuse what the noise on the labels has no whole numbers for."""
+    """Reject a noise level that the integer grid of the labels cannot represent."""
     if not 2.0**-10 <= centre_multiplier <= 2.0**25:
         raise ValueError(
             "epsilon and delta ask for more, or less, noise than whole numbers can hold; "

@@ -1,4 +1,4 @@
-"""What columns are chosen by, and the only part that sees data."""
+"""The scores by which columns are chosen; the only part that sees data."""
 
 from dataclasses import dataclass
 
@@ -16,19 +16,19 @@ from dplasso.solvers.few.plan import GRAINS, LABEL, LOSSES, FewPlan
 
 @dataclass(frozen=True)
 class ColumnScores:
-    """Rows and whole labels, and how columns go with the labels: sums of entry times residual.
+    """Rows and integer labels, with column scores: sums of entry times residual.
 
-    A row's entries are whole numbers in units of its largest: what rows have in it counts, not how
-    long they are. A label is a whole number from -LABEL to LABEL, one end for each of two classes.
+    A row's entries are integers in units of its largest entry, so a row's scale does not matter. A
+    label is an integer from -LABEL to LABEL; two classes are the two ends.
 
     Formal guarantees
     -----------------
-    Both sums are exact, and a row's part in them is a function of that row, its label and the
+    Both sums are exact, and a row's term in them is a function of that row, its label and the
     public centre alone.
 
-    - `label_sum` has a part of at most LABEL * GRAINS in size.
-    - `of_centre` has a part of at most `longest` in every column: the largest entry a row may have
-      times the longest residual that any label may have, which are public given the centre.
+    - In `label_sum` a row's term is at most LABEL * GRAINS in absolute value.
+    - In `of_centre` a row's term is at most `longest` in every column: the largest possible entry
+      times the largest possible residual, which are public given the centre.
 
     >>> from dplasso.losses import LogisticLoss
     >>> from dplasso.solvers.few.plan import plan_few
@@ -46,7 +46,7 @@ class ColumnScores:
     def of(
         cls, rows: UnitRows, y: ArrayLike | EncodedLabels, loss: Loss, plan: FewPlan
     ) -> "ColumnScores":
-        """Check rows and labels against each other and what was planned."""
+        """Check rows and labels against each other and the plan."""
         labels = _whole(loss, y)
         if len(labels) != rows.shape[0]:
             raise ValueError("X and y differ in their number of rows; give one label per row")
@@ -62,7 +62,7 @@ class ColumnScores:
         return np.array([int(self.labels.sum()) * GRAINS], np.int64)
 
     def of_centre(self, centre: int, threads: int | None = None) -> Ints:
-        """Scores of all columns, residuals being labels less ``centre``."""
+        """Scores of all columns; residuals are labels minus ``centre``."""
         rows, residuals = self.rows, self.labels - centre
         found = np.empty(rows.shape[1], np.int64)
         runs = pool.balanced_runs(rows.indptr, threads or pool.available())
@@ -71,12 +71,12 @@ class ColumnScores:
         return found
 
     def longest(self, centre: int) -> int:
-        """Most that a row can add to a score."""
+        """Largest absolute value that a row can add to a score."""
         return self.rows.largest * (LABEL + abs(centre))
 
 
 def _whole(loss: Loss, y: ArrayLike | EncodedLabels) -> Ints:
-    """Labels as whole numbers from -LABEL to LABEL."""
+    """Labels as integers from -LABEL to LABEL."""
     check_taken(loss, LOSSES, "a choice of columns")
     assert isinstance(loss, OneMarginLoss)
     shares = loss.label_shares(encoded(loss, y))

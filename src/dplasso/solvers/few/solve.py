@@ -1,4 +1,4 @@
-"""Draw columns one after the other, then descend on those alone."""
+"""Draw columns one after the other, then run a private descent on those alone."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,13 +24,16 @@ from dplasso.solvers.gradient import gradient_descent
 
 @dataclass(frozen=True)
 class Chosen:
-    """What a choice releases, in the order of the draws.
+    """The releases of a column choice, in the order of the draws.
 
     Attributes
     ----------
-    centre : what labels were compared with, in whole numbers of which LABEL are the bound.
-    columns : all different.
-    signs : +1 where rows that have the column are said to have larger labels, else -1.
+    centre : int
+        The released mean label; LABEL is the bound.
+    columns : array of int64
+        The chosen columns, all different.
+    signs : array of int64
+        +1 if larger entries go with larger labels according to the draw, otherwise -1.
     """
 
     centre: int
@@ -53,14 +56,14 @@ def choose(
     n_threads: int | None = None,
     noise_of: NoiseOf = GridGaussian,
 ) -> Chosen:
-    """Release the mean of the labels, then draw columns that go with what is left of them.
+    """Release the mean of the labels, then draw columns by their correlation with the residuals.
 
     Formal guarantees
     -----------------
-    The mean is a function of an exact sum with `GridGaussian` noise; given it, each draw is
-    `draw_by_score` over the signed scores of all columns not drawn before, whose change lies within
-    the range that theta is made for. Both cost what ``plan`` says, under its neighbouring relation;
-    the second adapts to the first, and every draw to those before it.
+    The mean is post-processing of an exact sum with `GridGaussian` noise. Given the mean, each draw
+    is `draw_by_score` over the signed scores of all columns not drawn before, which one row moves
+    within the range that theta is calibrated for. Both cost what ``plan`` states, under its
+    neighbouring relation; draws adapt to the mean and to the draws before them.
     """
     threads = n_threads or pool.available()
     released = scores.label_sum()
@@ -89,12 +92,12 @@ def refit(
     progress: Callable[[int], None] | None = None,
     noise_of: NoiseOf = GridGaussian,
 ) -> FewSolution:
-    """Descend on the chosen columns, as if there were no others.
+    """Run a private descent on the chosen columns, as if there were no others.
 
     Formal guarantees
     -----------------
-    Those of `gradient_descent`, for ``plan.refit``. It reads the chosen columns as it would read
-    any public ones: its costs add to those of the choice, which it adapts to.
+    Those of `gradient_descent`, for ``plan.refit``. The chosen columns are treated like a public
+    list: the cost adds to that of the choice, to which the descent adapts.
     """
     order = np.argsort(chosen.columns)
     columns = chosen.columns[order]
@@ -115,7 +118,7 @@ def refit(
 
 
 def _centre(released: int, plan: FewPlan) -> int:
-    """The mean label, of a release that was rounded down, and no farther out than labels are."""
+    """The mean label from a release that was rounded down, clipped to the range of labels."""
     mean = round(Fraction(2 * released + 1, 2 * GRAINS * plan.n_rows))
     return min(max(mean, -LABEL), LABEL)
 
@@ -123,7 +126,7 @@ def _centre(released: int, plan: FewPlan) -> int:
 def _drawn(
     scores: Ints, theta: Fraction, count: int, generator: np.random.Generator
 ) -> tuple[Ints, Ints]:
-    """So many columns and signs, each with probability as e^(theta * sign * score)."""
+    """Draw ``count`` columns and signs, each in proportion to e^(theta * sign * score)."""
     left, found = np.arange(len(scores)), []
     for _ in range(count):
         signed = np.concatenate((scores[left], -scores[left]))

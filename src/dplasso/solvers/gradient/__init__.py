@@ -1,6 +1,6 @@
 """Private gradient descent on damped, centred and re-weighted rows: dense and accurate.
 
-The derivation is in docs/gradient.md. One concept a file: `plan` (public numbers and their cost),
+The derivation is in docs/gradient.md. One concept per file: `plan` (public numbers and their cost),
 `rows` (the only part that sees data), `conditioning`, `mixture` and `descent` (functions of
 releases), `cut` (a public number of nonzeros).
 """

@@ -1,4 +1,4 @@
-"""How columns are scaled and centred before rows are compared: from released masses alone."""
+"""Scaling and centring of columns, computed from released masses alone."""
 
 import math
 from dataclasses import dataclass
@@ -10,19 +10,19 @@ from dplasso.losses.pace import Thresholds
 from dplasso.solvers.gradient.plan import GradientPlan
 
 ALL = slice(None)
-# Whole numbers in a damping of 1: what a conditioned row is made of.
+# Integer value of a damping of 1 in conditioned rows.
 WHOLE = 2.0**18
-# A damping is at most this, and the centre no longer than a row: squares of lengths then fit.
+# Upper limits on a damping and on the length of the centre: squared lengths then fit into 64 bits.
 LARGEST, LONGEST_CENTRE = 2.0**6, 1.0
 
 
 @dataclass(frozen=True)
 class Mass:
-    """The mean unit row, as released, and the standard deviation of its noise.
+    """The released mean unit row, and its noise standard deviation.
 
     Formal guarantees
     -----------------
-    A function of the release and public numbers.
+    It is post-processing: a function of the release and public numbers.
     """
 
     mean: Floats
@@ -31,7 +31,7 @@ class Mass:
 
     @classmethod
     def of(cls, released: Ints, plan: GradientPlan) -> "Mass":
-        """Read a release of the sums of unit rows; sums are read in the middle of their cell."""
+        """Read released sums of unit rows, each at the middle of its grid cell."""
         total = plan.unit * plan.n_rows
         middle = 0.5 if plan.mass_sigma else 0.0
         mean = (released.astype(np.float64) + middle) / total
@@ -39,26 +39,26 @@ class Mass:
         return cls(mean, noise, plan.thresholds)
 
     def damping(self, columns: slice = ALL) -> Floats:
-        """The more of the rows' length a column has, the less it counts."""
+        """Dampings: a column counts less, the more of the rows' length it has."""
         floor = max(self.thresholds.least, self.thresholds.damped * self.noise)
         return np.sqrt(floor / np.maximum(self.mean[columns], floor))
 
     @property
     def present(self) -> Floats:
-        """How much of the rows' length a column has: no less than what noise can hide."""
+        """Each column's share of the rows' length, at least what noise can hide."""
         return np.maximum(self.mean, self.noise / 2.0)
 
     @property
     def shared(self) -> float:
-        """Square length of the mean, without that of its noise: what unit rows have in common."""
+        """Squared length of the mean, minus that of its noise: what unit rows have in common."""
         return float(np.sum(self.mean**2)) - len(self.mean) * self.noise**2
 
     def centre(self) -> Floats:
-        """The mean, where it is told from noise; else 0, which keeps columns sparse.
+        """The mean where it exceeds its noise, otherwise 0, which keeps columns sparse.
 
-        Rows that have much in common differ in little: then all of the mean is taken off, however
-        little a single column stands out, shrunk towards the columns' average by what is noise in
-        it (James and Stein).
+        If rows have much in common, the whole mean is subtracted, even where a single column does
+        not exceed its noise. It is then shrunk towards the columns' average according to its noise
+        (James and Stein).
         """
         if self.shared > self.thresholds.shared:
             average, spread = float(self.mean.mean()), float(self.mean.var())
@@ -69,18 +69,18 @@ class Mass:
 
 @dataclass(frozen=True)
 class Conditioning:
-    """Dampings and centre, and the whole numbers that conditioned rows are made of.
+    """Dampings and centre, as real numbers and as the integers in conditioned rows.
 
     Formal guarantees
     -----------------
-    A function of releases and public numbers. Nothing about sensitivity rests on what it holds:
-    rows are scaled by their own length under whatever damping and centre there is.
+    It is post-processing: a function of releases and public numbers. Sensitivity does not depend on
+    its values: rows are scaled by their own length under any damping and centre.
     """
 
     damping: Floats
-    whole_centre: Ints  # damped, in whole numbers
-    head: Ints  # columns that the centre is not 0 in
-    head_centre: Floats  # the centre in those
+    whole_centre: Ints  # the damped centre, as integers
+    head: Ints  # columns in which the centre is not 0
+    head_centre: Floats  # the centre in those columns
 
     @classmethod
     def of(cls, damping: Floats, centre: Floats) -> "Conditioning":
@@ -91,7 +91,7 @@ class Conditioning:
         return cls._whole(damping, head, head_centre)
 
     def with_damping(self, damping: Floats) -> "Conditioning":
-        """The same centre, other dampings."""
+        """The same centre with other dampings."""
         return self._whole(damping, self.head, self.head_centre)
 
     @classmethod
@@ -107,5 +107,5 @@ class Conditioning:
 
     @property
     def square_centre(self) -> int:
-        """Square of the centre's length, in whole numbers."""
+        """Squared length of the integer centre."""
         return int(np.sum(self.whole_centre[self.head] ** 2))

@@ -7,13 +7,13 @@ from dplasso.solvers.gradient.conditioning import Mass
 
 
 def largest_only(weights: Floats, mass: Mass, n_nonzero: int) -> Floats:
-    """The ``n_nonzero`` weights that move margins most, the others 0.
+    """Keep the ``n_nonzero`` weights that move margins most, and set the others to 0.
 
-    How much a weight moves them is its size times the root of its column's mass.
+    A weight moves margins by its absolute value times the root of its column's mass.
 
     Formal guarantees
     -----------------
-    A function of releases and public numbers: no cost.
+    It is post-processing, a function of releases and public numbers: no cost.
     """
     flat = weights.ravel()
     if n_nonzero >= flat.size:

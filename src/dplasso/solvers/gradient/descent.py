@@ -1,4 +1,4 @@
-"""The descent as the public sees it: where it stands, given what has been released."""
+"""The public state of a descent, computed from its releases."""
 
 import math
 
@@ -13,12 +13,12 @@ from dplasso.solvers.gradient.cut import largest_only
 from dplasso.solvers.gradient.mixture import SignalShare, size_counts
 from dplasso.solvers.gradient.plan import GradientPlan
 
-# The last part of the iterates is averaged.
+# This last share of the iterates is averaged.
 AVERAGED = 0.25
-# Of columns that are left when others are dropped. Masses of a million columns are mostly noise,
-# and as much length as that seems to be must not all go to the few that stay.
+# Upper limit on the damping of the columns that remain after a cut. Masses of a million columns are
+# mostly noise, and the length that they seem to have must not all go to the few that remain.
 LARGEST_DAMPING_LEFT = 4.0
-# Columns at a time: what is computed on the way stays small.
+# Columns handled at a time, which keeps intermediate arrays small.
 BLOCK = 1 << 16
 
 
@@ -27,8 +27,8 @@ class Descent:
 
     Formal guarantees
     -----------------
-    A function of ``plan``, the released masses and the releases received: it is never handed data.
-    Whoever has those can repeat it (`dplasso.solvers.gradient.replay`).
+    It is post-processing: a function of ``plan``, the released masses and the releases received. It
+    never receives data, and anyone can repeat it (`dplasso.solvers.gradient.replay`).
     """
 
     def __init__(self, plan: GradientPlan, mass: Mass, threads: int) -> None:
@@ -41,7 +41,7 @@ class Descent:
         self._left = plan.outputs * plan.n_columns
         self._dropped: NDArray[np.bool_] | None = None
         self._gathered = np.zeros(shape)
-        self._spread = np.zeros(plan.n_columns)  # of what is gathered, in variances of one step
+        self._spread = np.zeros(plan.n_columns)  # noise variance, in units of one step's
         self._last, self._kept = math.ceil(AVERAGED * plan.steps), 0
         self._weights_kept, self._intercepts_kept = np.zeros(shape), np.zeros(plan.outputs)
         self._runs = pool.even_runs(plan.n_columns, threads)
@@ -71,13 +71,13 @@ class Descent:
         return self._weights_kept / self._kept
 
     def intercepts_beside(self, weights: Floats) -> Floats:
-        """Mean intercepts for rows that are not centred, beside all or some of the weights."""
+        """Mean intercepts for uncentred rows, to be used with all or some of the weights."""
         shifts = [self.conditioning.margin_of_centre(row) for row in weights]
         intercepts: Floats = self._intercepts_kept / self._kept - np.array(shifts)
         return intercepts
 
     def _reweight(self) -> None:
-        """Let columns count by how much signal they have shown."""
+        """Reweight columns by the signal they have shown so far."""
         blocks = [slice(at, at + BLOCK) for at in range(0, self.plan.n_columns, BLOCK)]
         share = SignalShare(np.sum([self._size_counts(block) for block in blocks], axis=0))
         damping = np.empty(self.plan.n_columns)
@@ -86,7 +86,7 @@ class Descent:
         self._damp(damping)
 
     def _cut(self) -> None:
-        """Drop the weights that move margins least; the others go on from where they are."""
+        """Drop the weights that move margins least; the others keep their values."""
         self._left = self.plan.weights_left(self.done)
         self._dropped = largest_only(self.weights, self.mass, self._left) == 0.0
         self._clear_dropped()
@@ -98,7 +98,7 @@ class Descent:
             self.weights[self._dropped] = 0.0
 
     def _damp(self, damping: Floats) -> None:
-        """Set dampings, 0 for columns without weights; rows keep their mean length if they can."""
+        """Set dampings, 0 for dropped columns, so that rows keep their mean length if possible."""
         if self._dropped is not None:
             damping[self._dropped.all(axis=0)] = 0.0
         length = self._mean_length(damping)
@@ -109,11 +109,11 @@ class Descent:
         self.conditioning = self.conditioning.with_damping(damping)
 
     def _mean_length(self, damping: Floats) -> float:
-        """Square of the rows' length under a damping, on average and as far as masses tell."""
+        """Mean squared length of the rows under a damping, estimated from the masses."""
         return float(np.sum(self.mass.present * damping**2))
 
     def _standard(self, block: slice) -> Floats:
-        """What is gathered, in standard deviations of its noise."""
+        """The gathered sums, in standard deviations of their noise."""
         noise = self.plan.step_noise * np.sqrt(self._spread[block])
         return self._gathered[:, block] / noise
 
@@ -121,7 +121,7 @@ class Descent:
         return size_counts(self._standard(block).ravel())
 
     def _signal(self, block: slice, share: SignalShare) -> Floats:
-        """Size of the signal in a block of columns, on average over the outputs."""
+        """Size of the signal in a block of columns, averaged over the outputs."""
         z = self._standard(block)
         part = share(z)
         signal: Floats = np.sqrt((z * part) ** 2 + part).mean(axis=0)

@@ -1,28 +1,28 @@
-"""How much of a noisy number is signal: a scale mixture of normals, fitted to all of them."""
+"""Estimate the signal in noisy numbers by a scale mixture of normals, fitted to all of them."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplasso.base.arrays import Floats
 
-# Signals' standard deviations, in those of the noise; 0 is a column without any.
+# Standard deviations of signals, relative to that of the noise; 0 is a column without signal.
 SCALES = np.concatenate(([0.0], 2.0 ** np.arange(-2.0, 6.5, 0.5)))
-# Few: the fit starts from all scales alike, and ends before it believes in any one of them.
+# Few rounds: the fit starts from equal probabilities, and stops before it settles on one scale.
 ROUNDS = 6
-# Sizes are counted in bins; what lies beyond the last is all but certain to be signal.
+# Absolute values are counted in bins; a number beyond the last is almost certainly signal.
 BIN, LAST = 0.02, 60.0
 
 
 class SignalShare:
-    """The share of a number, signal plus standard normal noise, that is signal on average.
+    """The expected share of signal in a number that is signal plus standard normal noise.
 
-    Signals are taken to be normal with a standard deviation drawn from `SCALES`, with
-    probabilities that fit the sizes of the numbers counted (expectation maximisation). Given the
-    scale t the share is t^2 / (1 + t^2); what is returned is its mean given the number.
+    Signals are modelled as normal with a standard deviation drawn from `SCALES`, with probabilities
+    fitted to the absolute values of the numbers (expectation maximisation). Given the scale t the
+    share is t^2 / (1 + t^2); calling the object returns its mean given the number.
 
     Formal guarantees
     -----------------
-    A function of the numbers, themselves functions of releases: no cost.
+    It is post-processing: the numbers are functions of releases. It costs nothing.
 
     >>> noise = np.random.default_rng(0).normal(size=10_000)
     >>> share = SignalShare(size_counts(np.append(noise, [30.0, -30.0])))
@@ -46,7 +46,7 @@ class SignalShare:
 
 
 def size_counts(z: Floats) -> NDArray[np.int64]:
-    """How many numbers there are of every size; counts of parts add up."""
+    """Histogram of the absolute values; histograms of parts add up."""
     places = (np.minimum(np.abs(z), LAST) / BIN).astype(np.int64)
     return np.bincount(places, minlength=int(LAST / BIN) + 1)
 

@@ -1,4 +1,4 @@
-"""What a descent will do and what that costs: fixed by public numbers before data are read."""
+"""The plan of a descent and its cost, fixed by public numbers before data are read."""
 
 import math
 from dataclasses import dataclass
@@ -13,20 +13,20 @@ from dplasso.privacy.events import BoundedRange, Composed, Event, Gaussian, Pure
 
 # The losses this solver takes.
 LOSSES = (OneMarginLoss, SoftmaxLoss)
-# The intercept is a column of this value beside rows of length 1.
+# The intercept is a column of this value, added to rows of length 1.
 CONSTANT = 0.3
 # 2-norm of a row with its constant, rounded up.
 ROW_LENGTH = 1.0440306508910551
 NARROW_COLUMNS = 1000
-# With less noise than this a descent goes no farther: it would fit the rows it has too well.
+# With a larger mu a descent gets no longer, because it would overfit.
 MOST_MU = 3.0
-# Weights beyond a public number of nonzeros are dropped between these parts of the steps. It takes
-# steps before, between and after; more where few weights are to stay.
+# Weights beyond a public number of nonzeros are dropped between these shares of the steps. There
+# must be steps before, between and after the cuts, and more of them if few weights remain.
 CUT_FROM, CUT_UNTIL = 0.3, 0.7
 FEWEST_STEPS_CUT, FEWEST_STEPS_TO_FEW, FEW_NONZEROS = 20, 40, 100
-# The part of the steps in which weights are held back, where rows say little.
+# Share of the steps in which weights are held back if the signal is weak.
 HELD_UNTIL = 2 / 3
-# Whole numbers: bits of a row's length, fewer where sums or noise would not fit.
+# Bits of a row's integer length (fewer if sums or noise would not fit), and limits for these.
 MOST_BITS, SUM_BITS, NOISE_BITS, LEAST_NOISE_BITS = 36, 61, 48, 12
 
 
@@ -39,12 +39,12 @@ class GradientPlan:
     One release of column masses, of noise multiplier ``mass_multiplier``, and ``steps`` releases of
     gradient sums, of ``step_multiplier``, each a `GridGaussian` of the standard deviation stated:
     together mu-GDP, mu = `mu_of(epsilon, delta)` at most, under ``neighboring`` and hence
-    (epsilon, delta)-DP. Sensitivities are whole-number facts (`solvers/gradient/rows.py`): a row
+    (epsilon, delta)-DP. Sensitivities are exact integers (`solvers/gradient/rows.py`): a row
     counts 2^unit_bits in the masses and 2^unit_bits * ROW_LENGTH in a step, twice that where rows
-    are replaced. Where ``bound_epsilon`` is not 0, a release of that bounded range comes first, mu
-    is what it leaves, and costs add in rho. ``n_rows`` is a public number, the same for both
-    neighbours; it need not be the number of rows, whose sums may wrap around, and scales steps and
-    masses alone. An infinite epsilon promises nothing.
+    are replaced. If ``bound_epsilon`` is not 0, a release of that bounded range comes first, mu is
+    what it leaves, and costs add in rho. ``n_rows`` is a public number, the same for both
+    neighbours. It only scales steps and masses; it need not be the number of rows, and sums may
+    overflow. An infinite epsilon promises nothing.
     """
 
     epsilon: float
@@ -53,58 +53,58 @@ class GradientPlan:
     n_rows: int
     n_columns: int
     outputs: int
-    clip: float  # of a row's residual, in the 2-norm
+    clip: float  # bound on the 2-norm of a row's residuals
     mu: float
     mass_multiplier: float
     step_multiplier: float
     steps: int
     step: float
-    held_back: float  # what weights are multiplied by, until HELD_UNTIL of the steps
+    held_back: float  # factor on the weights until HELD_UNTIL of the steps
     intercept_step: float
-    thresholds: Thresholds  # of columns that are damped or centred
+    thresholds: Thresholds  # masses above which columns are damped or centred
     reweighted: bool
-    n_nonzero: int | None  # weights that stay, all outputs together
+    n_nonzero: int | None  # number of weights that remain, all outputs together
     unit_bits: int
     event: Event
-    bound_epsilon: float = 0.0  # of a bound on entries, released before
+    bound_epsilon: float = 0.0  # bounded range of the bound on entries, which is released first
 
     @property
     def unit(self) -> float:
-        """Whole numbers in a length of 1."""
+        """Grid units per length of 1."""
         return 2.0**self.unit_bits
 
     @property
     def rows_changed(self) -> int:
-        """How many rows' contributions two neighbours may differ in."""
+        """Number of rows whose contributions differ between two neighbours, at most."""
         return 1 if self.neighboring == "add_remove" else 2
 
     @property
     def mass_sigma(self) -> float:
-        """Standard deviation of the noise on the sums of unit rows, in whole numbers."""
+        """Noise standard deviation of the sums of unit rows, in grid units."""
         return self.mass_multiplier * self.rows_changed * self.unit
 
     @property
     def step_sigma(self) -> float:
-        """The same on the sums of a step."""
+        """Noise standard deviation of the sums of a step, in grid units."""
         return self.step_multiplier * self.rows_changed * self.unit * ROW_LENGTH
 
     @property
     def step_noise(self) -> float:
-        """The same as a gradient; without any, what columns are judged by as if there were."""
+        """The same in units of a gradient; without noise, that of MOST_MU, to judge columns by."""
         sigma = self.step_sigma or math.sqrt(self.steps) / MOST_MU * self.unit * ROW_LENGTH
         return sigma * self.grid
 
     @property
     def grid(self) -> float:
-        """What a whole number of a step's sums is worth, as a gradient."""
+        """Value of one grid unit of a step's sums, as a gradient."""
         return self.clip / self.unit
 
     def step_after(self, done: int) -> float:
-        """What a gradient counts in the weights, after so many steps."""
+        """Factor of a gradient in the weights after ``done`` steps."""
         return self.step * (self.held_back if done < HELD_UNTIL * self.steps else 1.0)
 
     def weights_left(self, done: int) -> int:
-        """How many weights are not 0 after so many steps: ever fewer, by equal factors."""
+        """Number of nonzero weights after ``done`` steps; it decreases geometrically."""
         everything = self.outputs * self.n_columns
         if self.n_nonzero is None or self.n_nonzero >= everything:
             return everything
@@ -126,15 +126,33 @@ def plan_descent(
     bound_share: float = 0.0,
     share: float = 1.0,
 ) -> GradientPlan:
-    """The default rule: functions of the loss and the declared numbers only.
+    """Plan a descent from the loss and the declared numbers only.
 
-    ``n_nonzero`` weights stay, all outputs together; it costs nothing.
+    Parameters
+    ----------
+    loss : Loss
+    epsilon, delta : float
+        Budget of all releases together.
+    n_rows, n_columns : int
+        Public numbers of rows and columns.
+    n_nonzero : int, optional
+        Number of weights that remain, all outputs together; the limit costs nothing.
+    neighboring : "add_remove" or "replace_one", default "add_remove"
+    account : "gaussian" or "zcdp", default "gaussian"
+        The exact Gaussian curve allows slightly less noise than zCDP, in which a ledger adds
+        releases of different kinds. "zcdp" plans for the latter, and so do other values of the
+        next two parameters than their defaults.
+    bound_share : float, default 0
+        Share of rho that is spent on a bound on entries first.
+    share : float, default 1
+        Share of rho that the other releases of a fit leave.
 
-    The exact Gaussian curve allows a little more than zCDP, in which a ledger counts unlike
-    releases: ``account="zcdp"`` plans for what that allows. So does a ``bound_share`` above 0, the
-    share of rho that is spent on a bound on entries beforehand, and a ``share`` below 1: what other
-    releases of a fit leave of rho.
+    Returns
+    -------
+    GradientPlan
 
+    Examples
+    --------
     >>> from dplasso.losses import LogisticLoss
     >>> public = dict(epsilon=1.0, delta=1e-8, n_rows=10_000, n_columns=50_000)
     >>> plan = plan_descent(LogisticLoss(), **public)
@@ -197,10 +215,10 @@ def _pace(loss: Loss, narrow: bool, n_nonzero: int | None) -> Pace:
 
 
 def _steps(pace: Pace, signal: float) -> tuple[int, float]:
-    """How many steps, and how long they are together, in units of a residual at its cut.
+    """Number of steps and their total length, in units of a residual at its clip.
 
-    ``signal`` is the number of rows over the noise that all steps leave in a unit row's margin,
-    for a length of 1.
+    ``signal`` is the number of rows divided by the noise that all steps together leave in a unit
+    row's margin if their total length is 1.
     """
     most = pace.longest_step * pace.lengthened * pace.most_steps
     length = min(pace.margin_noise * signal, most)
@@ -209,7 +227,7 @@ def _steps(pace: Pace, signal: float) -> tuple[int, float]:
 
 
 def _held_back(pace: Pace, clearness: float) -> float:
-    """1 where rows stand out of the noise of all columns; how fast it falls below is measured."""
+    """1 if rows exceed the noise of all columns; below that, an empirical power law."""
     return min(1.0, clearness / pace.clear_from) ** 4 if pace.clear_from else 1.0
 
 
@@ -223,7 +241,7 @@ def _event(
 
 
 def _unit_bits(n_rows: int, changed: int, *multipliers: float) -> int:
-    """Bits such that sums of the declared rows and the noise fit whole numbers."""
+    """Bits for which the sums of the declared rows and the noise fit into 64-bit integers."""
     bits = min(MOST_BITS, SUM_BITS - n_rows.bit_length())
     if 0.0 in multipliers:
         return bits

@@ -1,4 +1,4 @@
-"""The rows, and every sum over them that is ever formed: the only part that sees data."""
+"""The rows and every sum over them; the only part that sees data."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from dplasso.losses import Loss
 from dplasso.solvers.gradient.conditioning import WHOLE, Conditioning
 from dplasso.solvers.gradient.plan import CONSTANT, GradientPlan
 
-# Grains in a margin of 1; a term of a margin is cut at 2^50 of them.
+# Grains in a margin of 1; each term of a margin is clipped at 2^50 grains.
 MARGIN_GRAINS, MOST_GRAINS = 2.0**40, 2.0**50
 # Covers the rounding of a row's length, of its inverse and of the product with a residual.
 _SAFE = 1.0 - 2.0**-40
@@ -23,20 +23,20 @@ class PrivateRows:
 
     Formal guarantees
     -----------------
-    Sums are of whole numbers, one vector a row, and exact; a row's vector is a function of that
-    row, its label and the public argument alone. With U = 2^unit_bits, the exact 2-norm of a row's
+    Sums are exact and of integer vectors, one per row; a row's vector is a function of that row,
+    its label and the public argument alone. With U = 2^unit_bits, the exact 2-norm of a row's
     vector is
 
-    - at most U in `mass`: the unit row times U, cut towards 0 entry by entry;
-    - at most U * ROW_LENGTH in `sums`, all outputs and intercepts together: the conditioned row
-      V - P, whole, times whole coefficients c_k of |c| |V - P| <= U, because c_k is cut towards 0
-      from U r_k / |V - P| with a residual |r| <= 1, and |V - P|^2 is the exact sum of the same
-      whole numbers; and c'_k, cut towards 0 from CONSTANT U r_k. A row equal to the centre has
-      V - P = 0 and adds nothing but its constant, whatever its coefficient.
+    - at most U in `mass`: the unit row times U, each entry rounded towards 0;
+    - at most U * ROW_LENGTH in `sums`, all outputs and intercepts together: the integer conditioned
+      row V - P, times integer coefficients c_k with |c| |V - P| <= U, because c_k is rounded
+      towards 0 from U r_k / |V - P| with a residual |r| <= 1, and |V - P|^2 is the exact sum of the
+      same integers; and c'_k, rounded towards 0 from CONSTANT U r_k. A row equal to the centre has
+      V - P = 0 and adds only its constant, whatever its coefficient.
 
-    So a row added or removed moves a sum by no more than that, exactly, and a row replaced by no
-    more than twice that, at any weights, damping and centre. Sums that do not fit 64 bits wrap
-    around, which is a function of the sum that does not: the cost stays what it is.
+    So adding or removing a row moves a sum by no more than that, exactly, and replacing a row by no
+    more than twice that, at any weights, damping and centre. Sums that overflow wrap modulo 2^64,
+    which is post-processing of the exact sum: the cost does not change.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class PrivateRows:
         return out
 
     def _weigh(self, conditioning: Conditioning) -> Floats:
-        """U over the length of every conditioned row, a little less; 0 where that is 0."""
+        """U over the length of every conditioned row, slightly reduced; 0 for a length of 0."""
         facts = (self._rows.units, WHOLE, conditioning.damping, conditioning.whole_centre)
         square = self._by_rows(conditioned.square_lengths, facts) + conditioning.square_centre
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -106,7 +106,7 @@ class PrivateRows:
         pool.run(kernel, [(*self._matrix, *facts, *run, out) for run in self._column_runs])
 
     def _by_rows(self, kernel: Any, facts: tuple[Any, ...]) -> Ints:
-        """Sums of whole numbers by row, parts of the columns side by side."""
+        """Integer sums per row, computed for parts of the columns in parallel."""
         parts = [np.zeros(self._rows.shape[0], np.int64) for _ in self._column_runs]
         calls = [
             (*self._matrix, *facts, *run, part)

@@ -1,4 +1,4 @@
-"""Gradient descent by noisy sums: ask the rows, add noise, step. Nothing else is released."""
+"""Gradient descent by noisy sums: sum over the rows, add noise, take a step."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,14 +24,16 @@ from dplasso.solvers.gradient.rows import PrivateRows
 
 @dataclass(frozen=True)
 class GradientSolution:
-    """What a descent comes to: weights for unit rows, and the releases they are a function of.
+    """The result of a descent: weights for unit rows, and the releases that determine them.
 
     Attributes
     ----------
-    weights : csr_array, outputs x columns, where a number of nonzeros was asked for; else an array.
-    intercepts : one an output.
-    mass : released sums of unit rows, in whole numbers.
-    releases : released sums of every step, in order; None unless asked for.
+    weights : array, or csr_array if the plan has ``n_nonzero``, of shape (outputs, columns)
+    intercepts : array of float64, one per output
+    mass : array of int64
+        Released sums of unit rows, in grid units.
+    releases : list of arrays, or None unless requested
+        Released sums of every step, in order.
     """
 
     weights: Floats | sp.csr_array
@@ -57,26 +59,40 @@ def gradient_descent(
 
     Parameters
     ----------
-    X : rows x columns, sparse in any format or dense, a `ColumnMatrix`, or `UnitRows`.
-    y : one label per row, as ``loss`` expects them.
-    plan : from `plan_descent`, with the same loss.
-    scaling : how rows get their length of 1, see `UnitRows`. Scale rows to predict in the same way.
-    generator : None for fresh ChaCha20 bits keyed by the operating system; secure `RandomBits` mean
-        the same, a stream of this run's own. A seed is for tests; a seeded generator that another
-        thread is drawing from is refused.
-    keep_releases : also return every step's release, of the size of the weights each.
-    progress : called after every step with the number of steps done.
-    noise_of : makes the mechanism for a standard deviation. The guarantees are those of
-        `GridGaussian`; an audit passes one that also takes notes.
+    X : sparse or dense matrix, ColumnMatrix or UnitRows, rows x columns
+    y : array-like or EncodedLabels, one label per row
+        Labels as ``loss`` expects them.
+    loss : Loss
+    plan : GradientPlan
+        From `plan_descent`, with the same loss.
+    scaling : "presence" or "unit", default "presence"
+        How rows are scaled to length 1, see `UnitRows`. Scale rows to predict in the same way.
+    generator : int, Generator or RandomBits, optional
+        By default, and with secure `RandomBits`, the run draws from a new ChaCha20 stream keyed by
+        the operating system. A seed is for tests; a seeded generator that another thread is drawing
+        from is rejected.
+    n_threads : int, optional
+        All available cores by default.
+    keep_releases : bool, default False
+        Also return the release of every step; each is as large as the weights.
+    progress : callable, optional
+        Called after every step with the number of steps done.
+    noise_of : callable, default GridGaussian
+        Makes the mechanism for a standard deviation. The guarantees are those of `GridGaussian`; an
+        audit passes one that also records the noise.
+
+    Returns
+    -------
+    GradientSolution
 
     Formal guarantees
     -----------------
-    What is returned is a function of public numbers and of ``1 + plan.steps`` releases, each the
-    exact sum over the rows of whole vectors of bounded length (`PrivateRows`) plus `GridGaussian`
-    noise; each sum is chosen by the releases before it. Together they are mu-GDP and
-    (epsilon, delta)-DP as stated by ``plan``, under its neighbouring relation. Number of columns,
-    of declared rows and of nonzeros, bounds and classes are public; error messages name no value of
-    X or y. How long a descent takes is not protected.
+    The result is a function of public numbers and of ``1 + plan.steps`` releases, each the exact
+    sum over the rows of integer vectors of bounded length (`PrivateRows`) plus `GridGaussian`
+    noise; each sum depends on the releases before it. Together they are mu-GDP and
+    (epsilon, delta)-DP as stated by ``plan``, under its neighbouring relation. The numbers of
+    columns, declared rows and nonzeros, the bounds and the classes are public; error messages name
+    no value of X or y. The running time of a descent is not protected.
 
     Examples
     --------
@@ -132,7 +148,7 @@ def _check(rows: UnitRows, labels: Floats, loss: Loss, plan: GradientPlan) -> No
     if loss.outputs != plan.outputs:
         raise ValueError(f"loss has {loss.outputs} outputs and the plan {plan.outputs}; plan anew")
     if len(labels) != rows.shape[0]:
-        # The number of rows may itself be private: the message does not tell it.
+        # The number of rows may itself be private: the message does not reveal it.
         raise ValueError("X and y differ in their number of rows; give one label per row")
 
 
