@@ -1,9 +1,9 @@
-"""Private running sums over a stream: every release so far, together, hides each recent row.
+"""Private running sums over a stream: all releases so far together protect each recent row.
 
-`running_sum` makes one; docs/online.md derives the constructions. One concept a file: `whole_rows`
-(rows to whole numbers, the only part that sees data), `covers`, `tree`, `band`, `doubling` (noise,
-functions of a key and the step), `settings` (public numbers and their cost), `exposure` (the cost,
-computed a second time).
+`running_sum` makes one; docs/online.md derives the constructions. One concept per file:
+`whole_rows` (rows to integers, the only part that sees data), `covers`, `tree`, `band`, `buffered`,
+`doubling` (noise as a function of a key and the step), `settings` (public numbers), `account`
+(their cost), `exposure` (the cost, computed in a second way).
 """
 
 from dplasso.streams.exposure import exposure, telling_statistic

@@ -1,19 +1,19 @@
-"""How much noise a budget asks for, and what was promised with it.
+"""The noise that a budget requires, and the guarantee that it gives.
 
 Formal guarantees
 -----------------
-- Neighbouring: "add_remove": one row of the stream is there, or is 0 in its place, as taking it out
-  would shift all others. "replace_one": one row is another.
+- Neighbouring: "add_remove": one row of the stream is present or replaced by 0 (removing it would
+  shift all others). "replace_one": one row is replaced by another.
 - The promise: for each t, releases 1 to t together are private for each of the last ``window``
-  rows, those of step t included. A row that has expired is not protected: later releases may show
-  it without noise. Rows may be chosen by earlier releases.
-- Cost, "tight": the sensitivity of a construction is what one row moves, in standard deviations of
-  its sources of noise: sqrt(levels) for trees, `band_sensitivity` for a band. Noise is so large
-  that releases are mu-GDP, mu = sqrt(2 rho) or `mu_of(epsilon, delta)`; Gamma noise of scale levels
-  / epsilon makes them epsilon-DP. The budget is that of one row; it is not spent again as the
-  window moves on.
-- "paper" is the published noise of the window tree (Lou and Cheung, 2020, equations 11 and 13):
-  that of Gauss is many times what (epsilon, delta) asks for. `mu` says what it really costs.
+  rows, those of step t included. An expired row is not protected: later releases may reveal it
+  without noise. Rows may depend on earlier releases.
+- Cost, "tight": the sensitivity of a construction is how far one row moves the releases, in
+  standard deviations of its noise sources: sqrt(levels) for trees, `band_sensitivity` for a band.
+  The noise makes releases mu-GDP, mu = sqrt(2 rho) or `mu_of(epsilon, delta)`; Gamma noise of scale
+  levels / epsilon makes them epsilon-DP. The budget is that of one row; it is not spent again as
+  the window moves.
+- "paper" is the published noise of the window tree (Lou and Cheung, 2020, equations 11 and 13). Its
+  Gaussian noise is many times what (epsilon, delta) requires; `mu` gives its actual cost.
 """
 
 import math
@@ -30,7 +30,7 @@ MOST_EPOCHS = 63
 
 
 def mu(settings: Settings) -> float:
-    """What Gaussian releases cost."""
+    """The mu-GDP cost of Gaussian releases."""
     if settings.calibration == "tight" or not settings.private:
         return _mu_asked(settings)
     spans = [settings.span] if settings.span else [epoch_span(e) for e in range(MOST_EPOCHS)]
@@ -38,7 +38,7 @@ def mu(settings: Settings) -> float:
 
 
 def event(settings: Settings) -> Gaussian | PureDP:
-    """What all releases are for a row, while it is protected."""
+    """The event of all releases for a row while it is protected."""
     if not settings.private:
         return PureDP(math.inf)
     if settings.noise == "gamma":
@@ -47,7 +47,7 @@ def event(settings: Settings) -> Gaussian | PureDP:
 
 
 def tree_deviation(settings: Settings, span: Span) -> float:
-    """Standard deviation of a node's Gaussian noise, in units of what a row moves."""
+    """Standard deviation of a node's Gaussian noise, in units of a row's sensitivity."""
     if settings.calibration == "paper":
         assert settings.delta is not None  # checked with the settings
         levels = (span.steps - 1).bit_length() + 1
@@ -56,25 +56,25 @@ def tree_deviation(settings: Settings, span: Span) -> float:
 
 
 def band_deviation(settings: Settings, window: int) -> float:
-    """Standard deviation of a band's noise of one step, in units of what a row moves."""
+    """Standard deviation of one step's draw of a band, in units of a row's sensitivity."""
     return deviation(settings, band_sensitivity(window))
 
 
 def deviation(settings: Settings, moved: float) -> float:
-    """Standard deviation of noise of which a row moves ``moved``, in units of what it moves."""
+    """Noise standard deviation for sensitivity ``moved``, in units of a row's sensitivity."""
     return moved / _mu_asked(settings) * _SAFE
 
 
 def gamma_scale(settings: Settings, span: Span) -> float:
-    """Scale of a node's Gamma noise, in units of what a row moves."""
+    """Scale of a node's Gamma noise, in units of a row's sensitivity."""
     levels = (span.steps - 1).bit_length() + 1 if settings.calibration == "paper" else span.levels
     return levels / _epsilon(settings) * _SAFE
 
 
 def noise_of_a_release(settings: Settings, longest: int) -> float:
-    """About the standard deviation of a released number's noise, in lengths of a row.
+    """Approximate noise standard deviation of a released number, in lengths of a row.
 
-    ``longest`` is how many rows a stream without end is taken to have.
+    ``longest`` is the assumed number of rows of an endless stream.
     """
     if not settings.private:
         return 0.0

@@ -1,4 +1,4 @@
-"""Noise by a sliding band: each step draws its own, of which later steps keep less and less.
+"""Noise of a sliding band: each step draws a vector, which later steps reuse with smaller weights.
 
 With c_0 = 1, c_k = c_(k-1) (2k - 1) / 2k, the coefficients of 1 / sqrt(1 - x), and independent
 normal vectors X_1, X_2, ..., the noise of step t is the sum over k < window of c_k X_(t-k).
@@ -17,8 +17,8 @@ from dplasso.mechanisms.grid_gaussian import GridGaussian
 from dplasso.mechanisms.noise_key import NoiseKey
 from dplasso.streams.process import Grid, Noise, StepByStep
 
-# Coefficients are multiples of 2^-30; X is first drawn as a multiple of 2^-20 grid units. What is
-# left out then is less than 1 grid unit in all: coefficients of the longest band add up to 1,156.
+# Coefficients are multiples of 2^-30; X is first drawn as a multiple of 2^-20 grid units. The error
+# of that is below 1 grid unit in total: coefficients of the longest band add up to 1,156.
 COEFFICIENT_BITS, FINE_BITS = 30, 20
 LONGEST = 1 << 20
 _BITS = COEFFICIENT_BITS + FINE_BITS
@@ -26,12 +26,12 @@ _FIRST_DIGITS = 64
 
 
 def coefficients(window: int) -> Ints:
-    """c_0, ..., c_(window - 1), rounded to whole multiples of 2^-COEFFICIENT_BITS."""
+    """c_0, ..., c_(window - 1), rounded to multiples of 2^-COEFFICIENT_BITS."""
     return np.rint(real_coefficients(window) * 2.0**COEFFICIENT_BITS).astype(np.int64)
 
 
 def band_sensitivity(window: int) -> float:
-    """How far a row moves the releases of ``window`` steps, in standard deviations of X.
+    """Sensitivity of the releases of ``window`` steps to one row, in standard deviations of X.
 
     Formal guarantees
     -----------------
@@ -54,26 +54,26 @@ def real_coefficients(window: int) -> Floats:
 
 
 class BandNoise(StepByStep):
-    """The noise of a sliding band, rounded down to the grid; ``sigma`` is that of X, in grid units.
+    """The noise of a sliding band, rounded down; ``sigma`` is that of X, in grid units.
 
     Formal guarantees
     -----------------
     - Neighbouring: one row of the stream differs, by at most Delta in the 2-norm. Rows may depend
       on earlier releases.
     - Cost: let B be the matrix of the band, lower triangular with ones on its diagonal, and A that
-      of running sums. Sums plus B X are B (C rows + X) for C = A / B. Whoever sees releases up to
-      step h sees a function of the first h entries of C rows + X, in which row i moves entries i to
-      h by the first h - i + 1 coefficients of 1 / ((1 - x) b(x)). While the row is one of the last
-      ``window`` these depend on no others than the coefficients of b within the band, and their
-      length is at most `band_sensitivity`. So all releases up to there are (Delta band_sensitivity
-      / sigma)-GDP; later ones are not bounded by anything.
-    - Exactness: b are the rounded coefficients. Sums are whole numbers s, so that s + floor(B X) =
-      floor(s + B X): a release is a function of one with real noise. floor(B X) is drawn exactly:
-      2^FINE_BITS X is drawn rounded down, sums of these are formed without rounding, and where
-      the digits that were left out could matter, one time in many thousands, these are drawn too
-      (`GaussianFraction`). No probability is set aside.
-    - Memory: ``window`` vectors of noise, or with ``kept=False`` a few, and then each step draws
-      all of them again.
+      of running sums. Sums plus B X are B (C rows + X) for C = A / B. The releases up to step h are
+      a function of the first h entries of C rows + X, in which row i moves entries i to h by the
+      first h - i + 1 coefficients of 1 / ((1 - x) b(x)). While the row is one of the last
+      ``window``, these depend only on the coefficients of b within the band, and their length is at
+      most `band_sensitivity`. So all releases up to there are (Delta band_sensitivity / sigma)-GDP;
+      for later ones there is no bound.
+    - Exactness: b are the rounded coefficients. Sums are integers s, so that s + floor(B X) =
+      floor(s + B X): a release is post-processing of one with real noise. floor(B X) is drawn
+      exactly: 2^FINE_BITS X is drawn rounded down and summed without rounding, and if the omitted
+      digits could matter, one time in many thousands, they are drawn too (`GaussianFraction`). No
+      failure probability is set aside.
+    - Memory: ``window`` vectors of noise, or a few with ``kept=False``: each step then draws all of
+      them again.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class BandNoise(StepByStep):
         self._deviation = sigma / grid.reach
         self._noise, self._fraction = GridGaussian(fine), GaussianFraction(fine, key)
         self._ring = np.zeros((window if kept else 1, dimension), np.int64)
-        self._steps = np.zeros(len(self._ring), np.int64)  # whose vectors are in the ring
+        self._steps = np.zeros(len(self._ring), np.int64)  # steps of the vectors in the ring
         self._low, self._high = np.empty(dimension, np.int64), np.empty(dimension)
 
     def at(self, step: int) -> Noise:
@@ -107,10 +107,10 @@ class BandNoise(StepByStep):
         return Noise(self._rounded_down(step), 1)
 
     def _draw(self, step: int) -> None:
-        """Have the noise of a step in its place."""
+        """Draw the noise of a step into its place in the ring."""
         place = step % len(self._ring)
         if self._steps[place] != step:
-            self._steps[place] = 0  # whatever interrupts this, the place is nobody's until it ends
+            self._steps[place] = 0  # the place is invalid until the draw is complete
             self._ring[place] = 0
             self._noise.add_to(self._ring[place], self._key.generator(step))
             self._steps[place] = step
@@ -121,7 +121,7 @@ class BandNoise(StepByStep):
         pool.run(add_weighted, calls)
 
     def _rounded_down(self, step: int) -> Ints:
-        """The sum over 2^_BITS, rounded down; ``low`` is its last 64 bits, ``high`` its size."""
+        """The sum divided by 2^_BITS, rounded down; ``low`` has 64 bits, ``high`` the size."""
         beyond = np.rint((self._high - self._low) * 2.0**-64).astype(np.int64)
         whole = (beyond << (64 - _BITS)) + (self._low >> _BITS)
         gaps = (1 << _BITS) - (self._low & ((1 << _BITS) - 1))
@@ -131,7 +131,7 @@ class BandNoise(StepByStep):
         return whole
 
     def _filled(self, gaps: Ints, step: int, places: Ints) -> list[bool]:
-        """Whether what was left out of the sums, coefficients times fractions of X, fills gaps."""
+        """Whether the omitted part, coefficients times fractions of X, fills the gap of a sum."""
         past = range(max(1, step - self._window + 1), step + 1)
         wholes = []
         for other in past:

@@ -1,9 +1,9 @@
-"""Noise by buffers that fade: a band's accuracy in the memory of a few vectors, and as quick.
+"""Noise of decaying buffers: the accuracy of a band with the memory and time of a few vectors.
 
-The coefficients of a band, those of 1 / sqrt(1 - x), are nearly a sum of a few powers: b_0 = 1 and
-b_k = sum over buffers of share (1 - 2^-shift)^(k - 1). A sum of powers need not remember what it
-was made of: every buffer keeps one vector, loses 2^-shift of it a step, and takes a share of the
-step's draw (Dvijotham et al., "Efficient and near-optimal noise generation", 2024).
+The coefficients of a band, those of 1 / sqrt(1 - x), are nearly a sum of a few geometric sequences:
+b_0 = 1 and b_k = sum over buffers of share (1 - 2^-shift)^(k - 1). Such a sum needs no history:
+every buffer keeps one vector, loses 2^-shift of it per step, and adds a share of the step's draw
+(Dvijotham et al., "Efficient and near-optimal noise generation", 2024).
 """
 
 import functools
@@ -25,15 +25,15 @@ from dplasso.streams.band import real_coefficients
 from dplasso.streams.process import Arrays, Grid, Noise, Stretch
 
 LONGEST = 1 << 24
-# A standard deviation at most, in grid units: buffers then overflow at 64 of their own.
+# Bits of the largest standard deviation in grid units: buffers then overflow at 64 of their own.
 NOISE_BITS = 36
 # Numbers drawn at a time.
 _MOST_DRAWS = 1 << 20
-_POINTS = 400  # of the coefficients that shares are fitted to
+_POINTS = 400  # number of coefficients that shares are fitted to
 
 
 class Echoes(NamedTuple):
-    """The buffers of a window: by how much each fades, and what it takes of a draw."""
+    """The buffers of a window: how fast each decays, and its share of a draw."""
 
     shifts: Ints
     shares: Ints  # in units of 2^-FINE_BITS
@@ -41,9 +41,9 @@ class Echoes(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def echoes(window: int) -> Echoes:
-    """Buffers for so many steps: every other shift up to that of half the window.
+    """Buffers for ``window`` steps: every second shift up to that of half the window.
 
-    Their error exceeds that of the band by 1 % from a thousand steps on, and by 5 % at most.
+    Their error exceeds that of the band by 5 % at most, and by 1 % from a thousand steps on.
 
     >>> echoes(1024).shifts.tolist()
     [1, 3, 5, 7, 9]
@@ -61,19 +61,20 @@ def echoes(window: int) -> Echoes:
 
 @functools.lru_cache(maxsize=64)
 def _norms(window: int) -> tuple[float, float]:
-    """The 2-norm of the strategy's coefficients; the sum of sizes of those of 1 / b."""
+    """The 2-norm of the strategy's coefficients, and the 1-norm of those of 1 / b."""
     inverse, strategy = responses(*echoes(window), window)
     return math.sqrt(math.fsum(strategy**2)), math.fsum(np.abs(inverse))
 
 
 def buffered_sensitivity(window: int, dimension: int, grid: Grid) -> float:
-    """How far a row moves the releases of ``window`` steps, in standard deviations of a draw.
+    """Sensitivity of the releases of ``window`` steps to one row, in standard deviations of a draw.
 
     Formal guarantees
     -----------------
-    The 2-norm of the first ``window`` coefficients of 1 / ((1 - x) b(x)), and what rounding may add
-    (see `BufferedNoise`): a step's means differ by up to |1 / b|_1 (1 + sum 2^(shift - FINE_BITS))
-    grid units more a number. Coefficients are computed to within a relative 2^-28.
+    It is the 2-norm of the first ``window`` coefficients of 1 / ((1 - x) b(x)), plus the effect of
+    rounding (see `BufferedNoise`): a step's means differ by up to
+    |1 / b|_1 (1 + sum 2^(shift - FINE_BITS)) more grid units per number. Coefficients are computed
+    to within a relative 2^-28.
     """
     strategy, inverse = _norms(window)
     rounding = inverse * (1.0 + float(np.sum(2.0 ** (echoes(window).shifts - FINE_BITS))))
@@ -82,7 +83,7 @@ def buffered_sensitivity(window: int, dimension: int, grid: Grid) -> float:
 
 
 class _Place(NamedTuple):
-    """How far the noise has come."""
+    """The state of the noise after a step."""
 
     step: int
     buffers: Ints
@@ -90,27 +91,27 @@ class _Place(NamedTuple):
 
 
 class BufferedNoise:
-    """Noise n_t = X_t + floor of what the buffers hold; ``sigma`` is that of X, in grid units.
+    """Noise n_t = X_t + floor(sum of buffers); ``sigma`` is that of X, in grid units.
 
     Formal guarantees
     -----------------
     - Neighbouring: one row of the stream differs, by at most Delta in the 2-norm. Rows may depend
       on earlier releases.
-    - Cost: n_t = X_t + F_t(X_1, ..., X_(t-1)), F_t a function without randomness. Whoever sees
-      releases o_1, ..., o_(t-1) and guesses the rows knows X_1, ..., X_(t-1), so that o_t is one
-      Gaussian release, whose means under two neighbouring streams differ by a vector d_t: costs of
-      such steps add as squares, whatever the releases were. F_t is linear but for rounding down:
-      without rounding d_t is the row's difference times coefficient t - i of 1 / ((1 - x) b(x)).
-      Rounding in one stream and not in the other moves what F_t is made of by less than 1 grid
-      unit, and each buffer by less than 2^-FINE_BITS a step, which fades; undoing the echoes adds
-      that up at most |1 / b|_1-fold. `buffered_sensitivity` bounds the length of all d_t
-      together while the row is one of the last ``window``; later ones are not bounded.
-    - Exactness: o_t is whole, so floor(X_t) beside whole numbers is a function of a release with
-      the real X_t. Buffers would overflow at 64 standard deviations: all of the above is met to
+    - Cost: n_t = X_t + F_t(X_1, ..., X_(t-1)), F_t a function without randomness. An adversary who
+      sees releases o_1, ..., o_(t-1) and guesses the rows knows X_1, ..., X_(t-1), so that o_t is
+      one Gaussian release, whose means under two neighbouring streams differ by a vector d_t: costs
+      of such steps add as squares, whatever the releases were. F_t is linear except for rounding
+      down: without rounding d_t is the row's difference times coefficient t - i of
+      1 / ((1 - x) b(x)). Rounding in one stream and not in the other moves the terms of F_t by less
+      than 1 grid unit, and each buffer by less than 2^-FINE_BITS per step, which decays; inverting
+      the buffers multiplies that by at most |1 / b|_1. `buffered_sensitivity` bounds the length of
+      all d_t together while the row is one of the last ``window``; later ones are not bounded.
+    - Exactness: o_t is an integer, so adding floor(X_t) to integers is post-processing of a release
+      with the real X_t. Buffers would overflow at 64 standard deviations: all of the above holds to
       within 10^-800 in total variation.
-    - Draws are ChaCha20 streams under one secret key, numbered by step and block: asked for twice,
-      a step's noise is the same. Steps before the last one asked for are computed from the start.
-    - Memory: a vector a buffer, half as many as the window's logarithm to base 2.
+    - Draws are ChaCha20 streams under one secret key, numbered by step and block: a step's noise is
+      always the same. Steps before the last one requested are recomputed from the start.
+    - Memory: one vector per buffer; the number of buffers is half of log2(window).
     """
 
     def __init__(
@@ -138,17 +139,17 @@ class BufferedNoise:
         draws = self._drawn(first, count)
         buffers = self._now.buffers.copy()
         echo(draws, buffers, *self._echoes)
-        # All at once: whatever interrupts this, the place is one or the other.
+        # One assignment: an interrupt leaves either the old state or the new one.
         self._now = _Place(first + count - 1, buffers, draws[-1].copy())
         return Stretch(draws, np.ones(count, np.int64))
 
     def state(self) -> Arrays:
-        """Where it stands: as secret as the key."""
+        """The current state, which is as secret as the key."""
         step, buffers, values = self._now
         return {"buffers": buffers, "values": values, "step": np.array([step]), **self._table()}
 
     def resume(self, state: Arrays) -> None:
-        """Stand where `state` was taken."""
+        """Continue from `state`."""
         for name, array in self._table().items():
             if not np.array_equal(state[name], array):
                 raise ValueError("state has other buffers than this version makes; it cannot go on")
@@ -175,7 +176,7 @@ class BufferedNoise:
         return draws
 
     def _fill(self, draws: Ints, first: int, start: int, end: int) -> None:
-        """Draw some blocks; what compiled code leaves undecided has random bits of its own."""
+        """Draw some blocks; undecided draws use independent random bits."""
         undecided = np.empty((min(BLOCK, draws.shape[1]), FIELDS), np.int64)
         blocks = -(-draws.shape[1] // BLOCK)
         while start < end:

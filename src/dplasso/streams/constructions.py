@@ -1,4 +1,4 @@
-"""From settings to noise: which construction, on which grid."""
+"""Choose the construction and the grid of the noise from the settings."""
 
 import dataclasses
 import math
@@ -15,20 +15,20 @@ from dplasso.streams.process import Grid, NoiseProcess, NoNoise
 from dplasso.streams.settings import TREES, Settings, Span
 from dplasso.streams.tree import NodeNoise, TreeNoise
 
-# Bits of a row's length at most; of the standard deviation of what is drawn.
+# Most bits of a row's length, and of the standard deviation of a draw.
 _MOST_BITS, _NOISE_BITS, _GAMMA_BITS = 30, 48, 44
-# Vectors of 8 bytes a number: the sum, the noise, what is drawn and what is on its way out.
+# Vectors of 8 bytes per number: the sum, the noise, the draws and the releases.
 _VECTORS = 8
-# Of the longest stream that has buffers.
+# Number of buffers for the longest stream that has them.
 _MOST_BUFFERS = 12
 
 
 def chosen(settings: Settings) -> Settings:
-    """The same settings with a construction that fits into memory, the most accurate for "auto".
+    """The same settings with a construction that fits into memory; "auto" is resolved.
 
     Formal guarantees
     -----------------
-    A function of public numbers.
+    The choice depends on public numbers only.
     """
     name, span = settings.construction, settings.span
     if name == "auto":
@@ -55,18 +55,18 @@ def chosen(settings: Settings) -> Settings:
 
 def _vectors_kept(name: str, span: Span | None) -> int:
     if name == "buffered":
-        # Buffers as they are, and as they will be after the next steps.
+        # The current buffers, and those after the next steps.
         return 2 * (len(buffered.echoes(span.steps).shifts) if span else _MOST_BUFFERS)
     return span.steps if span and name == "band" else 0
 
 
 def bytes_needed(settings: Settings, vectors: int) -> int:
-    """Memory of a running sum that keeps so many vectors of noise."""
+    """Memory of a running sum that keeps ``vectors`` vectors of noise."""
     return 8 * settings.dimension * (vectors + _VECTORS)
 
 
 def _buffers_fit(settings: Settings, span: Span | None) -> bool:
-    """Epochs of an endless stream that are too long have trees."""
+    """Whether buffers fit; too long epochs of an endless stream use trees instead."""
     if span is not None and span.steps > buffered.LONGEST:
         return False
     return bytes_needed(settings, _vectors_kept("buffered", span)) <= settings.memory
@@ -77,16 +77,16 @@ def _band_fits(settings: Settings, steps: int) -> bool:
 
 
 def grid_of(settings: Settings) -> Grid:
-    """Units so fine that nothing is lost, and so coarse that noise can be drawn.
+    """Grid units so fine that rounding is negligible, and so coarse that noise can be drawn.
 
     Formal guarantees
     -----------------
-    A function of public numbers. Sums of more than 2^63 units wrap around, which is a function of
-    the sum that does not: it would spoil a sum of 2^33 rows that agree, never the guarantee.
+    The grid depends on public numbers only. Sums beyond 2^63 units wrap modulo 2^64, which is
+    post-processing of the exact sum: it would spoil a sum of 2^33 equal rows, never the guarantee.
     """
     if not settings.private:
         return Grid(_MOST_BITS, settings.reach << _MOST_BITS)
-    # Of an endless stream, the last epoch that anyone will see.
+    # For an endless stream, the last epoch that can occur.
     span = settings.span or account.epoch_span(account.MOST_EPOCHS - 1)
     if settings.noise == "gamma":
         largest = account.gamma_scale(settings, span) * math.sqrt(settings.dimension + 1.0)
@@ -108,7 +108,7 @@ def grid_of(settings: Settings) -> Grid:
 
 
 def noise_process(settings: Settings, grid: Grid, key: NoiseKey) -> NoiseProcess:
-    """The noise of a running sum; ``settings`` have a construction chosen."""
+    """The noise of a running sum; ``settings`` must name a construction, not "auto"."""
     if not settings.private:
         return NoNoise(settings.dimension)
     span = settings.span

@@ -1,8 +1,8 @@
-"""Which nodes of a binary tree stand for the rows that must not be seen yet.
+"""Covers: the nodes of a binary tree that hide the protected rows of a release.
 
 Steps count from 1. The node (level, index) stands for the 2^level steps that follow the first index
-2^level. A cover of a step is a set of nodes that do not overlap; the noise of a release is the sum
-of its nodes' noises.
+2^level. A cover of a step is a set of disjoint nodes; the noise of a release is the sum of the
+noises of its nodes.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ Cover = Callable[[int], list[Node]]
 
 
 def prefix(start: int, length: int) -> list[Node]:
-    """Nodes of the first ``length`` steps after ``start``, the largest first.
+    """Nodes that cover the first ``length`` steps after ``start``, the largest first.
 
     >>> prefix(8, 5)
     [(2, 2), (0, 12)]
@@ -26,7 +26,7 @@ def prefix(start: int, length: int) -> list[Node]:
 
 
 def suffix(end: int, length: int) -> list[Node]:
-    """Nodes of the last ``length`` steps up to ``end``, the largest last.
+    """Nodes that cover the last ``length`` steps up to ``end``; the largest ends at ``end``.
 
     >>> suffix(8, 3)
     [(1, 3), (0, 5)]
@@ -40,17 +40,17 @@ def suffix(end: int, length: int) -> list[Node]:
 
 
 def whole_stream() -> Cover:
-    """All steps so far, by the binary digits of their number."""
+    """Cover all steps so far, by the binary digits of their number."""
     return lambda step: prefix(0, step)
 
 
 def window_only(block: int) -> Cover:
-    """The last ``block`` steps, a power of 2: a prefix of this block, a suffix of the one before.
+    """Cover the last ``block`` steps, a power of 2: part of this block and of the previous one.
 
     Formal guarantees
     -----------------
-    A step is in log2(block) + 1 nodes, one of each size, which are all that ever cover it. Until
-    ``block`` steps have passed it is covered at each.
+    Only log2(block) + 1 nodes ever cover a step, one of each size. Until ``block`` steps have
+    passed, every release covers it.
     """
 
     def cover(step: int) -> list[Node]:
@@ -62,11 +62,11 @@ def window_only(block: int) -> Cover:
 
 
 def root_kept(block: int) -> Cover:
-    """The same with fewer nodes: the block before stays under its root until all of it has expired.
+    """The same with fewer nodes: the root covers the previous block until all of it has expired.
 
     Formal guarantees
     -----------------
-    As for `window_only`; steps stay covered a little longer than they need to.
+    As for `window_only`; steps stay covered slightly longer than necessary.
     """
 
     def cover(step: int) -> list[Node]:
@@ -80,6 +80,6 @@ def root_kept(block: int) -> Cover:
 
 
 def _place(step: int, block: int) -> tuple[int, int]:
-    """Steps before the block of this one, and how many of the block there are with this one."""
+    """Number of steps before this step's block, and of steps of the block up to this one."""
     start = (step - 1) // block * block
     return start, step - start

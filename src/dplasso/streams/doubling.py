@@ -1,4 +1,4 @@
-"""A stream whose length nobody knows: epochs of 1, 2, 4, ... steps, each with noise of its own."""
+"""Streams of unknown length: epochs of 1, 2, 4, ... steps, each with independent noise."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -12,15 +12,15 @@ _MOST_EPOCHS = 48  # more steps than any stream has
 
 
 class DoublingNoise:
-    """Epoch e has 2^e steps; the noise of a step is that of its epoch, and the last of all before.
+    """Epoch e has 2^e steps; a step's noise is its epoch's plus the last noise of each before.
 
     ``epoch_noise(e)`` makes the noise of epoch e, a process for a whole stream of 2^e steps.
 
     Formal guarantees
     -----------------
-    A row is in one epoch. What is released from then on is a function of that epoch's releases and
-    of other rows, so the row pays for one epoch and for nothing else, however long the stream goes
-    on: the cost is the largest of any epoch. Rounding is that of the epochs.
+    A row is in one epoch. All releases from then on are a function of that epoch's releases and of
+    other rows, so the row pays for one epoch only, however long the stream is: the cost is the
+    largest cost of any epoch. Rounding is that of the epochs.
     """
 
     def __init__(self, dimension: int, epoch_noise: Callable[[int], NoiseProcess]) -> None:
@@ -50,13 +50,13 @@ class DoublingNoise:
         return Stretch(np.concatenate(values), np.concatenate(floors))
 
     def _entered(self, epoch: int) -> "_Epoch":
-        """The epoch of that number, those before it being over."""
+        """The epoch of that number, after closing the epochs before it."""
         if epoch < self._now.number:
             self._now = self._first()
         while self._now.number < epoch:
             number, noise, before = self._now
             last = noise.at(1 << number)
-            # All at once: whatever interrupts this, no epoch is counted twice.
+            # One assignment: an interrupt cannot make an epoch count twice.
             self._now = _Epoch(
                 number + 1,
                 self._epoch_noise(number + 1),
@@ -98,17 +98,17 @@ class DoublingNoise:
 class _Epoch(NamedTuple):
     number: int
     noise: NoiseProcess
-    before: Noise  # the last noises of epochs that are over, added up
+    before: Noise  # sum of the last noises of all finished epochs
 
 
 def _place(step: int) -> tuple[int, int]:
-    """The epoch of a step, and the step's number in it."""
+    """The epoch of a step, and the number of the step within it."""
     epoch = step.bit_length() - 1
     return epoch, step - (1 << epoch) + 1
 
 
 def _epochs(steps: int) -> list[tuple[int, int, int]]:
-    """Number, steps before and length of each epoch, the last one cut short."""
+    """Number, preceding steps and length of each epoch; the last one is truncated."""
     return [
         (epoch, (1 << epoch) - 1, min(1 << epoch, steps - (1 << epoch) + 1))
         for epoch in range(steps.bit_length())

@@ -1,8 +1,8 @@
-"""How much a stream of releases tells of each row, computed from the noise alone.
+"""How much a stream of releases reveals about each row, computed from the noise alone.
 
-This is a second way to the cost of a construction: it does not read how the construction was argued
-for, only which noise each release has. Tests compare it with what was charged; the audit has a
-third way of its own.
+This computes the cost of a construction in a second way: it uses only the noise of each release,
+not the argument for the construction. Tests compare it with the charged cost; the audit has a third
+way of its own.
 """
 
 import math
@@ -12,24 +12,34 @@ from scipy.linalg import solve_triangular
 
 from dplasso.base.arrays import Floats
 
-# A release whose noise is known to so small a part from those before it is taken to be clean.
+# A release counts as noiseless if at most this share of its noise is unknown given earlier ones.
 _CLEAN = 1e-9
 
 
 def exposure(noise_matrix: Floats, window: int | None = None) -> Floats:
-    """The mu of every row: how well the releases that must not reveal it do.
+    """The mu of every row: how much the releases that must protect a row reveal about it.
 
-    ``noise_matrix`` has a row a release and a column a source of independent standard normal noise,
-    in units of the sensitivity. Row i of the data is in releases i, i + 1, ... and protected in all
-    releases before number i + window.
+    Parameters
+    ----------
+    noise_matrix : array of shape (releases, sources)
+        Coefficients of independent standard normal noise sources, in units of the sensitivity.
+    window : int, optional
+        Row i of the data is in releases i, i + 1, ... and is protected in all releases before
+        number i + window; by default in all.
+
+    Returns
+    -------
+    array of float64, one mu per row
 
     Formal guarantees
     -----------------
-    Releases h of covariance V that a row moves by a are |a|_V-GDP for that row, the square being a'
-    V^-1 a, and not more private: the bound is attained. It is infinite where a sum of releases has
-    no noise and does have the row. Rows that are chosen by earlier releases make no difference:
-    given those, what is left to see moves by the same vector in the same noise.
+    Releases with covariance V that a row moves by a are |a|_V-GDP for that row, the square being a'
+    V^-1 a, and not more private: the bound is attained. It is infinite if some linear combination
+    of releases depends on the row and has no noise. Rows may depend on earlier releases: given
+    those, the remaining releases move by the same vector in the same noise.
 
+    Examples
+    --------
     >>> exposure(np.eye(3), window=1).tolist()
     [1.0, 1.0, 1.0]
     >>> exposure(np.eye(3), window=2).round(3).tolist()
@@ -42,8 +52,8 @@ def exposure(noise_matrix: Floats, window: int | None = None) -> Floats:
     if np.any(fresh <= _CLEAN * np.abs(noise_matrix).max(initial=0.0)):
         rows = [_exposure_of(noise_matrix[:end], row) for row, end in enumerate(horizons)]
         return np.array(rows)
-    # The triangle of the first releases is the first part of that of all: one solution for every
-    # horizon. What it says of a release is what that shows beyond those before it.
+    # The triangle of the first releases is the first part of the whole one, so one solution serves
+    # every horizon. Its entries are what each release reveals beyond those before it.
     shown = solve_triangular(triangle, np.tri(steps), lower=True) ** 2
     shown[np.arange(steps)[:, None] >= horizons] = 0.0
     mu: Floats = np.sqrt(shown.sum(axis=0))
@@ -51,7 +61,7 @@ def exposure(noise_matrix: Floats, window: int | None = None) -> Floats:
 
 
 def _exposure_of(noise_matrix: Floats, row: int) -> float:
-    """The same for one row and the releases given, of which sums may have no noise."""
+    """The same for one row and the given releases, whose covariance may be singular."""
     axes, sizes, _ = np.linalg.svd(noise_matrix)
     moved = axes.T @ (np.arange(len(noise_matrix)) >= row)
     noisy = sizes > _CLEAN * sizes.max(initial=0.0)
@@ -62,10 +72,21 @@ def _exposure_of(noise_matrix: Floats, row: int) -> float:
 
 
 def telling_statistic(noise_matrix: Floats, row: int, window: int | None = None) -> Floats:
-    """Weights of the releases whose sum tells best of a row, counted from 0, while it is protected.
+    """Weights of the releases in the most powerful statistic for one row while it is protected.
 
     The statistic has variance 1 in units of the sensitivity, and the row moves it by its
     `exposure`.
+
+    Parameters
+    ----------
+    noise_matrix, window
+        As for `exposure`.
+    row : int
+        The row, counted from 0.
+
+    Returns
+    -------
+    array of float64, one weight per release
     """
     steps = min(len(noise_matrix), row + (window or len(noise_matrix)))
     triangle = _triangle(noise_matrix[:steps])

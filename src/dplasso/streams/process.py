@@ -1,4 +1,4 @@
-"""What all constructions have in common: noise, step by step, that knows nothing of the data."""
+"""The interface of all constructions: noise, step by step, that is independent of the data."""
 
 from abc import ABC, abstractmethod
 from typing import NamedTuple, Protocol
@@ -15,57 +15,57 @@ class NoiseProcess(Protocol):
 
     Formal guarantees
     -----------------
-    Noise is a function of a secret key and the step, whole numbers in units of a public grid: asked
-    for twice it is the same, in whatever order steps are asked for. It reads no data. With z a
-    vector of independent standard normal numbers (or vectors, one a coordinate), noises are those
-    of ``noise_matrix @ z``, in units of the sensitivity; what rounding down does to them costs
-    nothing, for a reason that each construction states.
+    Noise is a function of a secret key and the step, in integer units of a public grid: it is the
+    same however often and in whatever order steps are requested. It reads no data. With z a vector
+    of independent standard normal numbers (or vectors, one per coordinate), noises are those of
+    ``noise_matrix @ z``, in units of the sensitivity; rounding them down costs nothing, for a
+    reason that each construction states.
     """
 
     def at(self, step: int) -> "Noise":
-        """The noise of a step, counted from 1; quick for the step after the last one asked for."""
+        """The noise of a step, counted from 1; fast for the step after the last one requested."""
 
     def ahead(self, first: int, count: int) -> "Stretch":
-        """The noises of ``count`` steps from ``first`` on, in memory of their own."""
+        """The noises of ``count`` steps from ``first`` on, in new arrays."""
 
     def state(self) -> Arrays:
-        """What it takes to go on quickly, beside the key; as secret as that."""
+        """State that makes it fast to continue; as secret as the key."""
 
     def resume(self, state: Arrays) -> None:
-        """Go on from `state`, which noises do not depend on."""
+        """Continue from `state`; the noises are the same without it."""
 
     def noise_matrix(self, steps: int) -> Floats:
         """Steps x sources of noise, in units of the sensitivity."""
 
     def strategy_matrix(self, steps: int) -> Floats:
-        """Sources x rows: what of a row each source hides, in standard deviations of the source.
+        """Entry (s, r): how strongly source s masks row r, in standard deviations of the source.
 
-        ``noise_matrix @ strategy_matrix`` is 1 wherever a row is in the sum and must not be seen.
+        ``noise_matrix @ strategy_matrix`` is 1 wherever a row is in the sum and protected.
         """
 
 
 class Noise(NamedTuple):
-    """Noise of one step, good until the next is asked for."""
+    """Noise of one step, valid until the next is requested."""
 
     values: Ints
-    floors: int  # how many numbers, rounded down, it is a sum of: its mean is less by half of that
+    floors: int  # number of rounded-down terms in the sum; each lowers the mean by half a unit
 
 
 class Stretch(NamedTuple):
-    """Noises of several steps in a row."""
+    """Noises of several consecutive steps."""
 
     values: Ints  # steps x numbers
-    floors: Ints  # one a step
+    floors: Ints  # one per step
 
 
 class StepByStep(ABC):
-    """What a process does whose noise is a function of the key and the step, and of no other."""
+    """Base of processes without state: noise depends on the key and the step alone."""
 
     @abstractmethod
     def at(self, step: int) -> Noise: ...
 
     def ahead(self, first: int, count: int) -> Stretch:
-        # A noise is good until the next is asked for: copies.
+        # Copies, because a noise is valid only until the next is requested.
         noises = [
             (noise.values.copy(), noise.floors)
             for noise in map(self.at, range(first, first + count))
@@ -77,7 +77,7 @@ class StepByStep(ABC):
         return {}
 
     def resume(self, state: Arrays) -> None:
-        """Nothing to do: noise is computed from the step."""
+        """Do nothing: noise is computed from the step."""
         return
 
 
@@ -98,8 +98,10 @@ class NoNoise(StepByStep):
 
 
 class Grid(NamedTuple):
-    """Public units: 2^bits grid units are the bound on a row's length, ``reach`` how far a row that
-    differs moves a sum."""
+    """Public grid: 2^bits units are the bound on a row's length.
+
+    ``reach`` is the distance in units by which a changed row can move a sum.
+    """
 
     bits: int
     reach: int

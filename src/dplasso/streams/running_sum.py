@@ -1,4 +1,4 @@
-"""A running sum of private rows: what is added goes in exactly, what comes out has noise."""
+"""A running sum of private rows: rows are added exactly, and releases have noise."""
 
 import threading
 from collections.abc import Callable
@@ -22,9 +22,9 @@ KIND, VERSION = "dplasso-running-sum", 1
 
 
 class State(NamedTuple):
-    """All there is to a running sum, in the form that `dplasso.storage.write` takes.
+    """The complete state of a running sum, in the form that `dplasso.storage.write` takes.
 
-    It holds the exact sum and the key of all noise: it is as secret as the rows, and no release.
+    It holds the exact sum and the key of all noise: it is as secret as the rows, and not a release.
     """
 
     header: dict[str, Any]
@@ -33,25 +33,29 @@ class State(NamedTuple):
 
 BeforeRelease = Callable[[State], None]
 
-_MOST_BEHIND = 1 << 22  # steps of which nothing was released, before a state was saved
+_MOST_BEHIND = 1 << 22  # most steps by which a saved noise state may be behind its stream
 
 
 class RunningSum:
-    """Add the rows of a step, get the sum of all rows so far with noise; made by `running_sum`.
+    """A sum to which rows are added step by step, and which is released with noise.
+
+    `running_sum` makes one.
 
     Formal guarantees
     -----------------
     - The promise, the neighbouring relation and the cost: see `dplasso.streams.account`, and
       ``event`` and ``privacy`` for the numbers. docs/online.md has the whole argument.
-    - What leaves: the sums that `add` and `release` return, each the exact sum of whole vectors of
+    - Released: the sums that `add` and `release` return, each the exact sum of integer vectors of
       bounded length (`WholeRows`) plus noise that reads no data (`NoiseProcess`).
-    - Assumptions: nobody sees `state`; and of all sums that ever had one key, at most one goes on
-      from a step. If a program is stopped and resumed from a state that is older than its last
-      release, and other rows then come in, two sums with the same noise are out: their difference
-      shows rows without noise. So a state is saved before a release leaves. ``before_release`` is
-      called with it each time, and if it raises nothing is returned. Resumed with the same rows,
-      a sum repeats its releases bit by bit, which costs nothing.
+    - Assumptions: nobody sees `state`, and of all copies with one key at most one continues from a
+      step. If a program is resumed from a state that is older than its last release, and other rows
+      are then added, two sums with the same noise are released: their difference reveals rows
+      without noise. So a state must be saved before a release leaves: ``before_release`` is called
+      with it each time, and if it raises nothing is returned. Resumed with the same rows, a sum
+      repeats its releases bit by bit, which costs nothing.
 
+    Examples
+    --------
     >>> sums = running_sum(2, sensitivity=1.0, window=100, epsilon=1.0, delta=1e-6, seed=0)
     >>> released = sums.add(np.array([0.6, 0.8]))
     >>> bool(np.all(released == sums.release())), sums.position
@@ -72,14 +76,14 @@ class RunningSum:
         )
         self._noise = constructions.noise_process(self.settings, grid, key)
         self._sum: Ints = np.zeros(settings.dimension, np.int64)
-        # Two threads at one step would hand out its noise beside two sums.
+        # Two threads at the same step could release two sums with the same noise.
         self._one_thread = threading.RLock()
 
     def add(self, rows: Any) -> Floats:
         """Add the rows of one step, and release the sum of all rows so far.
 
-        ``rows``: a vector, a matrix of ``batch`` rows, dense or of scipy.sparse, or a pair of
-        indices and values.
+        ``rows`` is a vector, a dense or scipy.sparse matrix of ``batch`` rows, or a pair of indices
+        and values.
         """
         self.check_process()
         with self._one_thread:
@@ -88,14 +92,14 @@ class RunningSum:
                     f"steps must be as many as declared, {self.position}; declare more"
                 )
             whole = self._rows.of(rows)
-            # First the step: noise that was out once must never meet another sum.
+            # The step advances first: noise used once must never be added to another sum.
             self.position += 1
             for where, values in whole:
                 self._sum[where] += values
             return self._released()
 
     def release(self) -> Floats:
-        """The sum of all rows so far, with noise: the same whenever it is asked for."""
+        """The noisy sum of all rows so far; it is the same each time it is requested."""
         self.check_process()
         with self._one_thread:
             return self._released()
@@ -107,7 +111,7 @@ class RunningSum:
             return np.zeros(self.settings.dimension)
         noise = self._noise.at(self.position)
         released: Floats = (self._sum + noise.values).astype(np.float64)
-        # Rounding down has taken half a unit from each noise on average.
+        # Rounding down took half a unit from each noise on average.
         released += 0.5 * noise.floors
         released *= self.unit
         return released
@@ -115,9 +119,9 @@ class RunningSum:
     def stretch(self, steps: int) -> Stretch:
         """Noise of the next steps, for a compiled loop that adds to `total` and releases itself.
 
-        The position moves on at once: whatever becomes of the loop, noise of these steps is not
-        handed out again. Whoever asks for it must have saved a state, or what rows will be added,
-        before any release leaves.
+        The position advances at once: even if the loop fails, the noise of these steps is not
+        returned again. The caller must have saved a state, or the rows that will be added, before
+        any release leaves.
         """
         self.check_process()
         with self._one_thread:
@@ -129,38 +133,38 @@ class RunningSum:
             return self._noise.ahead(self.position - steps + 1, steps)
 
     def check_process(self) -> None:
-        """Refuse to go on in a forked child."""
-        # Buffers draw from words that were made of the key, and would not ask it.
+        """Raise in a forked child."""
+        # Buffers draw from words derived from the key, and would not check this themselves.
         if self.settings.private:
             self._key.check_process()
 
     @property
     def total(self) -> Ints:
-        """The exact sum, in units of `unit`: secret, for a compiled loop to add to."""
+        """The exact sum in units of `unit`, to which a compiled loop adds: secret."""
         return self._sum
 
     @property
     def place(self) -> tuple[str, int]:
-        """Which stream this is, by its key, and how far it has come: secret."""
+        """An identifier of the stream, derived from its key, and the position: secret."""
         return self._key.secret.hex(), self.position
 
     @property
     def event(self) -> Gaussian | PureDP:
-        """What all releases are for a row while it is protected; to be charged once, beforehand."""
+        """The event of all releases for a row while it is protected; charge it once, beforehand."""
         return account.event(self.settings)
 
     @property
     def privacy(self) -> dict[str, Any]:
-        """What is promised, ready for JSON."""
+        """The privacy statement, ready for JSON."""
         return statement.statement(self.settings, secure=self._key.secure)
 
     @property
     def noise(self) -> NoiseProcess:
-        """Where the noise comes from; its matrices say what it is."""
+        """The noise process; its matrices describe the noise."""
         return self._noise
 
     def state(self) -> State:
-        """All of it, to go on from later. Secret: see `State`."""
+        """The complete state, to continue from later. It is secret: see `State`."""
         header = {
             "kind": KIND,
             "version": VERSION,
@@ -180,7 +184,7 @@ class RunningSum:
 
     @classmethod
     def from_state(cls, state: State, before_release: BeforeRelease | None = None) -> "RunningSum":
-        """Go on where `state` was taken. Noise comes out as it would have."""
+        """Continue where `state` was taken, with the same noise."""
         header, arrays = state
         if header.get("kind") != KIND or header.get("version") != VERSION:
             raise ValueError(
@@ -189,7 +193,7 @@ class RunningSum:
             )
         key = NoiseKey(bytes.fromhex(header["key"]), secure=header["secure"])
         settings, found = Settings.from_json(header["settings"]), arrays["sum"]
-        # Checked first: what follows takes memory for the dimension that is claimed.
+        # Checked first: the steps below allocate memory for the claimed dimension.
         if found.shape != (settings.dimension,) or found.dtype != np.int64:
             raise ValueError(
                 "state must have a sum of as many whole numbers as columns; it has not"
@@ -198,14 +202,14 @@ class RunningSum:
         sums._sum[:] = found
         sums.position = checks.count("position", header["position"], 0)
         noise = {name[6:]: array for name, array in arrays.items() if name.startswith("noise_")}
-        if noise:  # states of earlier versions, and other constructions, have none
+        if noise:  # absent in states of earlier versions and of some constructions
             sums._noise.resume(noise)
             _check_reached(noise, sums.position)
         return sums
 
 
 def _check_reached(noise: dict[str, NDArray[Any]], position: int) -> None:
-    """Noise that stands far from its stream would be computed for ever, step by step."""
+    """Reject noise far from its position, which would take too long to catch up step by step."""
     if "step" in noise:
         before = (1 << int(noise["epoch"][0])) - 1 if "epoch" in noise else 0
         if not 0 <= position - before - int(noise["step"][0]) <= _MOST_BEHIND:
@@ -235,29 +239,50 @@ def running_sum(
 
     Parameters
     ----------
-    sensitivity : bound on the 2-norm of a row. Longer rows are scaled down to it, or with
-        ``too_long="refuse"`` refused.
-    window : rows that are protected, the last so many. They expire then: later releases may show
-        them. Without it all rows are protected for good, in a stream of at most ``steps`` steps, or
-        of any length if that is not told either, at the price of more noise.
-    batch : rows of a step. The window is then the least number of steps that holds ``window`` rows.
-    epsilon, delta, rho : the budget of a row: ``rho``, or ``epsilon`` and ``delta``, or ``epsilon``
-        alone with ``noise="gamma"``. `math.inf` is no noise and no privacy.
-    noise : "gaussian", or "gamma" for privacy without delta, which takes far more noise.
-    construction : "band", the most accurate, keeps ``window`` vectors of noise; "regenerated_band"
-        is the same in the memory of a few vectors, and draws ``window`` vectors a step; "buffered"
-        has 1 to 5 % more error than a band, a few vectors and the least work; "tree" has up to 3
-        times the error; "window_tree" is the published one. "auto" takes buffers if they fit into
-        ``memory`` bytes, else the tree. Trees round the window up to a power of 2.
-    calibration : "tight", or "paper" for the published noise, which is far more than asked for.
-    neighboring : "add_remove", a row or 0 in its place; "replace_one", any row in its place.
-    seed : None for secret randomness; anything else protects nothing, and is for tests.
-    before_release : called with the state before each release; see `RunningSum`.
+    dimension : int
+    sensitivity : float
+        Bound on the 2-norm of a row.
+    window : int, optional
+        Number of latest rows that are protected. Older rows expire: later releases may reveal them.
+        Without a window all rows are protected forever, in a stream of at most ``steps`` steps.
+    steps : int, optional
+        Length of a stream without a window; by default any length, at the price of more noise.
+    batch : int, default 1
+        Rows per step. The window is rounded up to whole steps.
+    epsilon, delta, rho : float, optional
+        The budget of a row: ``rho``, or ``epsilon`` and ``delta``, or ``epsilon`` alone with
+        ``noise="gamma"``. `math.inf` means no noise and no privacy.
+    noise : "gaussian" or "gamma", default "gaussian"
+        "gamma" gives privacy without delta, and takes far more noise.
+    construction : str, default "auto"
+        "band", the most accurate, keeps ``window`` vectors of noise; "regenerated_band" is the same
+        with the memory of a few vectors, and draws ``window`` vectors per step; "buffered" has 1 to
+        5 % more error than a band, keeps a few vectors and takes the least work; "tree" has up to 3
+        times the error; "window_tree" is the published one. "auto" uses buffers if they fit into
+        ``memory`` bytes, otherwise the tree. Trees round the window up to a power of 2.
+    calibration : "tight" or "paper", default "tight"
+        "paper" is the published noise, which is far more than the budget requires.
+    neighboring : "add_remove" or "replace_one", default "add_remove"
+        One row is replaced by 0, or by any other row.
+    too_long : "clip" or "refuse", default "clip"
+        Scale longer rows down to ``sensitivity``, or raise an error.
+    memory : int, default 2^30
+        Most bytes for the sum and its noise.
+    seed : int, Generator or RandomBits, optional
+        By default randomness is secret; a seed protects nothing, and is for tests.
+    before_release : callable, optional
+        Called with the state before each release; see `RunningSum`.
+
+    Returns
+    -------
+    RunningSum
 
     Formal guarantees
     -----------------
     See `RunningSum`.
 
+    Examples
+    --------
     >>> sums = running_sum(1000, sensitivity=1.0, window=64, rho=0.1)
     >>> sums.settings.construction, sums.event
     ('buffered', Gaussian(noise_multiplier=2.23606797749979))

@@ -16,14 +16,14 @@ TREES = ("tree", "window_tree")
 
 
 class Span(NamedTuple):
-    """Steps that a row is hidden for: a window that slides, or a whole stream of that length."""
+    """Steps for which a row is protected: a sliding window, or a whole stream of that length."""
 
     steps: int
     slides: bool
 
     @property
     def levels(self) -> int:
-        """Sizes of nodes of a tree over it, hence nodes that a step is in."""
+        """Number of node sizes of a tree over it, and so of nodes that contain a step."""
         if self.slides:
             return (self.steps - 1).bit_length() + 1
         return self.steps.bit_length()
@@ -31,7 +31,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Settings:
-    """What `running_sum` is told; see there."""
+    """The parameters of `running_sum`; see there."""
 
     dimension: int
     sensitivity: float
@@ -117,14 +117,14 @@ class Settings:
 
     @property
     def span(self) -> Span | None:
-        """Steps that a row is hidden for; None where the stream has no known end."""
+        """Steps for which a row is protected; None for a stream of unknown length."""
         if self.window is not None:
             return Span(-(-self.window // self.batch), slides=True)
         return None if self.steps is None else Span(self.steps, slides=False)
 
     @property
     def reach(self) -> int:
-        """How far a row that differs moves a sum, in lengths of a row."""
+        """Distance by which a changed row can move a sum, in lengths of a row."""
         return 1 if self.neighboring == "add_remove" else 2
 
     def as_json(self) -> dict[str, Any]:

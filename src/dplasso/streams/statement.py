@@ -1,4 +1,4 @@
-"""What a running sum promises, in a form that machines read."""
+"""The privacy statement of a running sum, for machines."""
 
 from typing import Any
 
@@ -16,8 +16,8 @@ _FOR_GOOD = "no row expires"
 def statement(settings: Settings, *, secure: bool) -> dict[str, Any]:
     """A plain dict, ready for JSON; infinite numbers are the string "inf".
 
-    ``window_rows`` are rows that are really protected, "all" for a whole stream. ``whole_stream``
-    is what the releases of the whole stream cost any row: "inf" where rows expire.
+    ``window_rows`` is the number of rows that are actually protected, "all" for a whole stream.
+    ``whole_stream`` is the cost of all releases of the stream for any row: "inf" if rows expire.
     """
     span = settings.span
     slides = span is not None and span.slides

@@ -1,4 +1,4 @@
-"""Noise by the nodes of binary trees: little memory, at a few times the error of a band."""
+"""Noise of the nodes of binary trees: little memory, but a few times the error of a band."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -12,7 +12,7 @@ from dplasso.streams.process import Noise, StepByStep
 
 
 class NodeNoise(Protocol):
-    """What is drawn for one node: `GridGaussian` or `GridGamma`."""
+    """The noise of one node: `GridGaussian` or `GridGamma`."""
 
     def add_to(
         self, values: Ints, generator: np.random.Generator, threads: int | None = None
@@ -20,19 +20,19 @@ class NodeNoise(Protocol):
 
 
 class TreeNoise(StepByStep):
-    """The noise of a release is the sum of its cover's noises, one draw a node, ever.
+    """The noise of a release is the sum of the noises of its cover, with one draw per node.
 
     Formal guarantees
     -----------------
-    - Let a node's value be the exact sum of its rows, which are whole numbers, plus its own noise.
-      A release is the sum of the values of its cover and of the rows that are not covered, which
-      are expired. What is released while a row must not be seen is therefore a function of the
-      values of the nodes that hold the row, and of other rows. There are ``levels`` such nodes, so
-      it costs what ``levels`` releases of noise ``noise`` cost (`GridGaussian`, `GridGamma`):
-      sqrt(levels) times their mu, levels times their epsilon. Rows may depend on earlier releases.
-    - Exactness: values are whole, and noise is drawn exactly. Nothing is lost to rounding.
-    - Memory: two vectors. A node that is left is drawn again to be taken away, and comes out the
-      same.
+    - Let a node's value be the exact sum of its rows, which are integers, plus its own noise. A
+      release is the sum of the values of its cover and of the rows that are not covered, which are
+      expired. The releases while a row is protected are therefore a function of the values of the
+      nodes that contain the row, and of other rows. There are ``levels`` such nodes, so the cost is
+      that of ``levels`` releases with noise ``noise`` (`GridGaussian`, `GridGamma`): sqrt(levels)
+      times their mu, or levels times their epsilon. Rows may depend on earlier releases.
+    - Exactness: values are integers, and noise is drawn exactly. Rounding costs nothing.
+    - Memory: two vectors. The noise of a node that leaves the cover is drawn again, with the same
+      result, and subtracted.
 
     ``deviation`` is the standard deviation of a coordinate of a node's noise, in units of the
     sensitivity, for `noise_matrix`.
@@ -42,13 +42,13 @@ class TreeNoise(StepByStep):
         self, dimension: int, cover: Cover, noise: NodeNoise, deviation: float, key: NoiseKey
     ) -> None:
         self._cover, self._noise, self._deviation, self._key = cover, noise, deviation, key
-        self._held: set[Node] | None = None  # nodes in the sum; None where that is not known
+        self._held: set[Node] | None = None  # nodes in the sum; None if unknown
         self._sum = np.zeros(dimension, np.int64)
         self._drawn = np.empty(dimension, np.int64)
 
     def at(self, step: int) -> Noise:
         wanted = set(self._cover(step))
-        # Whatever interrupts this, the sum is not trusted until it ends.
+        # An interrupt leaves the sum marked as unknown.
         held, self._held = self._held, None
         if held is None:
             held = set()
@@ -80,7 +80,7 @@ class TreeNoise(StepByStep):
         return matrix
 
     def _nodes(self, steps: int) -> dict[Node, int]:
-        """All nodes that releases of so many steps make use of, numbered."""
+        """All nodes in the covers of the first ``steps`` steps, numbered."""
         nodes: dict[Node, int] = {}
         for step in range(1, steps + 1):
             for node in self._cover(step):

@@ -1,4 +1,4 @@
-"""Rows as whole numbers of a public grid, none of them longer than it may be, to the last bit."""
+"""Rows as integers on a public grid, whose length is bounded exactly."""
 
 import math
 from collections.abc import Iterator
@@ -17,21 +17,21 @@ Where = NDArray[np.intp] | slice
 _ALL = slice(None)
 # Covers the rounding of a length, of its inverse and of a product.
 _SAFE = 1.0 - 2.0**-40
-# Whole numbers in a row's largest entry while its length is taken. So many squares of 2^40 at most,
-# of which halves of 20 bits are multiplied, add up to 2^62.
+# Integer value of a row's largest entry while its length is computed, and entries per partial sum.
+# Squares are computed from halves of 20 bits; a partial sum of their products is at most 2^62.
 _FINE, _PART = 2.0**40, 1 << 22
 
 
 class WholeRows:
-    """Adds rows to a sum of whole numbers; 2^bits of them are a length of ``sensitivity``.
+    """Converts rows to integer vectors; 2^bits is a length of ``sensitivity``.
 
     Formal guarantees
     -----------------
-    The whole vector of a row is a function of that row and public numbers, and its exact 2-norm is
-    at most 2^bits: entries are cut towards 0, the sum of their squares is computed in whole
-    numbers, and a row that exceeds the bound is scaled down by its length ("clip"). With "refuse"
-    such a row raises an error instead, which tells whoever sees the error that the row was long.
-    Rows that are not numbers raise an error either way. Nothing is added by a call that raises.
+    The integer vector of a row is a function of that row and public numbers, and its exact 2-norm
+    is at most 2^bits: entries are rounded towards 0, the sum of their squares is computed in
+    integers, and a row that exceeds the bound is scaled down by its length ("clip"). With "refuse"
+    such a row raises an error instead, which reveals that the row was long. Rows that are not
+    numbers raise an error either way. A call that raises adds nothing.
     """
 
     def __init__(
@@ -40,9 +40,9 @@ class WholeRows:
         self._dimension, self._sensitivity, self._batch = dimension, sensitivity, batch
         self._whole, self._clips = 1 << bits, too_long == "clip"
 
-    @np.errstate(all="ignore")  # numpy may be set to raise, or warn, by what rows come to
+    @np.errstate(all="ignore")  # numpy's settings must not raise or warn depending on rows
     def of(self, rows: Any) -> list[tuple[Where, Ints]]:
-        """Where the rows of one step are not 0, and what they are there."""
+        """The places and integer values of the nonzero entries of one step's rows."""
         found = [(where, self._of_one(values)) for where, values in self._split(rows)]
         if len(found) != self._batch:
             raise ValueError(
@@ -57,7 +57,7 @@ class WholeRows:
             raise ValueError("rows must be finite numbers, got NaN or infinity; clean them first")
         if largest == 0.0:
             return np.zeros(len(values), np.int64)
-        # Whole numbers have a length that neither the order of entries nor zeros can change.
+        # The length of an integer vector does not depend on the order of entries or on zeros.
         fine = np.trunc(values / largest * _FINE).astype(np.int64)
         fine_length = math.sqrt(_square(fine))
         length = largest * (fine_length / _FINE)
@@ -74,7 +74,7 @@ class WholeRows:
         return cut
 
     def _split(self, rows: Any) -> Iterator[tuple[Where, Floats]]:
-        """One by one: entries that may differ from 0, and where they stand."""
+        """The rows one by one: entries that may differ from 0, and their places."""
         if isinstance(rows, tuple):
             yield self._of_pair(*rows) if len(rows) == 2 else self._refuse(rows)
         elif sp.issparse(rows):
@@ -134,7 +134,7 @@ def _as_matrix(rows: Any) -> Any:
 
 
 def _square(whole: Ints) -> int:
-    """The sum of squares of whole numbers up to 2^40, exact: in parts too short for 63 bits."""
+    """The exact sum of squares of integers up to 2^40, in parts too short to overflow 63 bits."""
     total = 0
     for first in range(0, len(whole), _PART):
         part = whole[first : first + _PART]
