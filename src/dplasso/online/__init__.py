@@ -1,7 +1,7 @@
-"""Online learning: rows come one after another, and weights leave after every one.
+"""Online learning: rows arrive one after another, and weights are released along the way.
 
-Rows touch nothing but a private running sum of their clipped gradients (`RunningSum`); a leader
-turns every release of it into weights of a convex set.
+Rows enter only a private running sum of their clipped gradients (`RunningSum`); a leader turns
+every release of that sum into weights in a convex set.
 """
 
 from dplasso.online.leaders import Leader, OracleLeader, ProjectedLeader

@@ -22,12 +22,12 @@ class Leader(ABC):
     regularisation : float
         mu of the L2 term of every row's loss.
     start_rows : float, default 0
-        How many rows the start weighs like. It steadies the first weights, while the noise of the
-        sum is not yet small compared with mu n.
+        Number of rows that the starting point weighs like. It stabilises the first weights, while
+        the noise of the sum is not yet small compared with mu n.
 
     Formal guarantees
     -----------------
-    Weights are a function of releases and public numbers: no cost beyond the running sum's.
+    Weights are post-processing of releases: they cost nothing beyond the running sum.
     """
 
     def __init__(self, domain: Domain, regularisation: float, start_rows: float = 0.0) -> None:
@@ -37,7 +37,7 @@ class Leader(ABC):
 
     @abstractmethod
     def follow(self, total: Floats, rows: int) -> None:
-        """Move the weights, now that the first ``rows`` rows have the released sum ``total``."""
+        """Update the weights; ``total`` is the released sum of the first ``rows`` rows."""
 
     def state(self) -> dict[str, Any]:
         """Arrays from which `resume` continues, to the last bit."""
@@ -45,7 +45,7 @@ class Leader(ABC):
 
     def resume(self, state: dict[str, Any]) -> None:
         """Continue where `state` was taken."""
-        # Compiled loops read as many weights as this leader has.
+        # Compiled loops read this many weights without checking.
         found = np.array(state["x"], np.float64)
         if found.shape != self.weights.shape or not np.all(np.isfinite(found)):
             raise ValueError("state must have one finite weight per column; it has not")
@@ -55,8 +55,8 @@ class Leader(ABC):
 class ProjectedLeader(Leader):
     """Follow the approximate leader by projection: WDP-COCOP.
 
-    The objective's minimiser over all vectors, ``-G / (mu n)``, projected. The paper's eq. 10 and
-    Algorithm 1, line 3, lack the 1/n: docs/online_learners.md.
+    The weights are the objective's minimiser over all vectors, ``-G / (mu n)``, projected. The
+    paper's eq. 10 and Algorithm 1, line 3, lack the 1/n: docs/online_learners.md.
 
     >>> from dplasso.domains import L2Ball
     >>> leader = ProjectedLeader(L2Ball(2, radius=1.0), regularisation=0.5)
@@ -74,12 +74,12 @@ class OracleLeader(Leader):
 
     Each release makes one step: p comes from the local linear oracle at the weights x, for the
     objective's gradient there, ``G + mu n x + C_0 mu (x - x_1)``; then ``x <- (1 - a) x + a p``.
-    The paper's line 7 hands the oracle a point in the place of that gradient.
+    The paper's line 7 passes a point to the oracle instead of that gradient.
 
     The radius is the smaller of two bounds on the distance to the minimiser (`certified_radius`).
-    The share a is the best one on the way to p, which for a quadratic is a division. C_0 is
-    ``start_rows``. The paper's own constants hold the weights still for (25 rho^2)^2 rows, which is
-    millions in 100 dimensions: docs/online_learners.md has the measurement.
+    The share a is the best one on the line to p, which for a quadratic is a division. C_0 is
+    ``start_rows``. With the paper's own constants the weights stay at the start for (25 rho^2)^2
+    rows, which is millions in 100 dimensions: docs/online_learners.md has the measurement.
     """
 
     def follow(self, total: Floats, rows: int) -> None:
@@ -91,7 +91,7 @@ class OracleLeader(Leader):
         radius = certified_radius(slope, gap, curvature)
         target = self.domain.local_oracle(x, gradient, radius, vertex)
         gain, square = local_moves.gain_and_square(gradient, x, target)
-        bend = curvature * square  # 0 where the target is nearer than numbers can tell
+        bend = curvature * square  # 0 if the squared distance underflows
         if gain > 0.0:
             share = 1.0 if gain >= bend else gain / bend
             self.weights = (1.0 - share) * x + share * target
@@ -100,8 +100,8 @@ class OracleLeader(Leader):
 def certified_radius(slope: float, gap: float, curvature: float) -> float:
     """A distance within which the objective's minimiser over the domain lies.
 
-    The minimiser over all vectors is slope / curvature away, and projecting brings no point
-    farther from one of the domain. And the value can sink by ``gap`` at most, which strong
-    convexity turns into a distance.
+    The minimiser over all vectors is slope / curvature away, and projection does not increase the
+    distance to a point of the domain. The value can decrease by at most ``gap``, which strong
+    convexity turns into a second bound.
     """
     return min(slope / curvature, math.sqrt(2.0 * gap / curvature))

@@ -1,4 +1,4 @@
-"""What the approximate leader minimises: a function of releases and public numbers alone."""
+"""The objective of the approximate leader: a function of releases and public numbers alone."""
 
 import numpy as np
 
@@ -10,9 +10,9 @@ class LeaderObjective:
     """``J(x) = <G, x> + n mu/2 ||x||^2 + m mu/2 ||x - start||^2`` after n rows, G their gradients.
 
     It is the paper's ``<g, x> + mu/2 sum ||x - x_tau||^2 + C_0 mu/2 ||x - x_1||^2`` for losses with
-    an L2 term, f = loss + mu/2 ||x||^2: there ``g = G + mu sum x_tau``, and what g has from the
-    regulariser cancels the mixed terms of the squares. So nothing but G and n need be kept. m is
-    ``start_rows``: the start weighs like that many rows.
+    an L2 term, f = loss + mu/2 ||x||^2: there ``g = G + mu sum x_tau``, and the regulariser's part
+    of g cancels the mixed terms of the squares. So only G and n need to be kept. m is
+    ``start_rows``: the starting point weighs like that many rows.
     """
 
     def __init__(self, regularisation: float, start: Floats, start_rows: float = 0.0) -> None:
@@ -28,7 +28,7 @@ class LeaderObjective:
         return self.regularisation * (rows + self.start_rows)
 
     def minimiser(self, total: Floats, rows: int) -> Floats:
-        """The minimiser of J over all vectors; projected, the one over a convex set."""
+        """The minimiser of J over all vectors; its projection minimises J over a convex set."""
         inverse = 1.0 / self.curvature(rows)
         if self.pull is None:
             return total * -inverse

@@ -1,4 +1,4 @@
-"""The private running sum, as a learner uses it."""
+"""The interface of a private running sum, as a learner uses it."""
 
 from typing import Protocol
 
@@ -6,7 +6,7 @@ from dplasso.base.arrays import Ints
 
 
 class Stretch(Protocol):
-    """Noise of some steps to come."""
+    """The noise of the next steps."""
 
     @property
     def values(self) -> Ints: ...
@@ -16,9 +16,9 @@ class Stretch(Protocol):
 
 
 class RunningSum(Protocol):
-    """A sum of whole numbers that compiled loops add to: `dplasso.streams.RunningSum`.
+    """An integer sum that compiled loops add to: `dplasso.streams.RunningSum`.
 
-    All privacy of a learner is this object's: its window, its noise, its account.
+    It alone provides the privacy of a learner: the window, the noise and the accounting.
     """
 
     @property

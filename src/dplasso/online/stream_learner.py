@@ -1,4 +1,4 @@
-"""A linear model that learns from a stream in compiled loops, thousands of steps a call."""
+"""A linear model that learns from a stream in compiled loops of thousands of steps per call."""
 
 import threading
 from typing import Any
@@ -14,13 +14,13 @@ from dplasso.losses import Loss, OneMarginLoss, check_taken
 from dplasso.online.leaders import Leader, ProjectedLeader
 from dplasso.online.running_sum import RunningSum
 
-# Row-compressed: starts of rows, columns in rising order, values.
+# Row-compressed rows: starts of rows, columns in increasing order, values.
 Compressed = tuple[NDArray[Any], NDArray[Any], Floats]
 
 # The losses a stream takes.
 LOSSES = (OneMarginLoss,)
 
-# Numbers of noise drawn ahead, and steps.
+# Most noise values, and most steps, drawn ahead.
 _MOST_NUMBERS, _MOST_STEPS = 1 << 20, 4096
 
 _MOST_ROWS = 1 << 62  # compiled loops count in 64 bits
@@ -34,9 +34,9 @@ class StreamLearner:
     leader : Leader
         A new leader with outputs x columns weights, output by output.
     loss : OneMarginLoss
-        With several outputs, the label of each is whether the row is of its class.
+        With several outputs, the label of each is whether the row belongs to its class.
     total : RunningSum
-        The private running sum, of `dplasso.streams`. Its sensitivity is the clip of a row's
+        The private running sum, from `dplasso.streams`. Its sensitivity is the clip of a row's
         gradients, all outputs together.
     clip : float
         Bound on the length of a row's gradients, all outputs together.
@@ -47,8 +47,8 @@ class StreamLearner:
     -----------------
     Rows reach the weights only through ``total``. Each is added as a vector of whole numbers whose
     exact 2-norm, over all outputs, is at most the sensitivity; the vector is a function of that
-    row, its label and earlier releases. `learn` returns margins at earlier releases, for the
-    owner of the rows only.
+    row, its label and earlier releases. `learn` returns margins at earlier releases, which are for
+    the data owner only.
     """
 
     def __init__(
@@ -69,14 +69,14 @@ class StreamLearner:
 
     @property
     def weights(self) -> Floats:
-        """The latest release, outputs x columns in a row."""
+        """The latest weights, one output after the other."""
         return self._leader.weights
 
     def learn(self, rows: Compressed, labels: Floats, batch: int = 1) -> Floats:
-        """Learn from rows in order, a release every ``batch`` rows, whole batches.
+        """Learn from whole batches of rows in order, with one release per ``batch`` rows.
 
-        Returns margins, rows x outputs, each before its own batch is learned from. Rows must be
-        sound: finite, columns in rising order and within the weights.
+        Returns margins, rows x outputs, each computed before its own batch is learned from. Rows
+        must be finite, with columns in increasing order and within the weights.
         """
         margins = np.empty((len(labels), self._outputs))
         steps, done = len(labels) // batch, 0
@@ -85,7 +85,7 @@ class StreamLearner:
             count = min(most, steps - done)
             mine = slice(done * batch, (done + count) * batch)
             starts = rows[0][mine.start : mine.stop + 1]
-            with self._one_thread:  # from its noise to its release, a step is one thread's
+            with self._one_thread:  # one thread runs a step, from its noise to its release
                 self._learn((starts, *rows[1:]), labels[mine], margins[mine], batch)
             done += count
         return margins
@@ -115,7 +115,7 @@ class StreamLearner:
         return {"rows": self.rows, **self._leader.state()}
 
     def resume(self, state: dict[str, Any]) -> None:
-        """Continue where `state` was taken; the running sum must stand as it stood then."""
+        """Continue where `state` was taken; the running sum must be in its state of that time."""
         rows = checks.count("rows", state["rows"], 0)
         if rows > _MOST_ROWS:
             raise ValueError("rows must be a number of 62 bits, got more; bring the state back")
@@ -124,7 +124,7 @@ class StreamLearner:
 
 
 def _compiled(leader: Leader) -> tuple[Any, ...] | None:
-    """A leader as compiled loops know it; None for one they do not know."""
+    """The parameters of a leader for compiled loops; None for a leader they do not support."""
     if type(leader) is not ProjectedLeader:
         return None
     domain, objective = leader.domain, leader.objective
