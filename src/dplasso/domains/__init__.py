@@ -1,4 +1,4 @@
-"""Convex sets that weights may live in: projections, linear and local linear oracles."""
+"""Convex sets of weights, with projections, linear and local linear oracles."""
 
 from dplasso.domains.base import Domain
 from dplasso.domains.box import Box

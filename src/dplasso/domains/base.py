@@ -1,4 +1,4 @@
-"""The operations that a leader needs of a convex set."""
+"""The interface of a convex set."""
 
 from abc import ABC, abstractmethod
 
@@ -42,9 +42,9 @@ class Domain(ABC):
     def local_oracle(
         self, x: Floats, gradient: Floats, radius: float, vertex: Floats | None = None
     ) -> Floats:
-        """A point p of the set that is as good as any point near ``x``, and not far from ``x``.
+        """A point p of the set that is at least as good as any point near ``x``, and close to it.
 
         For every y of the set with ``||x - y|| <= radius``: ``<p, gradient> <= <y, gradient>``; and
-        ``||x - p|| <= reach * radius``. ``vertex`` is the answer of `linear_oracle` for
+        ``||x - p|| <= reach * radius``. ``vertex`` is the result of `linear_oracle` for
         ``gradient``, if the caller has it.
         """

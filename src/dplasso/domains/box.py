@@ -1,4 +1,4 @@
-"""The box: every weight between two bounds."""
+"""The box: every weight lies between two bounds."""
 
 import math
 
@@ -11,8 +11,16 @@ from dplasso.domains.base import Domain
 
 
 class Box(Domain):
-    """Vectors between ``lower`` and ``upper``, numbers or vectors. ``reach`` is sqrt(d).
+    """Vectors between ``lower`` and ``upper``. ``reach`` is sqrt(dimension).
 
+    Parameters
+    ----------
+    dimension : int
+    lower : float or vector, default 0
+    upper : float or vector, default 1
+
+    Examples
+    --------
     >>> Box(2, lower=-1.0, upper=[1.0, 2.0]).project(np.array([-3.0, 1.5]))
     array([-1. ,  1.5])
     """
@@ -42,9 +50,9 @@ class Box(Domain):
     def local_oracle(
         self, x: Floats, gradient: Floats, radius: float, vertex: Floats | None = None
     ) -> Floats:
-        """Every entry ``radius`` towards the best vertex, or onto it.
+        """Move every entry by ``radius`` towards the best vertex, or onto it.
 
-        The least over the cube of that half-width about x, which holds the ball.
+        That is the minimum over the cube of half-width ``radius`` around x, which holds the ball.
         """
         far = self.linear_oracle(gradient) if vertex is None else vertex
         # Entries that get there get there exactly: x + (far - x) may be off by a rounding.

@@ -11,8 +11,15 @@ from dplasso.kernels import local_moves, projections
 
 
 class L1Ball(Domain):
-    """Vectors whose sizes add up to ``radius`` at most. ``reach`` is the root of the dimension.
+    """Vectors of 1-norm at most ``radius``. ``reach`` is sqrt(dimension).
 
+    Parameters
+    ----------
+    dimension : int
+    radius : float
+
+    Examples
+    --------
     >>> ball = L1Ball(3, radius=1.0)
     >>> ball.project(np.array([2.0, -1.5, 0.0]))
     array([ 0.75, -0.25,  0.  ])
@@ -45,12 +52,12 @@ class L1Ball(Domain):
     def local_oracle(
         self, x: Floats, gradient: Floats, radius: float, vertex: Floats | None = None
     ) -> Floats:
-        """The least of ``<gradient, .>`` over points within an L1 distance of x.
+        """The minimum of ``<gradient, .>`` over points within an L1 distance of x.
 
-        The distance is what any y within ``radius`` can have: `_l1_reach`. Every unit of it goes
-        onto the vertex, as long as there is room in the ball; a unit without room takes another
-        with it, that of an entry which shrinks to make it, the worst first. Time and memory
-        grow with the dimension, and with the sorting of the nonzero entries.
+        The distance is the largest L1 distance of any y within ``radius``: `_l1_reach`. Every unit
+        of it goes onto the vertex while the ball has room. After that each unit needs a second one,
+        by which another entry shrinks to make room, the worst entries first. Time and memory grow
+        with the dimension, and with sorting the nonzero entries.
         """
         far = self.linear_oracle(gradient) if vertex is None else vertex
         nonzeros, size = local_moves.nonzeros_and_size(x)
@@ -65,9 +72,9 @@ class L1Ball(Domain):
         return target
 
     def _l1_reach(self, nonzeros: int, slack: float, radius: float) -> float:
-        """How far in L1 a point y of the ball with ``||x - y||_2 <= radius`` can be.
+        """Largest L1 distance from x of a point y of the ball with ``||x - y||_2 <= radius``.
 
-        Never above sqrt(d) times that. Off the k nonzeros of x, y has at most the slack plus what
-        it lacks on them, and there the difference is sqrt(k) radius at most.
+        It is at most sqrt(d) radius. Outside the k nonzeros of x, y has at most the slack plus what
+        it lacks on the nonzeros, and there the L1 difference is at most sqrt(k) radius.
         """
         return min(self.reach * radius, slack + 2.0 * math.sqrt(nonzeros) * radius)

@@ -11,8 +11,15 @@ from dplasso.kernels import projections
 
 
 class L2Ball(Domain):
-    """Vectors of length ``radius`` at most. Its local linear oracle is exact: ``reach`` is 1.
+    """Vectors of 2-norm at most ``radius``. The local linear oracle is exact: ``reach`` is 1.
 
+    Parameters
+    ----------
+    dimension : int
+    radius : float
+
+    Examples
+    --------
     >>> L2Ball(2, radius=1.0).project(np.array([3.0, 4.0]))
     array([0.6, 0.8])
     """
@@ -36,7 +43,7 @@ class L2Ball(Domain):
 
     def linear_oracle(self, gradient: Floats) -> Floats:
         length = float(np.linalg.norm(gradient))
-        if length == 0.0:  # every point is as good
+        if length == 0.0:  # all points are equally good
             gradient, length = np.eye(1, self.dimension)[0], 1.0
         vertex: Floats = gradient * (-self.radius / length)
         return vertex
@@ -44,10 +51,10 @@ class L2Ball(Domain):
     def local_oracle(
         self, x: Floats, gradient: Floats, radius: float, vertex: Floats | None = None
     ) -> Floats:
-        """The least of ``<gradient, .>`` over two balls at once.
+        """The minimum of ``<gradient, .>`` over the intersection of two balls.
 
-        It is the far end of one ball where that lies in the other; else both bind, and the point
-        lies on the circle where the spheres meet, as far against the gradient as the circle goes.
+        It is the far end of one ball if that lies in the other. Otherwise it lies on the
+        intersection of the two spheres, as far against the gradient as possible.
         """
         far = self.linear_oracle(gradient) if vertex is None else vertex
         if float(np.linalg.norm(far - x)) <= radius:
@@ -64,5 +71,5 @@ class L2Ball(Domain):
         width = math.sqrt(max(self.radius**2 - along * along * square, 0.0))
         length = float(np.linalg.norm(across))
         met = along * x + across * (width / length if length > 0.0 else 0.0)
-        # Rounding may leave either sphere by a hair; the distance to x is what callers rely on.
+        # Rounding may leave either sphere slightly; callers rely on the distance to x.
         return self.project(met)

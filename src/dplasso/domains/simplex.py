@@ -11,8 +11,15 @@ from dplasso.kernels import local_moves, projections
 
 
 class Simplex(Domain):
-    """Vectors without negative entries that add up to ``total``. ``reach`` is sqrt(d / 2).
+    """Vectors without negative entries whose sum is ``total``. ``reach`` is sqrt(dimension / 2).
 
+    Parameters
+    ----------
+    dimension : int
+    total : float, default 1
+
+    Examples
+    --------
     >>> Simplex(3).project(np.array([0.9, 0.5, -1.0]))
     array([0.7, 0.3, 0. ])
     """
@@ -41,11 +48,12 @@ class Simplex(Domain):
     def local_oracle(
         self, x: Floats, gradient: Floats, radius: float, vertex: Floats | None = None
     ) -> Floats:
-        """Mass moved off the worst entries onto the best: x is its own mixture of vertices.
+        """Move mass from the worst entries to the best one; entries of x are vertex weights.
 
-        A y within ``radius`` has half its L1 distance, sqrt(d) radius / 2 at most, moved; and no
-        more than sqrt(k) radius off the k nonzeros of x. The entries that give are at most that
-        long together, as is the one that takes: hence sqrt(2) sqrt(d) / 2.
+        To reach any y within ``radius``, half their L1 distance has to move: at most
+        sqrt(d) radius / 2, and at most sqrt(k) radius off the k nonzeros of x. The change of the
+        entries that give has at most that 2-norm, and so has that of the entry that takes: hence
+        sqrt(2) sqrt(d) / 2.
         """
         far = self.linear_oracle(gradient) if vertex is None else vertex
         nonzeros, _ = local_moves.nonzeros_and_size(x)
