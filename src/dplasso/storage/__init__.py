@@ -1,4 +1,4 @@
-"""What is kept on disk: fitted models, and data by columns. Checked, and nothing that can run."""
+"""Files on disk: fitted models, and data by columns. They are checked, and never executed."""
 
 from dplasso.storage.archive import ModelFileError, read, write
 from dplasso.storage.column_builder import build_store

@@ -1,7 +1,7 @@
 """One file for a small header and named arrays: a line with a digest, then a plain zip archive.
 
-The file is written whole or not at all, and read without running or unpacking anything in it. The
-digest finds damage; it does not say who wrote the file, so nothing behind it is trusted either.
+The file is written whole or not at all, and read without executing or unpacking anything in it. The
+digest detects damage; it does not prove who wrote the file, so its content is not trusted either.
 The format is described in docs/model_format.md.
 """
 
@@ -32,16 +32,23 @@ _ARRAY = re.compile(r"arrays/([A-Za-z0-9_]{1,100})\.npy")
 
 
 class ModelFileError(ValueError):
-    """A file that is no sound model file, or content that cannot be kept in one."""
+    """A file is not a valid model file, or content cannot be stored in one."""
 
 
 def write(path: _Path, header: dict[str, Any], arrays: _Arrays, *, released: bool = True) -> None:
-    """Put header and arrays into a file, which is replaced in one step if it exists.
+    """Write header and arrays to a file, which is replaced in one step if it exists.
 
-    Only its owner may read it where it is not ``released``.
-
-    Whatever interrupts it, a file under this name is the old one or the new one, complete. The same
+    Whatever interrupts it, the file is the complete old one or the complete new one. The same
     content gives the same bytes.
+
+    Parameters
+    ----------
+    path : str or path
+    header : dict
+        Values that JSON can hold.
+    arrays : dict of str to array
+    released : bool, default True
+        Whether others may read the file as the umask allows; otherwise only its owner may.
     """
     name = os.fsdecode(path)
     try:
@@ -59,14 +66,14 @@ def write(path: _Path, header: dict[str, Any], arrays: _Arrays, *, released: boo
 
 
 def read(path: _Path) -> tuple[dict[str, Any], _Arrays]:
-    """Header and arrays of a file made by `write`; `ModelFileError` for any other."""
+    """Read header and arrays of a file made by `write`; any other file raises `ModelFileError`."""
     name = os.fsdecode(path)
     content = _verified_content(name)
     try:
         members = _zip_members(content)
         header = _json_header(members.pop(_HEADER))
         arrays = dict(_named_array(*member) for member in members.items())
-    # The digest fits, so the content was made like this: there is no telling what it trips.
+    # The digest fits, so somebody made this content on purpose: it may raise any error.
     except Exception as error:
         reason = str(error) or type(error).__name__
         raise ModelFileError(
@@ -76,9 +83,9 @@ def read(path: _Path) -> tuple[dict[str, Any], _Arrays]:
 
 
 def _verified_content(name: str) -> bytes:
-    """What follows the first line, once kind, version and digest are right."""
+    """The content after the first line, once kind, version and digest are verified."""
     try:
-        # Opening a pipe would wait for someone to write to it.
+        # Opening a pipe would wait for a writer.
         if not stat.S_ISREG(os.stat(name).st_mode):
             raise ModelFileError(f"{name} is not a regular file; give the path of a model file")
         with open(name, "rb") as file:
@@ -130,7 +137,7 @@ def _zip_members(content: bytes) -> dict[str, bytes]:
         entries = archive.infolist()
         if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
             raise ValueError("it has compressed members")
-        # Members may overlap in a crafted archive; together they then take more than there is.
+        # Members of a crafted archive may overlap; their total size then exceeds the file.
         if sum(entry.file_size for entry in entries) > len(content):
             raise ValueError("its members are larger than the file")
         members = {entry.filename: archive.read(entry) for entry in entries}

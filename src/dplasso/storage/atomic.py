@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and open to no more people than before."""
+"""Files that are complete or absent, and accessible to no more users than before."""
 
 import contextlib
 import errno
@@ -19,14 +19,14 @@ _ACCESS_LIST = "system.posix_acl_access"
 
 
 class NotReplaceableError(ValueError):
-    """Something has the name that may not be replaced."""
+    """The name belongs to something that may not be replaced."""
 
 
 def replace_file(path: str | os.PathLike[str], *parts: bytes, released: bool = False) -> None:
-    """Write a new file next to the old one, and give it the name once it is safe on the disk.
+    """Write a new file next to the old one, and rename it once it is durable.
 
-    Only its owner may read it, unless it is ``released``: then the umask decides. Whoever could not
-    read or write the old file cannot read or write the new one.
+    Only its owner may read it, unless it is ``released``: then the umask decides. Users who could
+    not read or write the old file cannot read or write the new one.
     """
     target, old = _replaceable(path)
     directory = os.path.dirname(target)
@@ -49,13 +49,13 @@ def check_replaceable(path: str | os.PathLike[str]) -> None:
 
 
 def check_folder(directory: str) -> None:
-    """Make a file in a folder and take it away again: rights alone do not say that it can be."""
+    """Create a file in a folder and remove it: permissions alone do not show that this works."""
     with _temporary(directory, FILE, directory) as (descriptor, _):
         os.write(descriptor, b"\n")
 
 
 def _replaceable(path: str | os.PathLike[str]) -> tuple[str, os.stat_result | None]:
-    """Where a file goes, and what has the name now."""
+    """The resolved path of a file, and the status of an existing one."""
     name = os.fsdecode(path)
     try:
         target = followed(name)  # as for open(), a link stays a link
@@ -75,13 +75,13 @@ def _replaceable(path: str | os.PathLike[str]) -> tuple[str, os.stat_result | No
 
 
 def _narrow(descriptor: int, target: str, old: os.stat_result) -> None:
-    """Close a new file to all whom the old one was closed to."""
+    """Deny a new file to all users who had no access to the old one."""
     if not hasattr(os, "fchmod"):
         return
     new = os.fstat(descriptor)
     mode = new.st_mode & old.st_mode & 0o777
     if mode & 0o070 and (_has_access_list(target) or not _same_group(descriptor, new, old)):
-        mode &= ~0o070  # its rights were another group's, or the most of several people's
+        mode &= ~0o070  # these were rights of another group, or a maximum over an access list
     if mode != stat.S_IMODE(new.st_mode):
         os.fchmod(descriptor, mode)
 
@@ -104,9 +104,9 @@ def _has_access_list(target: str) -> bool:
 
 @contextlib.contextmanager
 def _temporary(directory: str, mode: int, shown: str) -> Iterator[tuple[int, str]]:
-    """A new file, open and locked, which is gone afterwards unless it was given another name.
+    """A new file, open and locked, which is removed afterwards unless it was renamed.
 
-    An error of the system names ``shown``, since nobody knows the name of the new file.
+    An error of the system names ``shown``, since users do not know the name of the new file.
     """
     _clear_leftovers(directory)
     while True:
@@ -125,15 +125,15 @@ def _temporary(directory: str, mode: int, shown: str) -> Iterator[tuple[int, str
 
 
 def _is_kept(descriptor: int) -> bool:
-    """Lock a new file; another process may have taken it for a leftover before that."""
+    """Lock a new file; False if another process removed it as a leftover before that."""
     try:
         return private_files.lock(descriptor) and os.fstat(descriptor).st_nlink > 0
-    except OSError:  # without locks nothing is taken for a leftover
+    except OSError:  # without locks nothing is removed as a leftover
         return True
 
 
 def _clear_leftovers(directory: str) -> None:
-    """Remove what killed processes of this user left in a folder."""
+    """Remove files that killed processes of this user left in a folder."""
     with contextlib.suppress(OSError), os.scandir(directory) as entries:
         for entry in entries:
             if _TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
@@ -143,7 +143,7 @@ def _clear_leftovers(directory: str) -> None:
 
 
 def sync_directory(directory: str) -> None:
-    """Make the new name survive a power cut, where the system has a way to."""
+    """Make the new name survive a power cut, if the system supports that."""
     if os.name == "nt":
         return
     try:

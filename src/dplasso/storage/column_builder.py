@@ -1,4 +1,4 @@
-"""Building a column store from rows of any amount, in bounded memory."""
+"""Build a column store from any number of rows, in bounded memory."""
 
 import contextlib
 import errno
@@ -35,12 +35,12 @@ from dplasso.storage.column_runs import BLOCK, Runs, UnfitError, blocks, write_a
 from dplasso.storage.private_files import new_file
 from dplasso.storage.staging import check_replaceable, clear_leftovers, install, workshop
 
-# What a build allocates: per column a pointer and a cursor; per entry in memory its column, row,
-# value and place; blocks, sums of one range of columns and small things.
+# Bytes that a build allocates: per column a pointer and a cursor; per entry in memory its column,
+# row, value and place; and blocks, sums of one range of columns and small objects.
 PER_COLUMN, PER_ENTRY, OVERHEAD = 12, 20, 16 << 20
-FLOOR = 64 << 20  # the least besides what columns take
+FLOOR = 64 << 20  # least memory in addition to that of the columns
 
-Progress = Callable[[str, int, int | None], None]  # stage, how much is done, of how much
+Progress = Callable[[str, int, int | None], None]  # stage, amount done, total amount
 _Path = str | os.PathLike[str]
 _Files = dict[str, dict[str, Any]]
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -48,7 +48,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @dataclass(frozen=True)
 class _About:
-    """What is known of the columns and labels besides their numbers."""
+    """Facts about the columns and labels."""
 
     feature_names: Iterable[str] | None
     classes: Sequence[str] | None
@@ -69,16 +69,38 @@ def build_store(
     source: dict[str, Any] | None = None,
     overwrite: bool = False,
 ) -> Path:
-    """Turn rows, of any amount, into a store, in bounded memory; returns its absolute path.
+    """Write any number of rows to a store, in bounded memory.
 
-    ``memory`` is in bytes and holds all that is allocated here, not the chunks; it must be at least
-    12 bytes per column and 64 MiB. On disk, beside the store, a build takes up to 16 bytes per
-    entry more for its time. Entries are gathered in memory, sorted by column and set aside as runs;
-    then runs are merged, a range of columns at a time. Rows are counted from 1 in errors.
-    ``bounds``, 8 bytes more per column, are public bounds of the columns that differ: values are
-    stretched to the largest. ``source`` is kept as a note of how the rows were read.
+    Entries are collected in memory, sorted by column and written to disk as runs; then runs are
+    merged, one range of columns at a time. During a build, up to 16 bytes per entry are needed on
+    disk in addition to the store. Errors count rows from 1. Whatever interrupts a build, the
+    directory under this name is the old one, the new one, or absent.
 
-    Whatever interrupts it, the directory under this name is the old one, the new one, or absent.
+    Parameters
+    ----------
+    path : str or path
+        The directory of the store.
+    chunks : iterable of RowChunk
+    columns : int
+        Number of columns.
+    memory : int
+        Most bytes to allocate, not counting the chunks: at least 12 per column plus 64 MiB.
+    progress : callable, optional
+        Called with the stage, the amount done and the total amount.
+    feature_names : iterable of str, optional
+    classes : sequence of str, optional
+        Labels are then positions in it.
+    bounds : array of float64, optional
+        Public bounds, one per column, if they differ: values are stretched to the largest. They
+        take 8 more bytes of memory per column.
+    source : dict, optional
+        A description of how the rows were read, stored with them.
+    overwrite : bool, default False
+
+    Returns
+    -------
+    Path
+        The absolute path of the store.
     """
     target = Path(os.path.abspath(path))
     about = _About(feature_names, classes, _bounds(bounds, columns), source)
@@ -150,7 +172,7 @@ def _take_in(
     labels: "_Output",
     progress: Progress | None,
 ) -> int:
-    """Set all entries aside in runs; returns the number of rows."""
+    """Write all entries to runs; returns the number of rows."""
     rows = entries = 0
     for chunk in chunks:
         if rows + chunk.rows > MOST_ROWS:
@@ -192,7 +214,7 @@ def _check(chunk: RowChunk, base: int, columns: int) -> None:
 
 
 def _merged(chunk: RowChunk, columns: int) -> RowChunk:
-    """The same rows with one entry per column and no zeros, as a matrix in memory is read."""
+    """The same rows with one entry per column and no zeros, as for a matrix in memory."""
     parts = (chunk.values, chunk.indices, chunk.indptr)
     rows = merged(sp.csr_array(parts, shape=(chunk.rows, columns)), "csr")
     indptr = np.asarray(rows.indptr, np.int64)
@@ -209,7 +231,7 @@ def _write_pointers(folder: Path, files: _Files, pointers: NDArray[np.int64]) ->
 def _write_columns(
     folder: Path, files: _Files, runs: "Runs", rows: int, progress: Progress | None
 ) -> None:
-    """Merge the runs into the final files, a range of columns at a time; then the constant."""
+    """Merge the runs into the final files, one range of columns at a time; add the constant."""
     kind = np.float32 if runs.single else np.float64
     with contextlib.ExitStack() as stack:
         indices = stack.enter_context(_Output(folder, "indices.bin", np.int32, files))
@@ -233,7 +255,7 @@ def _write_columns(
 
 
 def _write_names(folder: Path, files: _Files, names: Iterable[str], columns: int) -> None:
-    """A JSON list, written in blocks: there may be many names."""
+    """Write a JSON list in blocks, since there may be many names."""
     count, left = 0, iter(names)
     with _Output(folder, "feature_names.json", np.uint8, files) as output:
         while block := list(islice(left, BLOCK)):
@@ -248,7 +270,7 @@ def _write_names(folder: Path, files: _Files, names: Iterable[str], columns: int
 
 
 class _Output:
-    """A new file of a store: hashed while it is written, listed once it is safe on the disk."""
+    """A new file of a store: hashed while it is written, listed once it is durable."""
 
     def __init__(self, folder: Path, name: str, kind: Any, files: _Files) -> None:
         self._name, self._kind, self._files = name, np.dtype(kind), files
@@ -283,7 +305,7 @@ class _Output:
 
 
 def _bounds(bounds: NDArray[np.float64] | None, columns: int) -> NDArray[np.float64] | None:
-    """Bounds that differ; where they are all 1, entries need no stretching."""
+    """The bounds, or None if they are all 1 and entries need no stretching."""
     if bounds is None:
         return None
     read = ColumnBounds.of(bounds, columns)
@@ -291,7 +313,7 @@ def _bounds(bounds: NDArray[np.float64] | None, columns: int) -> NDArray[np.floa
 
 
 def _room(memory: int, columns: int, per_column: int) -> int:
-    """How many entries there is memory for."""
+    """Number of entries that fit into memory."""
     if not 1 <= columns <= LARGEST_INT32:
         raise ValueError(
             f"columns must be between 1 and {LARGEST_INT32:,}, got {columns!r}; "

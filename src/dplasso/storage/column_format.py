@@ -1,4 +1,4 @@
-"""The header of a column store, and what can be wrong with one."""
+"""The header of a column store, and its checks."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ LARGEST_INT32 = (1 << 31) - 1
 
 
 class ColumnStoreError(ValueError):
-    """A directory that is no sound column store, or data that cannot be kept in one."""
+    """A directory is not a valid column store, or data cannot be stored in one."""
 
 
 def sealed(content: dict[str, Any]) -> bytes:
@@ -50,8 +50,10 @@ def read_header(folder: Path) -> dict[str, Any]:
 
 
 def _consistent(header: dict[str, Any]) -> bool:
-    """Whether files have the types and sizes that the shape asks for: whoever writes a header can
-    compute its digest."""
+    """Whether files have the types and sizes that the shape requires.
+
+    A matching digest does not ensure that: the author of a header can compute it.
+    """
     try:
         (rows, columns), entries, files = header["shape"], header["entries"], header["files"]
         wanted = {
@@ -63,7 +65,7 @@ def _consistent(header: dict[str, Any]) -> bool:
             wanted["feature_names.json"] = (files["feature_names.json"]["bytes"], ("|u1",))
         if "values.bin" in files:
             wanted["values.bin"] = (entries + rows, ("<f4", "<f8"))
-            if "sums.bin" in files:  # older stores have it; nothing is read from it any more
+            if "sums.bin" in files:  # in stores of earlier versions; no longer used
                 wanted["sums.bin"] = (columns + 1, ("<f8",))
         if "bounds.bin" in files:
             wanted["bounds.bin"] = (columns, ("<f8",))
@@ -90,7 +92,7 @@ def _consistent(header: dict[str, Any]) -> bool:
 
 
 def _distinct_texts(classes: Any) -> bool:
-    """Whether these can be classes; None where labels are numbers."""
+    """Whether these are valid classes; None means that labels are numbers."""
     return classes is None or (
         isinstance(classes, list)
         and 1 <= len(classes) == len({name for name in classes if isinstance(name, str)})

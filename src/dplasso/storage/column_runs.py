@@ -1,4 +1,4 @@
-"""Entries sorted by column in bounded memory: runs set aside on disk, then merged."""
+"""Sort entries by column in bounded memory: runs are written to disk, then merged."""
 
 import contextlib
 import errno
@@ -23,22 +23,22 @@ WIDEST = 1 << 18  # columns in a range
 
 
 class UnfitError(ValueError):
-    """Why a store cannot be built; the caller knows its name."""
+    """The reason why a store cannot be built; the caller adds the store's name."""
 
 
 @dataclass
 class _Run:
-    """Entries of one filling of memory, sorted by column."""
+    """Entries that filled the memory once, sorted by column."""
 
-    at: int  # what is before it has been merged
+    at: int  # entries before this place have been merged
     end: int
-    gap: int | None  # how many places earlier its values stand in their file; None if all are 1
+    gap: int | None  # how many places earlier its values are in their file; None if all are 1
 
 
 class Runs:
-    """Memory for so many entries, and files where it is emptied to when full.
+    """Memory for ``room`` entries, and files to which it is written when full.
 
-    A row has one entry per column at most.
+    A row has at most one entry per column.
     """
 
     def __init__(self, folder: Path, columns: int, room: int) -> None:
@@ -48,12 +48,12 @@ class Runs:
         self.values = np.empty(room, np.float64)
         self.order = np.empty(room, np.int32)
         self.ends = np.empty(columns, np.int32)
-        self.pointers = np.zeros(columns + 2, np.int64)  # lengths of columns at first
+        self.pointers = np.zeros(columns + 2, np.int64)  # first the lengths of the columns
         self.ones = self.single = True
         self.largest = 0.0
         self._runs: list[_Run] = []
         self._gap, self._ones = 0, True
-        # Files without a name: they are gone with the process.
+        # Files without a name, which disappear with the process.
         with contextlib.ExitStack() as stack:
             self._column_file, self._row_file, self._value_file = (
                 stack.enter_context(tempfile.TemporaryFile(dir=folder, buffering=0))
@@ -68,7 +68,7 @@ class Runs:
         self._opened.close()
 
     def add(self, chunk: RowChunk, base: int) -> None:
-        """Take in the entries of rows that are counted from ``base``."""
+        """Add the entries of rows that are counted from ``base``."""
         done = 0
         while done < chunk.entries:
             if self.filled == self.room:
@@ -85,12 +85,12 @@ class Runs:
             self.filled, done = self.filled + take, done + take
 
     def finish(self) -> None:
-        """No more entries come: set the last aside, and turn lengths into pointers."""
+        """Write the last entries, and turn lengths into pointers; nothing can be added later."""
         self._set_aside()
         kernels.accumulate(self.pointers[1:-1])
 
     def ranges(self) -> Iterator[tuple[int, int]]:
-        """Split the columns so that a range's entries fit in memory, or it is one long column."""
+        """Split the columns into ranges whose entries fit into memory, or that are one column."""
         first, columns = 0, len(self.ends)
         while first < columns:
             most = self.pointers[first] + self.room
@@ -100,9 +100,9 @@ class Runs:
             first = last
 
     def fills(self, first: int, last: int) -> Iterator[None]:
-        """Fill memory with the entries of a range; several times for a long column.
+        """Fill memory with the entries of a range, several times for a long column.
 
-        Runs hold rows in order, one after the other: so do the fillings of a long column.
+        Rows are in order across runs, and so they are across the fillings of a long column.
         """
         for run in self._runs:
             stop = bisect_left(range(run.end), last, run.at, run.end, key=self._column_at)
@@ -115,7 +115,7 @@ class Runs:
         self.filled = 0
 
     def sort(self, first: int, last: int) -> None:
-        """Order the entries in memory, which are of columns ``first`` to ``last``."""
+        """Sort the entries in memory, which belong to columns ``first`` to ``last``."""
         if self.filled == 0:
             self.ends[: last - first] = 0
             return
@@ -123,7 +123,7 @@ class Runs:
         kernels.sort_by_column(columns, first, self.ends[: last - first], order)
 
     def sorted(self, field: NDArray[Any], kind: Any) -> Iterator[NDArray[Any]]:
-        """A field of the entries in memory in their order, block by block."""
+        """A field of the entries in memory in sorted order, block by block."""
         block = np.empty(min(BLOCK, self.filled), kind)
         for first, last in blocks(self.filled):
             kernels.gather(field, self.order[first:last], block[: last - first])
@@ -161,8 +161,10 @@ class Runs:
 
 
 def write_all(file: Any, data: Any) -> None:
-    """Files are not buffered, so that a full disk shows here and not on closing; they may take
-    less than they are given."""
+    """Write all data to an unbuffered file, which may accept less than it is given per call.
+
+    Without a buffer a full disk raises here and not on closing.
+    """
     left = memoryview(data.view(np.uint8).data if isinstance(data, np.ndarray) else data)
     while len(left):
         left = left[file.write(left) :]

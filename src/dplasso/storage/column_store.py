@@ -6,13 +6,13 @@ and digests:
     indptr.bin          where columns start, int32 where it fits, else int64; columns + 2 numbers
     indices.bin         rows of the entries, int32; in order within a column
     values.bin          float32 where every value survives, else float64; absent if all are 1
-    labels.bin          one float64 a row: numbers, or positions in the header's ``classes``
-    bounds.bin          public bounds of the columns, float64; only where they have one each: values
-                        are then stretched to the largest of them (`ColumnBounds`)
-    feature_names.json  a list of strings, where there are names
+    labels.bin          one float64 per row: a number, or a position in the header's ``classes``
+    bounds.bin          public bounds, float64, only if each column has its own: values are then
+                        stretched to the largest of them (`ColumnBounds`)
+    feature_names.json  a list of strings, if there are names
 
-After the columns of the data comes one more, of ones: an intercept's column is at hand, where
-adding it later would copy all the others. A store is as private as the data it holds.
+After the columns of the data comes one more, of ones, for an intercept: adding it later would copy
+all the others. A store is as private as the data it holds.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ from dplasso.kernels import columns as column_kernels
 from dplasso.kernels import transpose as kernels
 from dplasso.storage.column_format import damaged, read_header
 
-Progress = Callable[[str, int, int | None], None]  # stage, how much is done, of how much
+Progress = Callable[[str, int, int | None], None]  # stage, amount done, total amount
 _Path = str | os.PathLike[str]
 _NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 
@@ -46,11 +46,25 @@ _NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" e
 def open_store(
     path: _Path, *, verify: bool = False, progress: Progress | None = None
 ) -> "ColumnStore":
-    """A store made by `build_store`. Sizes of files are checked here, digests only with ``verify``.
+    """Open a store made by `build_store`.
 
-    Whatever the files hold, nothing beyond them is read: `ColumnStore.matrix` checks every entry in
-    one pass before anything is computed from it. That the entries are those that were written is
-    for ``verify`` to say. A file that changes while it is in use is not guarded against.
+    File sizes are checked here. `ColumnStore.matrix` checks every entry in one pass before anything
+    is computed from it, so that no file content makes code read beyond the files. Only ``verify``
+    checks that the entries are those that were written. A file that changes while it is in use is
+    not detected.
+
+    Parameters
+    ----------
+    path : str or path
+        The directory of the store.
+    verify : bool, default False
+        Whether to read all files and check their digests.
+    progress : callable, optional
+        Called with the stage, the amount done and the total amount.
+
+    Returns
+    -------
+    ColumnStore
     """
     folder = Path(os.path.abspath(path))
     header = read_header(folder)
@@ -66,7 +80,17 @@ def open_store(
 
 @dataclass(frozen=True)
 class ColumnStore:
-    """An open store. Its arrays are maps of the files: read when touched, never written back."""
+    """An open store. Its arrays are memory maps of the files, which are never written to.
+
+    Attributes
+    ----------
+    path : Path
+    shape : tuple of int
+        Rows and columns.
+    entries : int
+        Number of stored entries.
+    header : dict
+    """
 
     path: Path
     shape: tuple[int, int]
@@ -75,19 +99,19 @@ class ColumnStore:
 
     @property
     def classes(self) -> list[str] | None:
-        """What the labels are positions in; None where they are numbers."""
+        """The classes that labels are positions in; None if labels are numbers."""
         found: list[str] | None = self.header["classes"]
         return found
 
     @cached_property
     def feature_names(self) -> list[str] | None:
-        """Names of the columns, where there are any."""
+        """Names of the columns, if there are any."""
         if "feature_names.json" not in self.header["files"]:
             return None
         try:
             names: list[str] = json.loads((self.path / "feature_names.json").read_bytes())
             for name in names:
-                name.encode()  # half a character, which JSON can name, could not be saved again
+                name.encode()  # a lone surrogate, which JSON allows, could not be saved again
         except (AttributeError, TypeError, ValueError, RecursionError):
             names = []
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -98,13 +122,13 @@ class ColumnStore:
 
     @property
     def source(self) -> dict[str, Any] | None:
-        """How the rows were read, as whoever built the store noted it."""
+        """A description of how the rows were read, as given to `build_store`."""
         found: dict[str, Any] | None = self.header.get("source")
         return found
 
     @cached_property
     def bounds(self) -> NDArray[np.float64] | None:
-        """Public bounds of the columns, where they have one each."""
+        """Public bounds of the columns, if each has its own."""
         if "bounds.bin" not in self.header["files"]:
             return None
         bounds: NDArray[np.float64] = self._map("bounds.bin")
@@ -114,7 +138,7 @@ class ColumnStore:
 
     @cached_property
     def labels(self) -> NDArray[np.float64]:
-        """One number a row."""
+        """One number per row."""
         labels: NDArray[np.float64] = self._map("labels.bin")
         known = np.isfinite(labels)
         if self.classes is not None:
@@ -124,14 +148,14 @@ class ColumnStore:
         return labels
 
     def matrix(self, x_bound: float | None = 1.0) -> ColumnMatrix:
-        """The matrix, clipped to ``x_bound``: the same as from memory, and so are its fits.
+        """The matrix, clipped to ``x_bound``; it and its fits are the same as from memory.
 
-        All entries are read once, to check them. Pages with entries to clip are copied to memory;
-        all values are for a bound outside the range of single precision. With a bound other than 1,
-        the intercept's column is filled with it: one value a row. Entries that are all 1 have no
-        values on disk, and get some in memory for a bound below 1, or one above it and an
-        intercept: declare 1 for such data. Where columns have bounds of their own, those hold, and
-        ``x_bound`` is not used. None clips nothing: the bound is then the largest entry, or 1.
+        All entries are read once, to check them. Pages with entries to clip are copied to memory,
+        and all values if the bound is outside the range of single precision. With a bound other
+        than 1, the intercept's column is filled with it, one value per row. Entries that are all 1
+        have no values on disk, and get some in memory for a bound below 1, or for a bound above 1
+        with an intercept: declare 1 for such data. If columns have their own bounds, those are used
+        instead of ``x_bound``. None clips nothing: the bound is then the largest entry, or 1.
         """
         if self.bounds is None:
             return self._clipped(None if x_bound is None else positive_bound(x_bound), None)
@@ -162,8 +186,10 @@ class ColumnStore:
         return ColumnMatrix(*parts, self.shape, x_bound, stretch=stretch, trusted=True)
 
     def _clipped_values(self, values: NDArray[Any], x_bound: float, exceeded: bool) -> NDArray[Any]:
-        """Values within the limit and the constant column, in private pages; ``exceeded`` says
-        whether there is an entry to clip."""
+        """Clipped values and the constant column, in private pages.
+
+        ``exceeded`` says whether there is an entry to clip.
+        """
         limit = clip_limit(x_bound)
         if not held_single(x_bound):
             values = values.astype(np.float64, copy=False)
@@ -175,8 +201,10 @@ class ColumnStore:
         return values
 
     def verify(self, progress: Progress | None = None) -> None:
-        """Read everything: digests must fit, rows be in order, values finite and not larger than
-        the header says. Where the store came from is not verified."""
+        """Read everything and check digests, the order of rows, and the range of values.
+
+        The origin of the store is not verified.
+        """
         files = self.header["files"]
         total, done = sum(file["bytes"] for file in files.values()), 0
         for name, file in files.items():
@@ -203,8 +231,10 @@ class ColumnStore:
         values: NDArray[Any] | None,
         bound: float,
     ) -> int:
-        """Refuse entries that are not in order, not in range or not finite, in one pass; returns
-        the bits that `inspect` found."""
+        """Reject entries that are not in order, in range and finite, in one pass.
+
+        Returns the bits that `inspect` found.
+        """
         self._check_pointers(indptr)
         runs = threads.balanced_runs(indptr, threads.available())
         calls = [(indptr, indices, values, self.shape[0], bound, *run) for run in runs]
@@ -219,7 +249,7 @@ class ColumnStore:
     def _with_constant_at_hand(
         self, indptr: Any, indices: Any, values: Any, norm1: Any, x_bound: float, stretch: Any
     ) -> ColumnMatrix:
-        """The columns of the data, from arrays that hold the constant one too."""
+        """The columns of the data, from arrays that also hold the constant column."""
         rows, columns = self.shape
         parts = (indptr, indices, values, norm1)
         extended = ColumnMatrix(*parts, (rows, columns + 1), x_bound, trusted=True)
@@ -236,8 +266,11 @@ class ColumnStore:
         )
 
     def _map(self, name: str) -> Any:
-        """A file as an array. Pages are private copies once written to, so that compiled loops see
-        ordinary arrays; no memory is reserved for that, or maps could not exceed what there is."""
+        """A file as an array.
+
+        Pages become private copies once written to, so that compiled loops see ordinary arrays. No
+        memory is reserved for that, so that maps may be larger than memory.
+        """
         file = self.header["files"][name]
         with open(self.path / name, "rb") as opened:
             flags = mmap.MAP_PRIVATE | _NO_RESERVE
@@ -246,11 +279,11 @@ class ColumnStore:
         return np.frombuffer(mapped, np.dtype(file["dtype"]))
 
     def check_pointers(self) -> None:
-        """Reject pointers that would lead outside the files."""
+        """Reject pointers that lead outside the files."""
         self._check_pointers(self._map("indptr.bin"))
 
     def _check_pointers(self, indptr: NDArray[Any]) -> None:
-        """Loops trust the pointers: wrong ones would lead outside the files."""
+        """Reject wrong pointers, since compiled loops trust them."""
         rows, columns = self.shape
         ends = indptr[0] == 0 and indptr[-2] == self.entries and indptr[-1] == self.entries + rows
         if len(indptr) != columns + 2 or not ends or not kernels.ascending(indptr):

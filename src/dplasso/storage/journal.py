@@ -1,4 +1,4 @@
-"""A file of records that only grows: what was added is there after a crash, or not at all."""
+"""An append-only file of records: after a crash a record is complete or absent."""
 
 import os
 import struct
@@ -13,11 +13,11 @@ _HEAD = struct.Struct("<QI")  # length and checksum of a record
 
 
 class Journal:
-    """Records of bytes, on the disk when `append` returns, for the eyes of their owner alone.
+    """Records of bytes, durable when `append` returns, that only their owner may read.
 
-    A file that is there must be this user's; where it is to be ``new``, there must be none.
+    An existing file must belong to this user; with ``new`` there must be none.
 
-    A record that a crash has cut short, and whatever follows it, is taken off when the file is
+    A record that a crash has truncated, and everything after it, is removed when the file is
     opened: `append` had not returned, so nobody has acted on it.
 
     >>> import tempfile
@@ -41,7 +41,7 @@ class Journal:
         sync_directory(str(path.parent))
 
     def append(self, record: bytes) -> None:
-        """Add a record; it is durable when this returns. If it raises, the record is not there."""
+        """Add a record; it is durable when this returns, and absent if this raises."""
         whole = _HEAD.pack(len(record), zlib.crc32(record)) + record
         end = self._file.seek(0, os.SEEK_END)
         try:
@@ -53,11 +53,11 @@ class Journal:
             raise
 
     def _take_back(self, end: int) -> None:
-        """Cut off half a record: those after it would be lost with it when the file is opened."""
+        """Remove an incomplete record: opening the file would drop it and all later ones."""
         try:
             self._file.truncate(end)
         except OSError:
-            self.close()  # nothing can follow
+            self.close()  # nothing can be appended any more
 
     def records(self) -> Iterator[bytes]:
         """All records, from the first."""

@@ -1,6 +1,6 @@
-"""Arrays as bytes in numpy's file format, by a writer and a reader that know plain arrays only.
+"""Arrays as bytes in numpy's file format, with a writer and a reader for plain arrays only.
 
-numpy's own reader evaluates the header as a Python literal, and takes memory for the shape it says.
+numpy's own reader evaluates the header as a Python literal, and allocates memory for its shape.
 """
 
 import math
@@ -36,7 +36,7 @@ def to_bytes(array: NDArray[Any]) -> bytes:
 
 
 def from_bytes(data: bytes) -> NDArray[Any]:
-    """Read what `to_bytes` wrote. Memory is taken only for entries that are there."""
+    """Read what `to_bytes` wrote. Memory is allocated only for entries that exist."""
     start = len(_MAGIC) + 2
     end = start + int.from_bytes(data[len(_MAGIC) : start], "little")
     header = _HEADER.fullmatch(data[start:end].decode("ascii"))
@@ -53,7 +53,7 @@ def from_bytes(data: bytes) -> NDArray[Any]:
 
 
 def _check(entries: NDArray[Any]) -> None:
-    """Booleans and characters have fewer values than their bytes."""
+    """Reject invalid bytes of booleans and characters."""
     if entries.dtype.kind == "b" and np.any(entries.view(np.uint8) > 1):
         raise ValueError("has booleans other than 0 and 1")
     if entries.dtype.kind == "U" and np.any(entries.view("<u4") > _LAST_CHARACTER):

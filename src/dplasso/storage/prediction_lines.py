@@ -1,4 +1,4 @@
-"""Predictions as lines of text, which a spreadsheet or a program reads."""
+"""Predictions as lines of text, for spreadsheets and programs."""
 
 import re
 from collections.abc import Iterable
@@ -13,9 +13,9 @@ _BREAKS = re.compile(r"[\t\r\n]")
 
 
 def prediction_lines(values: ArrayLike, *, raw: bool) -> list[str]:
-    """One line per prediction. Whole numbers have no point, as in svmlight files.
+    """One line per prediction. Whole numbers have no decimal point, as in svmlight files.
 
-    Unless ``raw``, a text that a spreadsheet would take for a formula is marked as text.
+    Unless ``raw``, a text that a spreadsheet would read as a formula is marked as text.
 
     >>> prediction_lines([1.0, 0.5], raw=False), prediction_lines(["=1+1"], raw=False)
     (['1', '0.5'], ["'=1+1"])
@@ -29,13 +29,13 @@ def probability_lines(chances: Iterable[Iterable[float]]) -> list[str]:
 
 
 def one_cell(text: str, *, raw: bool) -> str:
-    """A text that stays one cell between tabs, whatever it holds."""
+    """A text that stays one cell between tabs, whatever it contains."""
     whole = " ".join(text.split()) if _BREAKS.search(text) else text
     return whole if raw else cell(whole, "\t")
 
 
 def label_text(label: Any) -> str:
-    """A label as svmlight files have it: whole numbers without a point.
+    """A label as in svmlight files: whole numbers have no decimal point.
 
     >>> label_text(-1.0), label_text(0.5), label_text("yes")
     ('-1', '0.5', 'yes')

@@ -1,8 +1,8 @@
-"""Whose a file is, and who may read it: what holds rows or secrets is for its owner alone.
+"""Ownership and permissions: files with rows or secrets are for their owner alone.
 
-Folders may be hostile: others may have put links, pipes or files of their own where we are about to
-write. So nothing is opened through a link that somebody else has made, and what is taken up again
-must be a regular file of this user that has no second name.
+Folders may be hostile: other users may have put links, pipes or files where we are about to write.
+So nothing is opened through a link that another user has made, and a file that is opened again must
+be a regular file of this user without a second name.
 """
 
 import contextlib
@@ -13,12 +13,12 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # Windows has no such locks; what needs them does not run there
+except ImportError:  # Windows has no such locks; features that need them do not run there
     fcntl = None  # type: ignore[assignment]
 
 FILE, FOLDER = 0o600, 0o700
 _OTHERS, _OTHERS_WRITE = 0o077, 0o022
-# Never through a link, and without waiting for whoever is at the other end of a pipe.
+# Do not follow links, and do not wait for the other end of a pipe.
 _CAREFULLY = (
     getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 )
@@ -26,18 +26,18 @@ _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
 
 
 class UnsafeFileError(ValueError):
-    """A file or folder that somebody else may have put there, or can change."""
+    """A file or folder that another user may have created, or can change."""
 
 
 def new_file(path: str, mode: int = FILE) -> int:
-    """A descriptor of a file that was not there before."""
+    """A descriptor of a newly created file."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _CAREFULLY, mode)
 
 
 def open_own(path: str | os.PathLike[str], *, new: bool = False) -> int:
-    """A descriptor to read and write a file of this user, for nobody else; made if it is absent.
+    """A descriptor to read and write a file that only this user can access; created if absent.
 
-    With ``new`` it must not be there yet.
+    With ``new`` it must not exist yet.
     """
     name = os.fsdecode(path)
     with contextlib.suppress(*([] if new else [FileExistsError])):
@@ -55,9 +55,9 @@ def open_own(path: str | os.PathLike[str], *, new: bool = False) -> int:
 
 
 def open_private(path: str | os.PathLike[str]) -> int:
-    """A descriptor to read and write a file; one that is made is for its owner alone.
+    """A descriptor to read and write a file; a new one is for its owner alone.
 
-    One that is there stays as open to others as it is: whoever names it here knows it.
+    An existing file keeps its permissions, which the caller knows.
     """
     name = followed(path)
     with contextlib.suppress(FileExistsError):
@@ -70,13 +70,13 @@ def open_private(path: str | os.PathLike[str]) -> int:
 
 
 def check_own(path: str | os.PathLike[str]) -> None:
-    """Refuse a file that somebody else may have written."""
+    """Reject a file that another user may have written."""
     name = followed(path)
     _check_file(name, os.lstat(name))
 
 
 def followed(path: str | os.PathLike[str]) -> str:
-    """Where a path leads, through links as for open(); but not through one that another made."""
+    """Resolve links in a path as open() does, but reject a link made by another user."""
     name = os.fsdecode(path)
     with contextlib.suppress(FileNotFoundError):
         found = os.lstat(name)
@@ -88,17 +88,17 @@ def followed(path: str | os.PathLike[str]) -> str:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, and those above it that are missing, for their owner alone."""
+    """Make a folder and its missing parents, for their owner alone."""
     if not folder.parent.exists():
         make_folder(folder.parent)
     folder.mkdir(mode=FOLDER, exist_ok=True)
 
 
 def take_folder(folder: Path, known: Callable[[str], bool]) -> Path:
-    """A folder for its owner alone, which has files of known names only; made if it is absent.
+    """A folder for its owner alone that has only files of known names; created if absent.
 
-    One that is there must be this user's, and nobody else may have been able to put something into
-    it. Returns where it is.
+    An existing folder must belong to this user, and no other user may have been able to write to
+    it. Returns its resolved path.
     """
     place = followed(folder)
     with contextlib.suppress(FileExistsError):
@@ -115,7 +115,7 @@ def take_folder(folder: Path, known: Callable[[str], bool]) -> Path:
                 "folder that only you can write to"
             )
         os.fchmod(descriptor, FOLDER)
-        for name in os.listdir(descriptor):  # anew: from here on nobody else can add any
+        for name in os.listdir(descriptor):  # again: from here on no other user can add files
             file = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
             _check_file(os.path.join(place, name), file)
     finally:
@@ -124,7 +124,7 @@ def take_folder(folder: Path, known: Callable[[str], bool]) -> Path:
 
 
 def lock(descriptor: int) -> bool:
-    """Lock an open file or folder for as long as it is open; whether nobody else holds it."""
+    """Lock an open file or folder while it is open; returns False if another process holds it."""
     if fcntl is None:
         raise OSError("this system has no file locks that dplasso knows")
     try:
@@ -136,9 +136,9 @@ def lock(descriptor: int) -> bool:
 
 @contextlib.contextmanager
 def abandoned(path: str | os.PathLike[str]) -> Iterator[bool]:
-    """Whether this user made it and no process holds its lock; meanwhile none can get it.
+    """Whether this user made it and no process holds its lock; meanwhile no process can get it.
 
-    Locks end with their process; its number alone may long be another's.
+    Locks end with their process, whereas a process number may have been reused.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | _CAREFULLY)

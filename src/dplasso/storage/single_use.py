@@ -1,6 +1,6 @@
-"""A file that is used once: whoever takes it leaves a note in its place.
+"""A file that can be used once: the process that takes it leaves a note in its place.
 
-Renaming decides who comes first, so no lock is needed, and none is left behind by a crash.
+Renaming decides which process comes first, so no lock is needed that a crash could leave behind.
 """
 
 import os
@@ -19,7 +19,7 @@ _Path = str | os.PathLike[str]
 
 
 class UsedStateError(ModelFileError):
-    """A state that a model has gone on from already, or that is not where it was saved."""
+    """A state was already used to continue a model, or is not where it was saved."""
 
 
 _IsExpected = Callable[[dict[str, Any]], bool]
@@ -27,17 +27,17 @@ _IsExpected = Callable[[dict[str, Any]], bool]
 
 @contextmanager
 def taken(path: _Path, is_expected: _IsExpected, instead: _Path | None = None) -> Iterator[None]:
-    """Hold a file out of everybody's reach; it is gone for good once the block has ended.
+    """Take a file away from all other processes; it is deleted once the block has ended.
 
-    Where the block raises, the file is back as it was. ``is_expected`` looks at the header.
-    ``instead`` is where the block writes the same thing anew: a block that raises may have done so,
-    and the file is back only once the other is gone.
+    If the block raises, the file is put back. ``is_expected`` checks the header. ``instead`` is the
+    path to which the block writes a new state: if the block raises after that, the new file is
+    removed before the old one is put back.
 
     Formal guarantees
     -----------------
     Of any number of processes that take one file, at most one enters the block. When the block has
-    ended, neither a crash nor a power cut brings the file back. Copies of the file that somebody
-    made are not known here.
+    ended, neither a crash nor a power cut brings the file back. Copies of the file are not
+    detected.
     """
     name = os.path.realpath(os.fsdecode(path))
     directory = os.path.dirname(name)
@@ -61,7 +61,7 @@ def taken(path: _Path, is_expected: _IsExpected, instead: _Path | None = None) -
 
 
 def withdraw(path: _Path, is_expected: _IsExpected) -> None:
-    """Remove what a save that failed may have left: it may have failed after the file was there."""
+    """Remove the file that a failed save may have left."""
     try:
         header = read(path)[0]
     except (FileNotFoundError, ModelFileError):
@@ -72,12 +72,12 @@ def withdraw(path: _Path, is_expected: _IsExpected) -> None:
 
 
 def leave_note(path: _Path) -> None:
-    """Say in the file's place that it was used; the note is on the disk when this returns."""
+    """Replace the file by a note that it was used; the note is durable when this returns."""
     write(os.path.realpath(os.fsdecode(path)), _NOTE, {})
 
 
 def refuse_used(path: _Path, header: dict[str, Any]) -> None:
-    """Raise where a file is the note that another one was used."""
+    """Raise if a file is a note that the original was used."""
     if header.get("kind") == USED:
         raise _used(path)
 

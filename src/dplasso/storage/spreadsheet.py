@@ -1,22 +1,22 @@
-"""Texts in files that spreadsheets open: none of them is taken for a formula.
+"""Mark texts so that no spreadsheet reads them as formulas.
 
-A cell that begins with = + - @ is a formula to a spreadsheet, and a formula can read other cells
-and send them away. Such a text gets an apostrophe in front, which says that it is text.
+A spreadsheet reads a cell that begins with = + - @ as a formula, and a formula can read other cells
+and send them elsewhere. Such a text gets an apostrophe in front, which marks it as text.
 """
 
 import re
 
-_SIGNS = "=+\\-@＝＋－＠"  # those of Japanese keyboards are formulas as well
+_SIGNS = "=+\\-@＝＋－＠"  # full-width signs start formulas as well
 _FORMULA = re.compile(rf"'*(?:\s*[{_SIGNS}]|[\t\r\n])")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
-# A spreadsheet may guess another separator, and would then find a formula behind it.
+# A spreadsheet may guess another separator, and would then find a formula after it.
 _SPLIT = re.compile(rf"[\"\t\r\n]|[,;|]\s*'*[{_SIGNS}]")
 
 
 def marked(text: str) -> str:
-    """The text, with an apostrophe in front where it would be a formula; numbers are none.
+    """The text, with an apostrophe in front if it would be a formula; numbers are not marked.
 
-    Different texts stay different: what looks marked already is marked once more.
+    Different texts stay different: a text that looks marked already is marked once more.
 
     >>> marked("=1+1"), marked("-5.5"), marked("'=1"), marked("Ulm")
     ("'=1+1", '-5.5', "''=1", 'Ulm')
@@ -34,7 +34,7 @@ def unmarked(text: str) -> str:
 
 
 def cell(text: str, separator: str) -> str:
-    """The text as a cell: marked, and in quotes where it would otherwise be more than one.
+    """The text as a cell: marked, and quoted if it would otherwise be more than one cell.
 
     >>> cell("=1", ","), cell("Doe, Jo", ","), cell("Doe, Jo", "\\t"), cell("a,=1", "\\t")
     ("'=1", '"Doe, Jo"', 'Doe, Jo', '"a,=1"')

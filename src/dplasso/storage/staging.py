@@ -1,4 +1,4 @@
-"""Directories that are there whole or not at all: built aside, then given their name."""
+"""Directories that are complete or absent: built under a temporary name, then renamed."""
 
 import contextlib
 import os
@@ -19,15 +19,17 @@ _WRITABLE = 0o222
 
 @contextlib.contextmanager
 def workshop(target: Path) -> Iterator[Path]:
-    """A temporary directory beside the target, for its owner alone, locked as long as its process
-    lives, and removed."""
+    """A temporary directory next to the target, for its owner alone.
+
+    It is locked while its process lives, and removed afterwards.
+    """
     while True:
         folder = _beside(target, "tmp")
         with removed_afterwards(str(folder)):
             folder.mkdir(mode=private_files.FOLDER)
             lock = os.open(folder, os.O_RDONLY)
             try:
-                # Another process may have taken it for a leftover before it was locked.
+                # Another process may have removed it as a leftover before it was locked.
                 if private_files.lock(lock) and os.fstat(lock).st_nlink:
                     yield folder
                     return
@@ -40,7 +42,7 @@ def _beside(target: Path, what: str) -> Path:
 
 
 def clear_leftovers(target: Path) -> None:
-    """Remove what killed builds of this target left; put back what they had moved away."""
+    """Remove leftovers of killed builds of this target; restore what they had moved away."""
     ours = re.compile(re.escape(f".{target.name}.") + r"[0-9]+-[0-9a-f]{16}\.(tmp|old)")
     for left in target.parent.iterdir():
         found = ours.fullmatch(left.name)
@@ -79,13 +81,13 @@ def _is_store(folder: Path) -> bool:
 
 
 def install(folder: Path, target: Path, overwrite: bool) -> None:
-    """Give the finished directory its name; an old one is deleted only after that."""
+    """Rename the finished directory to its name; an old one is deleted only after that."""
     check_replaceable(target, overwrite)
     old = _beside(target, "old")
     try:
         if os.path.lexists(target):
             os.rename(target, old)
-            if not _is_store(old):  # it came after it was looked at; nothing else is deleted
+            if not _is_store(old):  # created since the check; only stores are deleted
                 raise ColumnStoreError(f"{target} is no column store; choose another name")
         os.rename(folder, target)
     except BaseException:

@@ -1,4 +1,4 @@
-"""Temporary files and folders, removed even where a signal comes at the worst moment."""
+"""Temporary files and folders, removed even if a signal arrives at the worst moment."""
 
 import atexit
 import contextlib
@@ -6,15 +6,15 @@ import os
 import shutil
 from collections.abc import Iterator
 
-_unfinished: dict[str, int] = {}  # paths, and which process has them
+_unfinished: dict[str, int] = {}  # paths and their process ids
 
 
 @contextlib.contextmanager
 def removed_afterwards(path: str) -> Iterator[None]:
-    """Remove what has this name, if anything has, when the block ends.
+    """Remove the file or folder of this name, if it exists, when the block ends.
 
-    An exception that a signal raises may come before the block is entered or while it is left. What
-    is there then is removed when the process ends.
+    A signal may raise an exception just before the block or while it ends. The file or folder is
+    then removed when the process ends.
     """
     _unfinished[path] = os.getpid()
     try:
@@ -27,7 +27,7 @@ def removed_afterwards(path: str) -> Iterator[None]:
 @atexit.register
 def _remove_unfinished() -> None:
     for path, process in list(_unfinished.items()):
-        if process == os.getpid():  # a child has nothing of its parent's to remove
+        if process == os.getpid():  # a child must not remove its parent's files
             _remove(path)
 
 

@@ -1,7 +1,8 @@
-"""Python values as strict JSON, such that they come back as they were: type, order and repr.
+"""Python values as strict JSON that restores them exactly: type, order and repr.
 
-What JSON has no form for is an object with a tag under the key ``$``, as in ``{"$": "inf"}``. Keys
-of ordinary dicts that start with ``$`` get one more. Arrays are kept next to the JSON, by name.
+A value that JSON has no form for is an object with a tag under the key ``$``, as in
+``{"$": "inf"}``. Keys of ordinary dicts that start with ``$`` get one more. Arrays are stored next
+to the JSON, by name.
 """
 
 import math
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _TAG = "$"
-_MOST_IN_RANGE = 1 << 24  # what reads a range may write it out
+_MOST_IN_RANGE = 1 << 24  # longest range, since readers may expand it
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _NUMBERS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64"
 _SCALARS = {name: np.dtype(name).type for name in ("bool", "str", *_NUMBERS.split())}
@@ -58,7 +59,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return {_TAG: "tuple", "items": [_plain(item) for item in value]}
     if isinstance(value, range):
-        if value[_MOST_IN_RANGE:]:  # len() does not know the longest
+        if value[_MOST_IN_RANGE:]:  # len() fails for the longest ranges
             raise ValueError(f"is a range of more than {_MOST_IN_RANGE:,} numbers; make it a list")
         return {_TAG: "range", "items": [value.start, value.stop, value.step]}
     if isinstance(value, np.ndarray) and value.dtype == object and value.ndim == 1:
