@@ -1,4 +1,4 @@
-"""How rows come in: checked, clipped to public bounds, column by column."""
+"""Matrices of rows: checked, clipped to public bounds, and stored by columns."""
 
 from dplasso.data.bounds import ColumnBounds
 from dplasso.data.columns import ColumnMatrix

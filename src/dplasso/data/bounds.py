@@ -1,4 +1,4 @@
-"""Public bounds on the entries of columns: one for all, or one each."""
+"""Public bounds on the entries of columns: one for all, or one per column."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,15 +18,20 @@ from dplasso.data.sparse_bounds import SparseBounds
 
 @dataclass(frozen=True)
 class ColumnBounds:
-    """The largest bound, and how much each column is stretched to have that same bound.
+    """The largest bound, and the factor by which each column is stretched to it.
 
-    A column of a smaller bound is multiplied by ``largest / bound``: all columns then share one
-    bound, and a weight found on the stretched column is multiplied by the same factor. In the
-    ball, a weight counts by its bound: ``sum_j bound_j |w_j| <= radius * largest``.
+    A column with a smaller bound is multiplied by ``largest / bound``: all columns then share one
+    bound, and a weight of the stretched column is multiplied by the same factor. The ball then
+    weights coefficients by their bounds: ``sum_j bound_j |w_j| <= radius * largest``.
+
+    Attributes
+    ----------
+    largest : float
+    stretch : array of float64, one factor per column, or None if all bounds are equal
     """
 
     largest: float
-    stretch: Floats | None  # None where all bounds are equal
+    stretch: Floats | None
 
     @classmethod
     def of(
@@ -36,9 +41,9 @@ class ColumnBounds:
         names: Any = None,
         among: NDArray[np.int64] | None = None,
     ) -> "ColumnBounds":
-        """Read ``x_bound``: a number, one number a column, or a mapping from feature names.
+        """Read ``x_bound``: a number, one number per column, or a mapping from feature names.
 
-        The stretch is of the columns ``among``, where those are named, and of all columns else.
+        The stretch has one factor for each of the columns ``among``, by default all columns.
 
         >>> ColumnBounds.of([1.0, 4.0], 2).stretch.tolist()
         [4.0, 1.0]
@@ -60,7 +65,7 @@ class ColumnBounds:
         return cls(largest, largest / np.asarray(bounds if among is None else bounds[among]))
 
     def apply(self, X: Any) -> Any:
-        """``X`` stretched and clipped, column-compressed; ``X`` itself where none need be."""
+        """``X`` stretched and clipped, column-compressed; ``X`` itself if nothing is stretched."""
         if isinstance(X, ColumnMatrix):
             if not np.array_equal(_or_ones(X.stretch), _or_ones(self.stretch)):
                 raise ValueError(
@@ -76,14 +81,14 @@ class ColumnBounds:
         return sp.csc_array((values, found.indices, found.indptr), shape=X.shape)
 
     def stretched(self, values: NDArray[Any], columns: NDArray[Any]) -> Floats:
-        """Entries of the given columns, stretched and clipped: products may be infinite."""
+        """Entries of the given columns, stretched and clipped, since products may overflow."""
         assert self.stretch is not None
         with np.errstate(over="ignore"):
             clipped: Floats = clipped_in_place(values * self.stretch[columns], self.largest)
         return clipped
 
     def unstretched(self, weights: sp.csr_array) -> sp.csr_array:
-        """Weights (outputs x columns) for the columns as they were given."""
+        """Weights (outputs x columns) for the columns before stretching."""
         if self.stretch is None:
             return weights
         values = weights.data * self.stretch[weights.indices]
@@ -95,14 +100,14 @@ def _or_ones(stretch: Floats | None) -> Floats:
 
 
 def by_position(x_bound: Any, names: Any) -> Any:
-    """``x_bound``, or a list of its bounds in the order of ``names`` where it is a mapping."""
+    """``x_bound``, or if it is a mapping, a list of its bounds in the order of ``names``."""
     if not isinstance(x_bound, Mapping):
         return x_bound
     if names is None:
         raise ValueError(
             "x_bound maps feature names, but X has none; pass a data frame, or bounds by position"
         )
-    # The first that is missing comes soon where names are more than bounds.
+    # If there are more names than bounds, a missing one is found early.
     missing = next((name for name in names if name not in x_bound), None)
     unknown = set() if missing is not None else set(x_bound).difference(names)
     if missing is not None or unknown:

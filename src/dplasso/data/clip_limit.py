@@ -1,4 +1,4 @@
-"""What entries are really clipped to: one public number for every way to hold them."""
+"""The number that entries are actually clipped to, the same in single and double precision."""
 
 from typing import Any
 
@@ -8,20 +8,20 @@ _SINGLE = np.finfo(np.float32)
 
 
 def held_single(x_bound: float) -> bool:
-    """Whether single precision has numbers close to the bound: it lies in its normal range."""
+    """Whether the bound lies in the normal range of single precision."""
     return float(_SINGLE.smallest_normal) <= x_bound <= float(_SINGLE.max)
 
 
 def clip_limit(x_bound: float) -> float:
-    """The largest number of single precision that is not above ``x_bound``.
+    """The largest single-precision number that is not above ``x_bound``.
 
-    Outside the normal range of single precision it is ``x_bound`` itself, and entries are then held
-    in double precision.
+    Outside the normal range of single precision it is ``x_bound`` itself, and entries are then
+    stored in double precision.
 
     Formal guarantees
     -----------------
-    A function of ``x_bound`` alone. Both precisions hold it exactly, so that a clipped entry, and a
-    constant that stands for the bound, are the same number however a matrix is stored.
+    It is a function of ``x_bound`` alone. Both precisions represent it exactly, so a clipped entry,
+    and the constant of an intercept column, is the same number however a matrix is stored.
 
     >>> clip_limit(2.0), clip_limit(2.7) < 2.7, clip_limit(1e-40)
     (2.0, True, 1e-40)
@@ -33,6 +33,6 @@ def clip_limit(x_bound: float) -> float:
 
 
 def clipped_in_place(values: Any, x_bound: float) -> Any:
-    """The array ``values``, its entries clipped to the limit of ``x_bound``."""
+    """The array ``values``, with entries clipped to the limit of ``x_bound``."""
     limit = clip_limit(x_bound)
     return np.clip(values, -limit, limit, out=values)

@@ -1,4 +1,4 @@
-"""The one form in which the engine holds a data matrix."""
+"""The form in which solvers store a data matrix."""
 
 import contextlib
 import math
@@ -17,29 +17,45 @@ from dplasso.data.structure import array_of, is_real, sound, sound_parts
 from dplasso.kernels import columns as kernels
 from dplasso.kernels import transpose
 
-_LARGE = 1 << 20  # entries from which on two threads turn a matrix sooner than scipy's one
-MOST_ROWS = (1 << 27) - 1  # what a column's score, a sum of whole numbers, has room for
+_LARGE = 1 << 20  # with more entries, two threads transpose a matrix faster than scipy
+MOST_ROWS = (1 << 27) - 1  # most terms that fit into a column's score, a sum of integers
 
 
 @dataclass(frozen=True)
 class ColumnMatrix:
     """A column-compressed matrix, checked and clipped.
 
-    Rows of every column are distinct and in order, entries are not 0, finite and of size at most
-    ``clip_limit(x_bound)``; row numbers take 32 bits. ``values`` is None where every stored entry
-    is 1, else in single precision where that holds every entry as it was given, and in double
-    precision otherwise. ``norm1`` has the 1-norm of every column, over ``x_bound`` and rounded up,
-    where there are values. Arrays of the given matrix that already have this form are used without
-    a copy, and never written to. Columns that were multiplied by ``stretch`` give weights to be
-    multiplied by it, too. A matrix that is put together by hand is checked for all of this;
-    ``trusted`` is for arrays that were checked before.
+    `ColumnMatrix.of` makes one from any matrix. Rows within a column are distinct and sorted;
+    entries are nonzero, finite and at most ``clip_limit(x_bound)`` in absolute value; row numbers
+    have 32 bits. Arrays of the given matrix that already have this form are used without a copy,
+    and never written to. A matrix constructed directly is checked for all of this.
+
+    Parameters
+    ----------
+    indptr, indices : array
+        Column pointers and row numbers.
+    values : array or None
+        None if every stored entry is 1, otherwise in single precision if that represents every
+        given entry exactly, and in double precision if not.
+    norm1 : array of float32 or None
+        The 1-norm of every column over ``x_bound``, rounded up; None if ``values`` is.
+    shape : tuple of int
+    x_bound : float
+    extended : ColumnMatrix, optional
+        The same matrix with the constant column of an intercept, if it is available.
+    stretch : array of float64, optional
+        Factors of the columns (`ColumnBounds`), by which their weights must be multiplied, too.
+    trusted : bool, default False
+        Whether the arrays were checked before.
 
     Formal guarantees
     -----------------
-    An entry is a function of the entry given (of the values given for its place, where there are
-    several) and of ``x_bound``. Other rows decide in which precision it is held, never its value.
-    Equal entries give equal arrays, whatever kind of matrix, precision or file they came in.
+    An entry is a function of the given entry (of all values given for its place, if there are
+    several) and of ``x_bound``. Other rows determine its precision, never its value. Equal entries
+    give equal arrays, whatever kind of matrix, precision or file they came in.
 
+    Examples
+    --------
     >>> import scipy.sparse as sp
     >>> matrix = ColumnMatrix.of(sp.csr_array([[1.0, 0.0], [1.0, 3.0]]), x_bound=2.0)
     >>> matrix.shape, matrix.values.tolist()
@@ -52,7 +68,7 @@ class ColumnMatrix:
     norm1: NDArray[np.float32] | None
     shape: tuple[int, int]
     x_bound: float
-    extended: "ColumnMatrix | None" = field(default=None, repr=False)  # by the constant, if at hand
+    extended: "ColumnMatrix | None" = field(default=None, repr=False)  # with constant
     stretch: NDArray[np.float64] | None = field(default=None, repr=False)  # see `ColumnBounds`
     trusted: InitVar[bool] = False
 
@@ -62,7 +78,7 @@ class ColumnMatrix:
 
     @classmethod
     def of(cls, X: Any, x_bound: float = 1.0) -> "ColumnMatrix":
-        """Check ``X`` (sparse in any format, or dense), clip it to ``x_bound`` and hold it."""
+        """Check ``X`` (sparse in any format, or dense), clip it to ``x_bound`` and store it."""
         x_bound = positive_bound(x_bound)
         if isinstance(X, ColumnMatrix):
             return X._declared(x_bound)
@@ -106,7 +122,7 @@ class ColumnMatrix:
         return ColumnMatrix(*parts, self.shape, x_bound, stretch=self.stretch, trusted=True)
 
     def _extended_within(self, room: "_Room") -> "ColumnMatrix":
-        """The matrix with its constant column where that was left room for: nothing is copied."""
+        """The matrix with its constant column, written to the spare room without a copy."""
         rows, columns = self.shape
         room.indices[self.entries :] = np.arange(rows, dtype=np.int32)
         indptr = np.append(self.indptr, self.indptr.dtype.type(self.entries + rows))
@@ -119,7 +135,7 @@ class ColumnMatrix:
         return ColumnMatrix(*parts, shape, self.x_bound, trusted=True)
 
     def with_constant(self) -> "ColumnMatrix":
-        """The same matrix with one more column, all entries ``constant``: an intercept's."""
+        """The same matrix with one more column for the intercept, all entries ``constant``."""
         if self.extended is not None:
             return self.extended
         rows, columns = self.shape
@@ -138,7 +154,7 @@ class ColumnMatrix:
         return ColumnMatrix(*parts, (rows, columns + 1), self.x_bound, trusted=True)
 
     def picked(self, columns: NDArray[np.int64]) -> "ColumnMatrix":
-        """The matrix of some of the columns, in the order given."""
+        """The matrix of some of the columns, in the given order."""
         starts, lengths = self.indptr[columns], np.diff(self.indptr)[columns]
         runs = [np.arange(a, a + n) for a, n in zip(starts, lengths, strict=True)]
         places = np.concatenate(runs) if runs else np.empty(0, np.int64)
@@ -165,7 +181,7 @@ class ColumnMatrix:
         return int(self.indptr[-1])
 
     def sparse(self) -> sp.csc_array:
-        """The entries as a matrix that scipy knows."""
+        """The entries as a scipy matrix."""
         values = np.ones(self.entries) if self.values is None else self.values[: self.entries]
         return sp.csc_array((values, self.indices[: self.entries], self.indptr), shape=self.shape)
 
@@ -177,7 +193,7 @@ class ColumnMatrix:
         return product
 
     def rows(self) -> sp.csr_array:
-        """The entries row by row, as they were before columns were stretched."""
+        """The entries by rows, as they were before columns were stretched."""
         found = self.sparse()
         if self.stretch is not None:
             found.data = found.data / np.repeat(self.stretch, np.diff(self.indptr))
@@ -185,7 +201,7 @@ class ColumnMatrix:
 
 
 def positive_bound(x_bound: Any) -> float:
-    """The bound as a float, if it is one."""
+    """The bound as a positive float; a ValueError if it is not one."""
     kind = isinstance(x_bound, Real) and not isinstance(x_bound, bool | np.bool_)
     with contextlib.suppress(OverflowError):
         if kind and 0 < float(x_bound) < math.inf:
@@ -197,15 +213,15 @@ def positive_bound(x_bound: Any) -> float:
 
 
 class _Room(NamedTuple):
-    """Arrays of the entries, with room for one more a row."""
+    """Arrays of the entries, with spare room for one more entry per row."""
 
     indices: NDArray[np.int32]
     values: NDArray[Any]
 
 
 def _compressed(X: Any) -> tuple[Any, bool, _Room | None]:
-    """``X``, checked, as a csc_array of real numbers, whether its arrays are ours to write to, and
-    the room that they are part of, if there is any."""
+    """``X``, checked, as a csc_array of real numbers; whether its arrays may be written to; and the
+    larger arrays that they are part of, if any."""
     X = array_of(sound(X))
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got {X.ndim}; reshape it first")
@@ -220,12 +236,12 @@ def _compressed(X: Any) -> tuple[Any, bool, _Room | None]:
 
 
 def _is_large(X: Any) -> bool:
-    """Whether own threads are worth it; row numbers must fit 32 bits."""
+    """Whether our own threads are worth starting; row numbers must fit into 32 bits."""
     return bool(X.nnz > _LARGE and X.shape[0] <= MOST_ROWS)
 
 
 def turned(X: Any) -> tuple[Any, _Room]:
-    """Row-compressed entries column by column, on all cores, as scipy would turn them."""
+    """Convert row-compressed entries to columns on all cores, with the same result as scipy."""
     rows, columns = X.shape
     indptr = np.zeros(columns + 1, np.int64)
     transpose.tally(X.indices, indptr[1:])
@@ -275,9 +291,9 @@ def _held_values(
     ours: bool,
     room: _Room | None,
 ) -> tuple[NDArray[Any], _Room | None]:
-    """Clipped values in the precision they are held in, and the room that they are part of.
+    """Clipped values in their final precision, and the larger arrays that they are part of.
 
-    ``values`` is None where all are 1; ``ours`` says whether the array may be written to.
+    ``values`` is None if all are 1; ``ours`` says whether the array may be written to.
     """
     single = held_single(x_bound) and not bits & kernels.NOT_SINGLE
     kind = np.dtype(np.float32 if single else np.float64)
@@ -315,7 +331,7 @@ def _inspect(found: Any, values: NDArray[Any] | None, x_bound: float) -> int:
 
 
 def _check_by_hand(matrix: ColumnMatrix) -> None:
-    """Refuse arrays that do not have the form of the class; norms are computed, not believed."""
+    """Reject arrays that do not have the form of the class; norms are recomputed, not trusted."""
     indptr, indices, values = matrix.indptr, matrix.indices, matrix.values
     given = [indptr, indices] if values is None else [indptr, indices, values]
     kinds = ((np.int32, np.int64), (np.int32,), (np.float32, np.float64))
@@ -341,7 +357,7 @@ def _check_by_hand(matrix: ColumnMatrix) -> None:
 
 
 def _check_companions(matrix: ColumnMatrix) -> None:
-    """The matrix with a constant column, and the stretch, are what they are said to be."""
+    """Check the matrix with a constant column, and the stretch."""
     extended, stretch = matrix.extended, matrix.stretch
     if extended is not None:
         raise ValueError("extended is made by with_constant; leave it out")

@@ -1,4 +1,4 @@
-"""Rows together with what their reader knows of them and a matrix cannot say."""
+"""Rows together with facts that their reader knows and a matrix cannot hold."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from dplasso.base.arrays import Labels
 class DescribedRows:
     """Rows to fit to, the declared names of their columns, and which public facts were read.
 
-    An estimator sees a matrix and not the file it came from. Whoever read the file hands on what
-    the privacy statement must say of it.
+    An estimator sees a matrix and not the file it came from. The reader of the file passes on the
+    facts that the privacy statement must report.
 
     Parameters
     ----------

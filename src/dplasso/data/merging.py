@@ -1,4 +1,4 @@
-"""One entry per place: how a sparse matrix is read that has several, or stored zeros."""
+"""Merge repeated entries of sparse matrices and drop stored zeros."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from dplasso.kernels.repeats import add_repeats
 
 
 def compressed(X: Any, form: str) -> Any:
-    """The entries of `sound` sparse ``X`` as "csr" or "csc", with nothing added up on the way.
+    """The entries of a `sound` sparse ``X`` as "csr" or "csc", without summing repeated ones.
 
     scipy's own conversions add repeated entries, in the precision of the matrix and in no
     particular order. Arrays may be those of ``X``.
@@ -24,17 +24,17 @@ def compressed(X: Any, form: str) -> Any:
 
 
 def merged(X: Any, form: str, name: str = "X") -> Any:
-    """``X``, sparse or dense, as "csr" or "csc": indices in order, one entry per place, no zeros.
+    """``X``, sparse or dense, as "csr" or "csc": sorted indices, one entry per place, no zeros.
 
-    Repeated entries are added in double precision. Where that changes nothing, arrays may be those
-    of ``X``, and entries keep their precision; whole numbers become double precision. A sparse
-    matrix is checked before it is read; ``name`` is what an error calls it.
+    Repeated entries are added in double precision. If there are none, arrays may be those of ``X``,
+    and entries keep their precision; integers become double precision. A sparse matrix is checked
+    before it is read; ``name`` is its name in errors.
 
     Formal guarantees
     -----------------
-    What a row holds is a function of the values that the row was given, place by place. Neither
-    the order in which they were stored nor the precision or the kind of the matrix enters, as long
-    as the values are equal. A sum of finite entries is finite: at most the largest double.
+    A row's entries are a function of the values given for that row, place by place. Neither the
+    order in which they were stored nor the precision or the kind of the matrix matters, as long as
+    the values are equal. A sum of finite entries is finite: at most the largest double.
 
     >>> X = sp.coo_array(([100, 100], ([0, 0], [1, 1])), shape=(1, 2), dtype=np.int8)
     >>> merged(X, "csr").toarray().tolist()
@@ -47,9 +47,9 @@ def merged(X: Any, form: str, name: str = "X") -> Any:
 
 
 def sparse_of(X: Any) -> Any:
-    """The entries of a dense matrix that are not 0."""
+    """The nonzero entries of a dense matrix."""
     dense = np.asarray(X)
-    # scipy has no half precision; single holds it exactly.
+    # scipy has no half precision; single precision holds it exactly.
     kind = np.dtype(np.float32) if dense.dtype == np.float16 else dense.dtype.newbyteorder("=")
     return sp.csc_array(dense.astype(kind, copy=False))
 
@@ -61,7 +61,7 @@ def _is_merged(found: Any) -> bool:
 
 
 def add_up(found: Any) -> Any:
-    """A copy of a compressed matrix with its repeated entries added up and zeros left out."""
+    """A copy of a compressed matrix with repeated entries summed and zeros dropped."""
     data = found.data.astype(np.float64) if found.dtype.itemsize > 8 else found.data
     ordered = type(found)((data, found.indices, found.indptr), shape=found.shape, copy=True)
     ordered.has_sorted_indices = False

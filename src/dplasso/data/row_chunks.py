@@ -1,4 +1,4 @@
-"""Runs of rows, and the matrix they make up."""
+"""Runs of rows, and the matrix of all of them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from dplasso.base import memory
 from dplasso.base.wording import ParameterError
 
 _MOST_INT32 = np.iinfo(np.int32).max
-# Memory of this size is taken from the system directly: it is not there until it is written to, and
-# grows without a copy.
+# Arrays of this size are allocated by the system directly: pages take memory only once they are
+# written to, and the array grows without a copy.
 _FIRST_BYTES = 1 << 25
 
 
@@ -38,7 +38,7 @@ class RowChunk:
 def assemble(
     chunks: Iterable[RowChunk], columns: int | None = None
 ) -> tuple[sp.csr_array, NDArray[np.float64]]:
-    """The matrix of all rows, and their labels; as many columns as the indices need unless told.
+    """The matrix of all rows, and their labels; by default with as many columns as indices need.
 
     >>> rows = RowChunk(np.array([1.0]), np.array([0, 1]), np.array([2]), np.array([0.5]))
     >>> X, y = assemble([rows, rows])
@@ -50,8 +50,10 @@ def assemble(
 
 
 def join(chunks: Iterable[RowChunk]) -> RowChunk:
-    """One chunk of all rows. Every chunk is let go of once it is copied: the peak of memory is
-    the size of the result, an eighth, and one chunk."""
+    """One chunk of all rows.
+
+    Every chunk is freed once it is copied: the peak of memory is 9/8 of the result plus one chunk.
+    """
     labels, indptr, values = _Growing(np.float64), _Growing(np.int64), _Growing(np.float64)
     indices = _Growing(np.int32)
     indptr.append(np.zeros(1, np.int64))
@@ -60,12 +62,12 @@ def join(chunks: Iterable[RowChunk]) -> RowChunk:
         labels.append(chunk.labels)
         indices.append(chunk.indices)
         values.append(chunk.values)
-        del chunk  # or it would stay until the next one is there
+        del chunk  # otherwise it would stay in memory until the next one is read
     return RowChunk(labels.taken(), indptr.taken(), indices.taken(), values.taken())
 
 
 def matrix_of(rows: RowChunk, columns: int | None = None) -> sp.csr_array:
-    """The rows as a matrix; 32 bits for an index where that is enough, and then no copy."""
+    """The rows as a matrix, with 32-bit indices where possible, and then without a copy."""
     needed = int(rows.indices.max()) + 1 if rows.entries else 1
     columns = needed if columns is None else columns
     if columns < needed:
@@ -78,7 +80,7 @@ def matrix_of(rows: RowChunk, columns: int | None = None) -> sp.csr_array:
 
 
 class _Growing:
-    """An array that is appended to."""
+    """An array that grows by appending."""
 
     def __init__(self, kind: Any) -> None:
         kind = np.dtype(kind)
@@ -90,7 +92,7 @@ class _Growing:
         size = self.size + len(part)
         room = len(self._array)
         if size > room:
-            # By an eighth: numpy writes zeros to what it adds.
+            # Grow by an eighth only, because numpy fills the new part with zeros.
             wanted = max(size, room + room // 8)
             memory.check(
                 (wanted - room) * self._array.itemsize,
@@ -108,7 +110,7 @@ class _Growing:
             self._array = wider
 
     def taken(self) -> NDArray[Any]:
-        """The array, cut to its size; nothing can be appended afterwards."""
+        """The array, trimmed to its size; nothing can be appended afterwards."""
         array, self._array = self._array, np.empty(0, self._array.dtype)
         array.resize(self.size, refcheck=False)
         return array

@@ -1,4 +1,4 @@
-"""Public maps of a row's entries, the same at fitting and at predicting; no row sees another."""
+"""Public maps of a row's entries, for fitting and predicting; each row is mapped by itself."""
 
 import math
 from typing import Any, Literal, get_args
@@ -17,9 +17,10 @@ ROW_MAPS = get_args(RowMap)
 
 
 def mapped(X: Any, row_map: str, bound: float = 1.0) -> Any:
-    """``X``, sparse or dense, with "presence" (1 where an entry is not 0), "sqrt" (the root of its
-    size, with its sign) or "blend" (half way between the entry and the bound, with its sign) in
-    place of every entry that is not 0; "as_is" changes nothing.
+    """``X``, sparse or dense, with every nonzero entry mapped.
+
+    "presence" maps it to 1, "sqrt" to the root of its absolute value, with its sign, and "blend" to
+    the mean of the entry and the bound with its sign; "as_is" changes nothing.
 
     >>> mapped(np.array([[0.0, -4.0]]), "sqrt").tolist()
     [[0.0, -2.0]]
@@ -37,12 +38,12 @@ def mapped(X: Any, row_map: str, bound: float = 1.0) -> Any:
 
 
 def needs_bound(row_map: str) -> bool:
-    """Whether a bound on entries matters: presence is 1, whatever the entries are."""
+    """Whether the map needs a bound on entries: presence is 1 whatever the entries are."""
     return row_map != "presence"
 
 
 def held_bound(row_map: str, largest: float) -> float:
-    """The bound on entries after the map, where ``largest`` is the bound before it.
+    """The bound on entries after the map, if ``largest`` is the bound before it.
 
     >>> held_bound("sqrt", 4.0), held_bound("presence", 4.0), held_bound("blend", 4.0)
     (2.0, 1.0, 4.0)
@@ -53,7 +54,7 @@ def held_bound(row_map: str, largest: float) -> float:
 
 
 def row_view(X: Any, row_map: str, bounds: ColumnBounds) -> tuple[Any, ColumnBounds]:
-    """``X`` as a solver sees it before it clips, and the bounds that then hold.
+    """``X`` as a solver sees it before clipping, and the bounds that then hold.
 
     "as_is" changes neither. "presence" needs no bounds. "sqrt" and "blend" stretch and clip first.
     """
@@ -71,8 +72,8 @@ def row_view(X: Any, row_map: str, bounds: ColumnBounds) -> tuple[Any, ColumnBou
 def unit_length(X: Any) -> Any:
     """``X`` with rows of 2-norm 1; empty rows stay empty.
 
-    A row's length is added up entry by entry, in order: neither other rows nor whether ``X`` is
-    dense or sparse can change its last bit.
+    A row's length is summed entry by entry, in order: neither other rows nor whether ``X`` is dense
+    or sparse can change its last bit.
     """
     if not sp.issparse(X):
         values = np.ascontiguousarray(X, np.float64)
@@ -87,7 +88,7 @@ def unit_length(X: Any) -> Any:
 
 
 def only_columns(X: Any, columns: Any) -> Any:
-    """``X`` with nothing left but some of its columns, in their places.
+    """``X`` with all but the given columns set to 0.
 
     >>> only_columns(np.array([[1.0, 2.0, 3.0]]), [2]).tolist()
     [[0.0, 0.0, 3.0]]
@@ -104,7 +105,7 @@ def _of(values: Any, row_map: str, bound: float) -> Any:
     if row_map == "presence":
         return (values != 0).astype(np.float64)
     if row_map == "blend":
-        # Halves first: the sum of two entries at a bound near the largest double is infinite.
+        # Halve first: the sum of an entry and a bound near the largest double would overflow.
         return 0.5 * np.asarray(values, np.float64) + 0.5 * bound * np.sign(values)
     return np.sign(values) * np.sqrt(np.abs(values, dtype=np.float64))
 
@@ -122,6 +123,6 @@ def _merged(X: Any) -> Any:
 
 
 def _with_values(found: Any, values: Any) -> Any:
-    """A compressed matrix with other values in the same places."""
+    """A compressed matrix with new values in the same places."""
     make = sp.csc_array if found.format == "csc" else sp.csr_array
     return make((values, found.indices, found.indptr), shape=found.shape)

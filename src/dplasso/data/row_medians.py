@@ -1,4 +1,4 @@
-"""How large the entries of a row typically are."""
+"""The typical size of the entries of a row."""
 
 from typing import Any
 
@@ -10,22 +10,22 @@ from dplasso.base import threads
 from dplasso.data.columns import ColumnMatrix
 from dplasso.kernels import row_medians as kernels
 
-# No entry is cut at this bound, which fits single precision.
+# No entry is clipped at this bound, which fits into single precision.
 _NO_BOUND = 1e30
 
 
 def entries_of(X: Any) -> sp.csc_array:
-    """The entries of ``X``, sparse, dense or a `ColumnMatrix`: checked, in order, none twice."""
+    """The entries of ``X``, sparse, dense or a `ColumnMatrix`, checked, sorted and merged."""
     matrix = X if isinstance(X, ColumnMatrix) else ColumnMatrix.of(X, _NO_BOUND)
     return matrix.sparse()
 
 
 def row_medians(entries: sp.csc_array) -> NDArray[np.float64]:
-    """The lower median of the sizes of each row's entries; rows of nothing are left out.
+    """The lower median of the absolute values of each row's entries; empty rows are omitted.
 
     Formal guarantees
     -----------------
-    A row's number is one of the sizes of that row's entries, whatever other rows there are. There
+    A row's number is the absolute value of one of its entries, whatever the other rows are. There
     is no release and no cost here.
 
     >>> row_medians(entries_of([[3.0, 0.0, -4.0], [0.0, 0.0, 0.0], [0.0, 0.0, 2.0]])).tolist()

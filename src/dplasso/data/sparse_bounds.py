@@ -1,4 +1,4 @@
-"""Bounds of very many columns that are all 1 but a few."""
+"""Bounds of very many columns, of which all but a few are 1."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,10 +10,10 @@ from dplasso.base.arrays import Floats
 
 
 class SparseBounds(Sequence[float]):
-    """One bound per column, of which only those that are not 1 are held.
+    """One bound per column; only those that are not 1 are stored.
 
-    It takes memory for the columns that are named, however many there are; `numpy.asarray` writes
-    all of them out.
+    It takes memory only for the listed columns, however many columns there are; `numpy.asarray`
+    returns all bounds.
 
     >>> bounds = SparseBounds(10**12, {3: 120.0})
     >>> len(bounds), bounds[3], bounds[4], bounds.max()
@@ -29,11 +29,11 @@ class SparseBounds(Sequence[float]):
         self._values = np.array([others[place] for place in places], np.float64)
 
     def max(self, axis: None = None, out: None = None) -> float:
-        """The largest bound; `numpy.max` asks here."""
+        """The largest bound; `numpy.max` calls this."""
         return float(max(self._distinct()))
 
     def min(self, axis: None = None, out: None = None) -> float:
-        """The smallest bound; `numpy.min` asks here."""
+        """The smallest bound; `numpy.min` calls this."""
         return float(min(self._distinct()))
 
     def _distinct(self) -> Iterator[float]:
@@ -63,7 +63,7 @@ class SparseBounds(Sequence[float]):
         return float(found[0]) if chosen.ndim == 0 else found.reshape(chosen.shape)
 
     def tolist(self) -> list[float]:
-        """All bounds, written out."""
+        """All bounds as a list."""
         return [float(bound) for bound in np.asarray(self)]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:

@@ -1,8 +1,8 @@
-"""One check of a sparse matrix, before anything is converted or compiled code reads it.
+"""The check of a sparse matrix before it is converted or read by compiled code.
 
 scipy converts between formats in compiled code that trusts its arrays: an index outside the shape
-makes it read or write outside of them. Whoever takes a matrix from outside calls `sound` first, and
-uses what it returns. Arrays that another thread changes meanwhile are not guarded against.
+makes it read or write outside of them. Code that receives a matrix calls `sound` first, and uses
+its result. Arrays that another thread changes meanwhile are not protected.
 """
 
 from collections.abc import Callable
@@ -18,24 +18,24 @@ from numpy.typing import NDArray
 from dplasso.base import threads
 from dplasso.kernels import structure as kernels
 
-# Fewer indices than this are looked at by one thread.
+# Fewer indices than this are checked by one thread.
 _LARGE = 1 << 20
-# Rows or columns that a shape may state: memory is taken in proportion.
+# Most rows or columns of a shape, since memory is proportional to them.
 MOST = (1 << 31) - 1
 _REAL = "fiub"  # kinds of numbers an entry may be
 
 
 def sound(X: Any, name: str = "X") -> Any:
-    """A sparse ``X`` as a plain csr, csc or coo array that is sound; anything else as it is.
+    """A sparse ``X`` as a plain csr, csc or coo array that is sound; other objects unchanged.
 
     csr, csc and coo share memory with ``X``, and keep repeated and unordered entries; bsr and lil
-    become csr, dia and dok become coo. Sound means: two dimensions, real numbers, as many
-    pointers as the shape needs, which start at 0, never fall and end within the entries, and every
-    index within the shape. What ``X`` claims about order and repetition is forgotten.
+    become csr, dia and dok become coo. Sound means: two dimensions, real numbers, as many pointers
+    as the shape needs, which start at 0, never decrease and end within the entries, and every index
+    within the shape. The flags of ``X`` about order and repetition are ignored.
 
     Formal guarantees
     -----------------
-    An error names what does not fit and no number of the matrix. There is no release here.
+    An error names the fault, but no number of the matrix. There is no release here.
 
     >>> X = sp.csr_matrix([[0.0, 2.0]])
     >>> X.indices[0] = 5
@@ -54,7 +54,7 @@ def sound(X: Any, name: str = "X") -> Any:
 
 
 def sound_parts(kind: str, shape: Any, name: str = "X", **parts: Any) -> Any:
-    """The same from the arrays of a format, before there is a matrix of them.
+    """The same for the arrays of a format, before a matrix is made of them.
 
     >>> two = np.array([0, 1])
     >>> sound_parts("csr", (1, 2), data=np.array([3.0]), indices=two[1:], indptr=two).toarray()
@@ -70,18 +70,18 @@ def _checked(X: Any, name: str) -> Any:
     try:
         return check(X, _shape_of(X, name), name)
     except (AttributeError, IndexError, KeyError, OverflowError, TypeError):
-        pass  # raised below, outside: what scipy or numpy said may quote the matrix
+        pass  # raised below instead: scipy's or numpy's message may quote the matrix
     _refuse(name, "parts that are not those of its format")
 
 
 def array_of(X: Any, name: str = "X") -> Any:
-    """A dense ``X`` as an array; a sparse one as it is."""
+    """A dense ``X`` as an array; a sparse one unchanged."""
     if sp.issparse(X):
         return X
     try:
         return np.asarray(X)
-    except Exception:  # of whatever kind: things that look like arrays raise what they like
-        pass  # numpy's message has the number of rows, or quotes them
+    except Exception:  # any kind: objects that look like arrays may raise anything
+        pass  # numpy's message may contain the number of rows, or quote them
     raise ValueError(f"{name} must be a table of numbers; give as many entries in every row")
 
 
@@ -109,7 +109,7 @@ def _coordinates(X: Any, shape: tuple[int, int], name: str) -> sp.coo_array:
         _refuse(name, "not one row and one column number for every entry")
     for one, limit, what in zip(places, shape, ("row", "column"), strict=True):
         _check_within(one, limit, what, name)
-    found = sp.coo_array(shape, dtype=data.dtype)  # given its parts, scipy would check them again
+    found = sp.coo_array(shape, dtype=data.dtype)  # scipy would check given arrays again
     found.coords, found.data = tuple(places), data
     return found
 
@@ -183,7 +183,7 @@ def _shape_of(X: Any, name: str) -> tuple[int, int]:
 
 
 def _whole(part: Any, name: str) -> NDArray[Any]:
-    """Indices or pointers as compiled code reads them: a vector of 32 or 64 bits."""
+    """Indices or pointers in the form for compiled code: a vector of 32 or 64 bits."""
     if not isinstance(part, np.ndarray) or part.ndim != 1 or part.dtype.kind not in "iu":
         _refuse(name, "indices that are not vectors of whole numbers")
     if part.dtype not in (np.int32, np.int64):
@@ -194,7 +194,7 @@ def _whole(part: Any, name: str) -> NDArray[Any]:
 
 
 def _listed(items: Any, kind: Any, count: int, name: str) -> NDArray[Any]:
-    """A vector of so many Python objects."""
+    """A vector of ``count`` Python objects."""
     try:
         return np.fromiter(items, kind, count)
     except ValueError:
@@ -203,7 +203,7 @@ def _listed(items: Any, kind: Any, count: int, name: str) -> NDArray[Any]:
 
 
 def _values(part: Any, dimensions: int, name: str) -> NDArray[Any]:
-    """Entries as compiled code reads them."""
+    """Entries in the form for compiled code."""
     if not isinstance(part, np.ndarray) or part.ndim != dimensions:
         _refuse(name, "entries that do not have the dimensions of its format")
     if isinstance(part, np.ma.MaskedArray):
@@ -211,14 +211,14 @@ def _values(part: Any, dimensions: int, name: str) -> NDArray[Any]:
     if not is_real(part.dtype):
         raise ValueError(f"{name} must hold real numbers, got {part.dtype}; encode it first")
     if part.dtype == np.bool_:
-        part = part.view(np.int8)  # repeated entries add up, as those of other kinds do
-    # scipy has no half precision; single holds it exactly.
+        part = part.view(np.int8)  # repeated entries are then added, like those of other types
+    # scipy has no half precision; single precision holds it exactly.
     kind = np.dtype(np.float32) if part.dtype == np.float16 else part.dtype.newbyteorder("=")
     return np.ascontiguousarray(part.view(np.ndarray).astype(kind, copy=False))
 
 
 def _pointed(indptr: NDArray[Any], count: int, most: int, name: str) -> int:
-    """The number of entries that pointers lead to."""
+    """The number of entries that the pointers cover."""
     if len(indptr) != count + 1 or indptr[0] != 0 or not kernels.never_falls(indptr):
         _refuse(name, "pointers that do not fit its shape")
     if indptr[-1] > most:

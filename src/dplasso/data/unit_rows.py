@@ -1,4 +1,4 @@
-"""Rows of length 1, column by column: what a solver sees that bounds rows and not entries."""
+"""Rows of length 1, by columns, for solvers that bound rows and not entries."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,10 +12,10 @@ from dplasso.kernels import unit_rows as kernels
 
 Scaling = Literal["presence", "unit"]
 
-# Entries are whole numbers up to this one, in units of their row's largest; fewer where a row may
-# have so many columns that their squares would not add up in 63 bits (`whole_for`).
+# Entries are integers, and this is the value of a row's largest entry; it is smaller for so many
+# columns that the sum of squares would not fit into 63 bits (`whole_for`).
 WHOLE = 2**20
-# No entry is cut at this bound: rows are scaled by what is in them. It fits single precision.
+# No entry is clipped at this bound: rows are scaled by their own entries. It fits single precision.
 NO_BOUND = 1e30
 # Covers the rounding of a row's length and of its inverse.
 _SAFE = 1.0 - 2.0**-40
@@ -23,17 +23,16 @@ _SAFE = 1.0 - 2.0**-40
 
 @dataclass(frozen=True)
 class UnitRows:
-    """A column-compressed matrix of whole numbers; row i times ``units[i]`` has length 1 at most.
+    """A column-compressed matrix of integers; row i times ``units[i]`` has length at most 1.
 
-    ``values`` is None where every stored entry is 1. A row without entries has unit 0.
+    ``values`` is None if every stored entry is 1. A row without entries has unit 0.
 
     Formal guarantees
     -----------------
-    A row's numbers and its unit are functions of that row alone, to the last bit: they come from
-    largest values and sums of whole numbers, which no other row and no number of threads can
-    change. The exact 2-norm of the whole numbers times the unit is at most 1, for any number of
-    columns: whole numbers are small enough for their squares to add up without overflow. There is
-    no release and no cost here.
+    A row's integers and its unit are functions of that row alone, to the last bit: they come from
+    maxima and sums of integers, which no other row and no number of threads can change. The exact
+    2-norm of the integers times the unit is at most 1, for any number of columns: integers are
+    small enough for the sum of their squares not to overflow. There is no release and no cost here.
 
     >>> rows = UnitRows.of([[3.0, 0.0], [5.0, 5.0]])
     >>> rows.values is None, rows.units.round(3).tolist()
@@ -45,14 +44,14 @@ class UnitRows:
     values: NDArray[Any] | None
     units: NDArray[np.float64]
     shape: tuple[int, int]
-    largest: int  # bound on the size of the whole numbers, public: `whole_for`, or 1
+    largest: int  # public bound on the absolute value of the integers: `whole_for`, or 1
 
     @classmethod
     def of(cls, X: Any, scaling: Scaling = "presence") -> "UnitRows":
         """Check ``X`` (sparse or dense, or a `ColumnMatrix`) and scale its rows.
 
-        "presence" makes every entry that is not 0 a 1 first; "unit" keeps entries in proportion,
-        to a millionth of their row's largest, and with 2^23 columns or more to 1 / `whole_for`.
+        "presence" first replaces every nonzero entry by 1; "unit" keeps entries in proportion, to a
+        millionth of their row's largest, or to 1 / `whole_for` with 2^23 columns or more.
         """
         if scaling not in ("presence", "unit"):
             raise ValueError(f"scaling must be 'presence' or 'unit', got {scaling!r}")
@@ -63,7 +62,7 @@ class UnitRows:
             values = values[:entries]
             values = _present(values) if scaling == "presence" else _whole(matrix, values, largest)
         elif scaling == "unit":
-            # As if another row had other values: what a row is made of must not depend on others.
+            # As if another row had other values: the form of a row must not depend on other rows.
             values = np.full(entries, largest, np.int32)
         squares = _by_rows(kernels.squares, matrix, values, np.int64)
         with np.errstate(divide="ignore"):
@@ -72,9 +71,9 @@ class UnitRows:
 
 
 def whole_for(columns: int) -> int:
-    """The largest power of two, up to WHOLE, of which ``columns`` squares add up to less than 2^63.
+    """The largest power of two, up to WHOLE, for which ``columns`` squares sum to less than 2^63.
 
-    A row has one entry per column at most (`ColumnMatrix`): no sum of its squares can overflow.
+    A row has at most one entry per column (`ColumnMatrix`), so no sum of its squares can overflow.
 
     >>> whole_for(2**23 - 1) == WHOLE, whole_for(2**23) == WHOLE // 2, whole_for(2**31 - 1)
     (True, True, 65536)
@@ -84,15 +83,15 @@ def whole_for(columns: int) -> int:
 
 
 def _present(values: NDArray[Any]) -> NDArray[np.int8] | None:
-    """1 for every entry that is not 0; None where all are 1."""
+    """1 for every nonzero entry; None if all are 1."""
     return (values != 0).astype(np.int8) if kernels.count_zeros(values) else None
 
 
 def _whole(matrix: ColumnMatrix, values: NDArray[Any], most: int) -> NDArray[np.int32]:
-    """Entries over their row's largest, as whole numbers up to ``most``."""
+    """Entries relative to their row's largest, as integers up to ``most``."""
     largest = _by_rows(kernels.largest, matrix, values, np.float64)
     with np.errstate(divide="ignore", over="ignore"):
-        # A row of entries next to nothing is taken for an empty one.
+        # A row whose entries are all tiny counts as empty.
         factors = np.where(largest > 1e-250, most / largest, 0.0)
     whole = np.empty(len(values), np.int32)
     runs = threads.even_runs(len(values), threads.available())
@@ -102,7 +101,7 @@ def _whole(matrix: ColumnMatrix, values: NDArray[Any], most: int) -> NDArray[np.
 
 
 def _by_rows(kernel: Any, matrix: ColumnMatrix, values: Any, kind: Any) -> NDArray[Any]:
-    """Sums or largest values by row, parts of the entries side by side."""
+    """Sums or maxima per row, computed for parts of the entries in parallel."""
     runs = threads.even_runs(matrix.entries, threads.available())
     parts = [np.zeros(matrix.shape[0], kind) for _ in runs]
     calls = [(matrix.indices, values, *run, part) for run, part in zip(runs, parts, strict=True)]

@@ -1,4 +1,4 @@
-"""Few columns of very many, in memory for the few."""
+"""The used columns among very many, with memory for those only."""
 
 from typing import Any
 
@@ -7,17 +7,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 Columns = NDArray[np.int64]
-# Below so many columns more than entries, an array with a number per column is no burden.
+# With fewer columns than this beyond the entries, an array with one number per column is cheap.
 MANY = 1 << 20
 
 
 def has_unused(X: Any) -> bool:
-    """Whether arrays of one number per column would dwarf the entries of sparse rows."""
+    """Whether arrays with one number per column would be far larger than sparse rows."""
     return bool(sp.issparse(X) and X.shape[1] > MANY + X.nnz)
 
 
 def used_columns(X: Any) -> tuple[sp.csr_array, Columns]:
-    """Sparse rows without the columns that hold nothing, and the numbers of those that are left.
+    """Sparse rows without empty columns, and the numbers of the columns that remain.
 
     >>> X = sp.csr_array(([5.0, 6.0], [10**9, 7], [0, 1, 2]), shape=(2, 10**12))
     >>> rows, columns = used_columns(X)
@@ -32,7 +32,7 @@ def used_columns(X: Any) -> tuple[sp.csr_array, Columns]:
 
 
 def weights_at(weights: sp.csr_array, columns: Columns) -> sp.csr_array:
-    """Weights (outputs x columns) of some columns, which rise."""
+    """Weights (outputs x columns) of some columns, which must be increasing."""
     places, known = places_in(weights.indices, columns)
     outputs = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))[known]
     shape = (weights.shape[0], len(columns))
@@ -40,7 +40,7 @@ def weights_at(weights: sp.csr_array, columns: Columns) -> sp.csr_array:
 
 
 def places_in(wanted: NDArray[Any], columns: Columns) -> tuple[Columns, NDArray[np.bool_]]:
-    """Where columns stand among those that rise, and whether they are there at all."""
+    """Positions of wanted columns among the increasing ``columns``, and whether each is found."""
     if len(columns) == 0:
         return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.bool_)
     places = np.minimum(np.searchsorted(columns, wanted), len(columns) - 1)
