@@ -1,4 +1,4 @@
-"""What a solver may ask of a loss.
+"""The interface of a loss.
 
 To add a loss with one margin per row: write one file with its two loops and its class, and add one
 line to `registry.py`. The loops, compiled, are all that kernels use of it (`kernels/residuals.py`).
@@ -27,17 +27,17 @@ class Loss(ABC):
     curvature : tuple of float
         Interval that holds the slope of the row gradient in its margin.
     lipschitz : float
-        How fast a class's row gradient can move with the row's margins, in the 2-norm. Margins
+        Lipschitz constant, in the 2-norm, of a class's row gradient in the row's margins. Margins
         that shrink by eta move by eta times their length, so a score moves by at most
         ``lipschitz * ||x||_2 * eta * ||margins||_2``; the same holds for any other move.
     clip : float
-        Size at which the residual is cut; infinite where it is not.
+        Absolute value at which the residual is clipped; infinite if it is not.
     two_labels : bool
         Whether labels are 0 and 1 and rows have one margin: rows of 0/1 data then fall into few
         cohorts, whose scores are cheap.
     steadiness : float
-        How small the noise of a stream's first weights must be, relative to a margin of 1. A class
-        is still right where a margin is off by half; a number is not.
+        How small the noise of a stream's first weights must be, relative to a margin of 1. A
+        predicted class is often still right if a margin is off by half; a predicted number is not.
     """
 
     outputs: int
@@ -53,7 +53,7 @@ class Loss(ABC):
 
     @abstractmethod
     def gradient_bound(self, radius: float, x_bound: float) -> float:
-        """Bound on the size of any row gradient while the weights stay in the ball."""
+        """Bound on the absolute value of any row gradient while the weights are in the ball."""
 
     @abstractmethod
     def value(self, margins: Floats, labels: Floats) -> float:
@@ -61,22 +61,22 @@ class Loss(ABC):
 
     @abstractmethod
     def gradient(self, margins: Floats, labels: Floats) -> Floats:
-        """Row gradients, rows x outputs: the plain reference of the compiled ones."""
+        """Row gradients, rows x outputs: the numpy reference for the compiled ones."""
 
     @abstractmethod
     def compiled(self, bound: float = math.inf) -> Residual:
         """The residual as kernels call it, never larger than ``bound``."""
 
     def paces(self) -> Paces:
-        """How far a private gradient descent goes; by default the rule `usual_paces`."""
+        """Step sizes and lengths of a private gradient descent; by default `usual_paces`."""
         return usual_paces(self.curvature[1])
 
     def first_residual(self) -> float:
-        """Largest length of a row's residuals while the weights are 0."""
+        """Largest 2-norm of a row's residuals at weights of 0."""
         return self.gradient_bound(0.0, 1.0)
 
     def check_precision(self) -> None:  # noqa: B027  # most losses have nothing to check
-        """Raise a ValueError where double precision cannot resolve the loss's own numbers."""
+        """Raise a ValueError if double precision cannot resolve the loss's own parameters."""
 
 
 class OneMarginLoss(Loss):
@@ -87,7 +87,7 @@ class OneMarginLoss(Loss):
     loops : Loops
         The residual and the curvature, as loops over rows that numba compiles.
     shape : float
-        The number that both loops get; what it means is the loss's own.
+        The parameter that both loops get; each loss defines its meaning.
     """
 
     outputs: int = 1
@@ -98,12 +98,12 @@ class OneMarginLoss(Loss):
         return compiled(self.loops, self.shape_within(bound))
 
     def shape_within(self, bound: float) -> float:
-        """The shape for residuals of at most ``bound``, where the loss does not ensure it."""
+        """The shape that limits residuals to ``bound``, if the loss does not do so anyway."""
         return self.shape
 
     @abstractmethod
     def label_shares(self, labels: Floats) -> Floats:
-        """Encoded labels as shares of their bound, between -1 and 1."""
+        """Encoded labels divided by their bound, between -1 and 1."""
 
 
 class TwoClassLoss(OneMarginLoss):
@@ -127,7 +127,7 @@ class TwoClassLoss(OneMarginLoss):
 
 
 class Probabilities(ABC):
-    """A loss of classes whose margins say how likely each class is."""
+    """A loss whose margins give class probabilities."""
 
     @staticmethod
     @abstractmethod

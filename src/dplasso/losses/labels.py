@@ -26,13 +26,13 @@ def one_dimensional(y: ArrayLike) -> NDArray[Any]:
 
 
 def positions(y: ArrayLike, classes: Sequence[Any]) -> Floats:
-    """Place of every label among the declared classes.
+    """Position of every label among the declared classes.
 
     Labels are compared by value, whatever precision ``y`` has: 0.1 in single precision is not the
-    class 0.1, and is refused.
+    class 0.1, and is rejected.
     """
     array = one_dimensional(y)
-    if array.dtype.kind == "O":  # numpy compares its own short floats in their precision
+    if array.dtype.kind == "O":  # numpy compares short floats in their own precision
         array = np.fromiter(map(_widened, array), object, len(array))
     small = np.min_scalar_type(len(classes)).type  # few bytes per row until the very end
     places, known = np.zeros(array.shape, small), np.zeros(array.shape, np.bool_)
@@ -53,7 +53,7 @@ def _widened(label: Any) -> Any:
 
 
 def _equal(array: NDArray[Any], label: Any) -> NDArray[np.bool_]:
-    """Which labels have exactly the value of a class."""
+    """Mask of the labels that have exactly the value of a class."""
     label = label.item() if isinstance(label, np.number | np.bool_) else label
     if array.dtype.kind in "biuf" and isinstance(label, int | float):
         try:

@@ -32,6 +32,8 @@ class LogisticLoss(TwoClassLoss, Probabilities):
     ----------
     classes : sequence of two labels, default (0, 1)
 
+    Examples
+    --------
     >>> LogisticLoss(classes=("no", "yes")).encode(["yes", "no"])
     array([1., 0.])
     """
@@ -52,8 +54,8 @@ class LogisticLoss(TwoClassLoss, Probabilities):
         return gradient
 
     def paces(self) -> Paces:
-        # With a cut at a fifth, every row counts alike until it is predicted right with a
-        # probability of 0.9. Residuals of probabilities level off, so that steps may be long.
+        # With a clip at a fifth, all rows count equally until they are predicted correctly with
+        # probability 0.9. Residuals of probabilities level off, so steps may be long.
         return Paces(
             wide=Pace(
                 cut=0.2,

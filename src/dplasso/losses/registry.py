@@ -10,7 +10,7 @@ from dplasso.losses.softmax import SoftmaxLoss
 
 
 class ClassLoss(NamedTuple):
-    """The loss of two classes, and the one of more classes where there is one.
+    """The loss for two classes, and the loss for more classes if there is one.
 
     ``former_names`` are names of earlier versions, which saved streams may hold.
     """
@@ -21,7 +21,7 @@ class ClassLoss(NamedTuple):
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether margins say how likely classes are."""
+        """Whether margins give class probabilities."""
         return issubclass(self.two_classes, Probabilities)
 
 

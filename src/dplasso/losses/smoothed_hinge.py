@@ -29,11 +29,11 @@ def _curvatures(margins: Any, labels: Any, count: int, scale: float, shape: floa
 
 
 class SmoothedHingeLoss(TwoClassLoss):
-    """0 beyond a margin of 1, a parabola over the last ``smoothing`` before it, then a line.
+    """Hinge loss with a parabola of width ``smoothing`` in place of its corner.
 
     With s = 1 for the second declared class, -1 for the first, and z = s m: 0 for z >= 1,
     (1 - z)^2 / (2 smoothing) down to z = 1 - smoothing, and 1 - z - smoothing / 2 below. The row
-    gradient lies in [-1, 1], its slope in [0, 1 / smoothing]. Margins are no probabilities.
+    gradient lies in [-1, 1], its slope in [0, 1 / smoothing]. Margins do not give probabilities.
 
     Parameters
     ----------

@@ -27,6 +27,8 @@ class SoftmaxLoss(Loss, Probabilities):
     ----------
     classes : sequence of at least two labels
 
+    Examples
+    --------
     >>> SoftmaxLoss(classes=("a", "b", "c")).outputs
     3
     """
@@ -43,7 +45,7 @@ class SoftmaxLoss(Loss, Probabilities):
 
     def gradient_bound(self, radius: float, x_bound: float) -> float:
         # All weights share one ball, so a row's margins have 1-norm at most radius * x_bound. The
-        # gradient is largest where all of it lowers the true class.
+        # gradient is largest where all of that norm lowers the true class's margin.
         return 1.0 / (1.0 + math.exp(-radius * x_bound) / (self.outputs - 1))
 
     def first_residual(self) -> float:

@@ -1,4 +1,4 @@
-"""Squared loss, with a bound on the residual beyond which it is linear."""
+"""Squared loss, linear beyond an optional bound on the residual."""
 
 import math
 from typing import Any
@@ -12,7 +12,7 @@ from dplasso.kernels.residuals import Loops
 from dplasso.losses.base import OneMarginLoss
 from dplasso.losses.labels import one_dimensional
 
-# A residual is rounded as its label is: of one much smaller than that nothing would be left.
+# A residual has the rounding error of its label: a much smaller bound could not be resolved.
 FLATTEST = 1e-9
 
 
@@ -29,16 +29,20 @@ def _curvatures(margins: Any, labels: Any, count: int, scale: float, shape: floa
 
 
 class SquaredLoss(OneMarginLoss):
-    """(m - y)^2 / 2, or Huber's loss where ``residual_bound`` is finite.
+    """(m - y)^2 / 2, or Huber's loss if ``residual_bound`` is finite.
 
-    Labels are clipped to ``[-y_bound, y_bound]``, a public bound. The row gradient is the residual
-    m - y, cut at ``residual_bound``; its slope is 1 (or 0 beyond the cut).
+    The row gradient is the residual m - y, clipped at ``residual_bound``; its slope is 1 (or 0
+    beyond that bound).
 
     Parameters
     ----------
     y_bound : float
+        Public bound: labels are clipped to ``[-y_bound, y_bound]``.
     residual_bound : float, default infinity
+        Public bound at which residuals are clipped.
 
+    Examples
+    --------
     >>> SquaredLoss(y_bound=2.0).encode([1, 5])
     array([1., 2.])
     """
