@@ -173,12 +173,14 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
     @available_if(tells_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: object) -> Floats:
         """Probabilities of the classes, in the order of ``classes_``."""
-        return self._link().probabilities(self._margins(X))
+        margins = self._margins(X)
+        return self._link().probabilities(margins)
 
     @available_if(tells_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: object) -> Floats:
         """Logarithms of the probabilities, finite where those underflow."""
-        return self._link().log_probabilities(self._margins(X))
+        margins = self._margins(X)
+        return self._link().log_probabilities(margins)
 
     def _link(self) -> Probabilities:
         found = self._loss_of(self.classes_)
