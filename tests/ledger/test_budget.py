@@ -255,7 +255,7 @@ def test_passwords_are_not_shown(server):
 
 def test_psycopg_is_asked_for_by_name(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(ValueError, match=r"pip install 'dplasso\[postgres\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'dplasso\[postgres\]'"):
         Budget(1.0, 1e-6, "postgresql://host/database")
 
 
