@@ -430,8 +430,17 @@ def test_whenever_a_signal_comes_nothing_is_left_beside_what_is_whole(tmp_path, 
     assert target.exists() == (kind != "trial") and moment > 20
 
 
+@pytest.fixture
+def heeded():
+    """Signals that end a process, also where the tests themselves run under nohup."""
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in signals.ENDING}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_signals_end_by_an_exception_once_and_are_as_before_afterwards(number, code):
+def test_signals_end_by_an_exception_once_and_are_as_before_afterwards(number, code, heeded):
     before = [signal.getsignal(number) for number in signals.ENDING]
     cleared = []
     with pytest.raises(SystemExit) as end, signals.ended_by_signals():
