@@ -1,4 +1,4 @@
-"""What scikit-learn users import: fit, predict, and a statement of what was promised."""
+"""The scikit-learn estimators: they fit, predict, and state the privacy guarantee."""
 
 from dplasso.estimators.classifier import PrivateLassoClassifier
 from dplasso.estimators.online_classifier import PrivateOnlineClassifier

@@ -1,4 +1,4 @@
-"""The walk of a fit, which classifier and regressor share."""
+"""The steps of a fit that the classifier and the regressor share."""
 
 import math
 import warnings
@@ -37,7 +37,7 @@ from dplasso.privacy.statement import READ, PrivacyStatement, fact
 from dplasso.solvers import rule_for
 from dplasso.solvers.frank_wolfe import MOST_ROUNDS
 
-MOST_DECLARED_ROWS = 10**15  # beyond any data; rules compute with it
+MOST_DECLARED_ROWS = 10**15  # more than any data have; the rules compute with this number
 _REJECTED = {
     "sample_weight": "a weight multiplies a row's influence, and with it what the row is promised",
     "class_weight": "a weight multiplies a row's influence, and with it what the row is promised",
@@ -45,14 +45,14 @@ _REJECTED = {
 
 
 class LabelFacts(NamedTuple):
-    """Bounds on labels, and public facts about them, as the privacy statement has them."""
+    """Bounds on labels and public facts about them, in the form of the privacy statement."""
 
     bounds: dict[str, Fact]
     public: dict[str, Fact]
 
 
 class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
-    """What the private L1 estimators have in common. See the classifier and the regressor."""
+    """Base class of `PrivateLassoClassifier` and `PrivateLassoRegressor`."""
 
     epsilon: float
     delta: float
@@ -78,7 +78,7 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
     table_plan_: dict[str, object]
 
     def __init_subclass__(cls, **kwargs: object) -> None:
-        """Show the options there are, not the catch-all by which others are rejected."""
+        """Hide the catch-all argument, which rejects unknown options, from the signature."""
         super().__init_subclass__(**kwargs)
         shown = signature(cls)
         options = [p for p in shown.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
@@ -86,22 +86,22 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
 
     @abstractmethod
     def _checked_labels(self, y: Labels) -> Labels:
-        """Labels of the right kind, without gaps."""
+        """Return the labels if they are of the right kind and none is missing."""
 
     @abstractmethod
     def _make_loss(self, y: Labels) -> Loss:
-        """The loss of this fit; may set attributes that describe the labels."""
+        """Return the loss of this fit; may set attributes that describe the labels."""
 
     @abstractmethod
     def _declared_loss(self) -> Loss:
-        """The loss of a fit whose labels are not known yet."""
+        """Return the loss of a fit whose labels are not known yet."""
 
     @abstractmethod
     def _label_facts(self, read: frozenset[str]) -> LabelFacts:
-        """What the statement says of the labels; ``read`` names facts taken from the data."""
+        """Facts about labels for the statement; ``read`` names facts taken from the data."""
 
     def _margin_unit(self) -> float:
-        """The margin of this loss that does what a margin of 1 does for logistic loss."""
+        """Margin of this loss that corresponds to a margin of 1 of logistic loss."""
         return 1.0
 
     def fit(self, X: object, y: object, **rejected: object) -> Self:
@@ -110,9 +110,9 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
         Parameters
         ----------
         X : array, sparse matrix, data frame, ColumnMatrix or DescribedRows
-            Rows x columns. `dplasso.data.described.DescribedRows` also says what is known of the
-            columns.
-        y : array of one label per row.
+            Rows x columns. A `dplasso.data.described.DescribedRows` also describes the columns.
+        y : array
+            One label per row.
 
         Returns
         -------
@@ -120,12 +120,12 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
 
         Formal guarantees
         -----------------
-        The fitted model, every attribute included, is (``epsilon``, ``delta``)-differentially
-        private in the sense, and up to the public facts, that ``privacy_`` states. The budget is
+        The fitted model, including every attribute, is (``epsilon``, ``delta``)-differentially
+        private, in the sense and given the public facts that ``privacy_`` states. The budget is
         charged to ``accountant`` before the first draw.
         """
         reject(rejected, "fit")
-        with np.errstate(all="ignore"):  # it may be set to raise, or warn, depending on the rows
+        with np.errstate(all="ignore"):  # else numpy may raise or warn depending on the rows
             task = self.prepare(X, y)
             plan = task.plan
             undeclared.report(self, plan)
@@ -138,22 +138,23 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
         return self
 
     def plan(self, n_rows: int, n_features: int) -> Plan:
-        """What a fit to so many rows and columns will do, release and cost.
+        """Plan a fit: what it will do, release and cost.
 
-        No data are read, nothing is drawn and nobody is charged. A fit follows the same plan.
+        The plan reads no data, draws nothing and charges no accountant. A fit follows the same
+        plan.
 
         Parameters
         ----------
         n_rows : int
-            Rows that the data will have. Where the estimator declares ``n_rows``, rules use that.
+            Number of rows of the data. If the estimator declares ``n_rows``, rules use that one.
         n_features : int
-            Columns that the data will have.
+            Number of columns of the data.
 
         Returns
         -------
         Plan
-            With ``epsilon``, ``delta``, ``solver``, ``row_map``, ``steps``, ``releases`` (and the
-            noise of each), ``rho``, ``mu`` and ``event``; ``print`` shows all of it.
+            It has ``epsilon``, ``delta``, ``solver``, ``row_map``, ``steps``, ``releases`` (and the
+            noise of each), ``rho``, ``mu`` and ``event``; ``print`` shows all of them.
 
         Examples
         --------
@@ -168,14 +169,14 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
         columns = checks.count("n_features", n_features, least=1)
         names = self.feature_names
         if names is None and isinstance(self.x_bound, Mapping):
-            names = list(self.x_bound)  # in any order: the largest bound is all that matters
+            names = list(self.x_bound)  # in any order: only the largest bound matters
         loss = self._declared_loss()
         return fitters.plan(self._request((rows, columns), loss, DescribedRows(None), names))
 
     def prepare(self, X: object, y: object) -> Task:
-        """A fit up to its first draw: checked and planned, nothing is charged or drawn.
+        """Check and plan a fit without charging or drawing anything.
 
-        `fit` starts here, and so do audits and searches.
+        `fit`, audits and searches all start here.
         """
         self.check_parameters()
         described = X if isinstance(X, DescribedRows) else DescribedRows(X)
@@ -190,9 +191,9 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
         return fitters.prepare(plan, rows, loss.encode(labels), drawing)
 
     def check_data(self, X: object, y: object) -> Labels:
-        """Reject rows and labels that no fit could take; returns the labels as an array.
+        """Reject rows and labels that no fit could use, and return the labels as an array.
 
-        It sets what describes columns and labels, ``n_features_in_`` and ``classes_``.
+        It sets the attributes that describe columns and labels: ``n_features_in_``, ``classes_``.
         """
         rows, labels = self._checked(X, y)
         _check_lengths(rows, labels)
@@ -200,7 +201,7 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
         return labels
 
     def check_parameters(self) -> None:
-        """Reject what can be rejected before the data are looked at."""
+        """Reject invalid parameters before the data are read."""
         checks.target("epsilon", self.epsilon)
         checks.probability("delta", self.delta)
         if self.radius != "auto":
@@ -219,7 +220,7 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
         check_accountant(self)
 
     def _check_options(self) -> None:
-        """Reject options that the solver would not heed."""
+        """Reject options that the solver would ignore."""
         keep = self._keep()
         if all(fitter.in_ball for fitter in fitters.candidates(self.solver, self.epsilon)):
             return
@@ -249,7 +250,7 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
                 )
 
     def _keep(self) -> int | Sparsifier | None:
-        """How many coefficients to keep; ``sparsify=k`` means the same as ``n_nonzero=k``."""
+        """Number of coefficients to keep; ``sparsify=k`` means the same as ``n_nonzero=k``."""
         keep = self._sparsify
         if self.n_nonzero is not None:
             if keep is not None:
@@ -271,7 +272,7 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
         described: DescribedRows,
         names: Sequence[str] | Labels | None,
     ) -> Request:
-        """The public facts of a fit, from parameters that were checked."""
+        """Collect the public facts of a fit from checked parameters."""
         releases = private_bound.is_asked(self.x_bound)
         x_bound = None if releases else by_position(undeclared.bound_or_one(self, "x_bound"), names)
         bounds = None if x_bound is None else ColumnBounds.of(x_bound, shape[1])
@@ -303,7 +304,7 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
         )
 
     def _checked(self, X: object, y: object) -> tuple[Rows | ColumnMatrix, Labels]:
-        """Rows and labels as arrays, checked for shape and gaps; feature names are noted."""
+        """Return checked rows and labels as arrays, and remember the feature names."""
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
@@ -317,7 +318,7 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
         return rows, labels
 
     def _check_names(self) -> None:
-        """Names of columns are those declared, or taken from X, which the statement says."""
+        """Check that column names are declared; if they come from X, the statement says so."""
         found = vars(self).get("feature_names_in_")
         if self.feature_names is None:
             if found is not None and not math.isinf(self.epsilon):
@@ -333,7 +334,7 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
             )
 
     def _describe(self, described: DescribedRows) -> None:
-        """Keep what the reader of the rows knows of them."""
+        """Store the names and the table plan that the reader of the rows provides."""
         if hasattr(self, "table_plan_"):
             del self.table_plan_
         if described.names is not None:
@@ -350,7 +351,7 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
         return fact("those of X", read if self.feature_names is None else "declared")
 
     def _warn_of_presence(self, plan: Plan, X: Rows | ColumnMatrix) -> None:
-        """Dense columns that a rule reads as present or absent may be numbers."""
+        """Warn if a rule reads dense columns, which may be numbers, as present or absent."""
         if self.rows == "auto" and not plan.needs_x_bound and isinstance(X, np.ndarray):
             warnings.warn(
                 f"rows='auto' reads the entries of {X.shape[1]:,} columns as present or absent, "
@@ -370,19 +371,19 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
             **plan.to_dict(self.n_iter_),
             secure_rng=secure,
             version=__version__,
-            date=datetime.now(UTC).date().isoformat(),  # a day: a clock could depend on the rows
+            date=datetime.now(UTC).date().isoformat(),  # only a day: the time depends on the rows
         )
 
     def stated_as(self, statement: PrivacyStatement) -> Self:
-        """A copy of this fitted model under the guarantee of the procedure that chose it."""
+        """Return a copy of this fitted model with the statement of the procedure that chose it."""
         found = type(self).__new__(type(self))
         found.__dict__.update(self.__dict__, privacy_=statement)
         return found
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a file, atomically. `dplasso.load` reads it back.
+        """Write the fitted model to a file atomically. `dplasso.load` reads it back.
 
-        The format has no pickle in it: docs/model_format.md.
+        The format uses no pickle: see docs/model_format.md.
         """
         from dplasso.estimators.saving import save
 
@@ -397,22 +398,22 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
         identifier: str | None = None,
         **options: Any,
     ) -> None:
-        """Predict the rows of a file, which are read as the training rows were, into a file.
+        """Predict the rows of a file, read as the training rows were, and write a file.
 
         Parameters
         ----------
         path : str or path
-            Rows of any format that `dplasso.read_rows` reads.
+            Rows in any format that `dplasso.read_rows` reads.
         output : str or path
             The file to write, one line per row. Only its owner may read it, since predictions are
-            AS PRIVATE AS THE ROWS. It is there whole or not at all.
+            AS PRIVATE AS THE ROWS. It is written completely or not at all.
         proba : bool, default=False
-            Whether to write the probabilities of all classes, below a header, separated by tabs.
-        identifier : str, default=None
-            A column of a table to write before each prediction, below a header.
+            Whether to write the probabilities of all classes, separated by tabs, below a header.
+        identifier : str or None, default=None
+            Column of a table that is written before each prediction, below a header.
         **options
-            ``zero_based``, ``longest_line`` and ``progress``, as of `dplasso.read_rows`; and
-            ``raw``, whether to leave texts as they are that a spreadsheet takes for formulas.
+            ``zero_based``, ``longest_line`` and ``progress`` of `dplasso.read_rows`; and ``raw``,
+            whether to leave text unchanged that a spreadsheet would read as a formula.
 
         Examples
         --------
@@ -440,7 +441,7 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
 
 
 def reject(options: Mapping[str, object], where: str) -> None:
-    """Say why an option is not there; never ignore one."""
+    """Raise an error that says why an option does not exist; none is ignored."""
     for name in options:
         reason = _REJECTED.get(name)
         if reason is None:
@@ -449,20 +450,20 @@ def reject(options: Mapping[str, object], where: str) -> None:
 
 
 def _check_lengths(X: Rows | ColumnMatrix, y: Labels) -> None:
-    # The number of rows may itself be private: the message does not say it.
+    # The number of rows may itself be private, so the message does not state it.
     if len(y) != X.shape[0]:
         raise ValueError("X and y differ in their number of rows; give one label per row")
 
 
 def source_of(bound: object) -> str:
-    """Where a bound comes from, as the privacy statement has it."""
+    """Source of a bound, in the words of the privacy statement."""
     if isinstance(bound, str):
         return "private quantile"
     return "not declared, 1 by default" if bound is None else "declared"
 
 
 def _threads(n_jobs: int | None) -> int | None:
-    """As in joblib, except that None is all cores: results do not depend on their number."""
+    """Number of threads as in joblib, but None means all cores: results do not depend on it."""
     if n_jobs is None or n_jobs == -1:
         return None
     return checks.count("n_jobs", n_jobs, least=1)

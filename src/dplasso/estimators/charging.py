@@ -1,4 +1,4 @@
-"""What all private estimators do before the first draw: random bits, and who pays for them."""
+"""What all private estimators do before the first draw: get random bits, charge the accountant."""
 
 import math
 from typing import Protocol
@@ -36,17 +36,17 @@ def check_accountant(model: Charged) -> None:
 
 
 def charge(model: Charged, event: Event, delta: float, neighboring: str) -> Receipt | None:
-    """Charge the accountant, if there is one, for what is about to be drawn."""
+    """Charge the accountant, if there is one, for the release that is about to be drawn."""
     if model.accountant is None:
         return None
     receipt = model.accountant.charge(
         event, delta=delta, neighboring=neighboring, label=type(model).__name__
     )
-    return receipt if isinstance(receipt, Receipt) else None  # anything else is not for us
+    return receipt if isinstance(receipt, Receipt) else None  # ignore other return values
 
 
 def bits_of(model: Charged) -> RandomBits:
-    """Random bits as ``random_state`` asks for; a seed is reported."""
+    """Return the random bits that ``random_state`` asks for, and report a seed."""
     seed = model.random_state
     if isinstance(seed, np.random.RandomState):
         seed = int(seed.randint(0, np.iinfo(np.int32).max))

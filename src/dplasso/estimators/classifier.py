@@ -36,65 +36,105 @@ if TYPE_CHECKING:
 class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
     """Sparse logistic regression (softmax for more than two classes) with differential privacy.
 
-    Private Frank-Wolfe over ``||coef||_1 <= radius``: a round releases one signed coordinate, so
-    that a fit of T rounds has at most T nonzero coefficients.
+    The default solver is private Frank-Wolfe over ``||coef||_1 <= radius``. Each round releases one
+    signed coordinate, so a fit of T rounds has at most T nonzero coefficients.
 
     Parameters
     ----------
-    epsilon, delta : the budget of one fit. ``epsilon=math.inf`` is the same solver without privacy.
-    radius : bound on the 1-norm of the coefficients (intercept included, in units of ``x_bound``),
-        or "auto": a rule that uses ``epsilon``, ``delta`` and the number of rows only. Where
-        columns have bounds of their own, a coefficient counts times its bound over the largest.
-    max_iter : number of rounds, or "auto": a rule of the same kind.
-    loss : "logistic" (softmax for more than two classes), or another name of
+    epsilon : float, default=1.0
+        Privacy budget of one fit. ``math.inf`` runs the same solver without privacy.
+    delta : float, default=1e-6
+        Delta of the (epsilon, delta) guarantee of one fit.
+    radius : float or "auto", default="auto"
+        Bound on the 1-norm of the coefficients, intercept included, in units of ``x_bound``. If
+        columns have different bounds, each coefficient is multiplied by its bound over the largest
+        bound. "auto" is a rule of ``epsilon``, ``delta`` and the numbers of rows, columns and
+        classes.
+    max_iter : int or "auto", default="auto"
+        Number of rounds. "auto" is a rule of the same kind.
+    loss : str, default="logistic"
+        "logistic" (softmax for more than two classes), or another name in
         `dplasso.losses.CLASS_LOSSES`.
-    x_bound : public bound on the size of entries: one number, one per column, or a mapping from
-        feature names; 1 where it is left out, which warns. Larger entries are clipped; what is
-        never that large wastes budget. "private" releases one first: about the median size of a
-        row's entries that nine rows in ten exceed, among public candidates, the powers of sqrt(2)
-        from 2^-20 to 2^20.
-    bound_share : share of the budget, in rho, for ``x_bound="private"``.
-    fit_intercept : whether to fit an intercept; it is one more coordinate.
-    classes : the labels there can be. Left out, they are read from ``y``, which is not private and
+    x_bound : float, sequence of float, mapping, "private" or None, default=None
+        Public bound on the absolute value of entries: one number, one per column, or a mapping from
+        feature names. Larger entries are clipped; a bound that no entry reaches wastes budget. None
+        means 1 and warns. "private" first releases a bound: about the median entry size of a row
+        that nine rows in ten exceed, chosen among the powers of sqrt(2) from 2^-20 to 2^20.
+    bound_share : float, default=0.05
+        Share of the budget, in rho, that ``x_bound="private"`` spends on the bound.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is one more coordinate.
+    classes : sequence or None, default=None
+        All possible labels, as a public fact. None reads them from ``y``, which is not private and
         warns.
-    n_rows : the number of rows as a public fact, for the rules. Left out, the real number is used,
-        which is not private and warns, unless rows are replaced; strict mode refuses.
-    feature_names : the names of the columns of a frame as a public fact. Left out, they are those
-        of ``X`` and the statement says so; strict mode refuses.
-    solver : "frank_wolfe" (sparse: at most one nonzero per round), "gradient" (more accurate;
-        dense, or with ``n_nonzero`` coefficients), or "auto": "gradient" with privacy; for
-        ``n_nonzero`` up to 4 of more than 1,000 columns, two classes and rows enough, half of the
-        budget selects the columns first (``solver_`` is then "select").
-    rows : a public map of the entries, also of rows to predict: "as_is", "presence" (1 where an
-        entry is not 0), "sqrt", "blend" (half way from an entry to the bound). "auto" is "as_is",
-        but "presence" for more than 1,000 columns under "gradient", whether X is sparse or dense:
-        pass "as_is" for that many columns of numbers. Under "gradient", rows are then scaled to
-        length 1, and ``coef_`` is for such rows.
-    n_nonzero : keep only so many coefficients, a public number; "auto" makes the most of them.
-    sparsify : the same; or a `Sparsifier`, which spends part of the budget on a private count.
-    selection : "lazy", or another rule of the engine.
-    neighboring : "add_remove" (one row more or less) or "replace_one".
-    accountant : who is charged before the first draw, such as a `dplasso.Budget`.
-    random_state : None for secure randomness. A seed is for tests, and warns once. One that an
-        ensemble of scikit-learn sets on its members does not count, unless there was one before.
-    n_jobs : threads; None or -1 for all cores. The result does not depend on it.
-    verbose : above 0, a progress bar where standard error is a terminal.
+    n_rows : int or None, default=None
+        Number of rows that the rules use, as a public fact. None uses the real number, which is not
+        private and warns, unless ``neighboring="replace_one"``. Strict mode rejects it.
+    feature_names : sequence of str or None, default=None
+        Names of the columns of a data frame, as a public fact. None takes the names from ``X``,
+        which the privacy statement reports. Strict mode rejects it.
+    solver : {"frank_wolfe", "gradient", "auto"}, default="frank_wolfe"
+        "frank_wolfe" is sparse, with at most one nonzero per round. "gradient" is more accurate,
+        and dense unless ``n_nonzero`` is given. "auto" means "gradient" if the fit is private. It
+        spends half of the budget on selecting columns first (``solver_`` is then "select") if
+        ``n_nonzero`` is at most 4 and there are more than 1,000 columns, two classes and enough
+        rows.
+    rows : {"auto", "as_is", "presence", "sqrt", "blend"}, default="auto"
+        Public map of the entries, which also applies to rows to predict. "presence" is 1 for every
+        entry that is not 0, and "blend" is half way from an entry to the bound. "auto" is
+        "presence" for more than 1,000 columns under "gradient", whether ``X`` is sparse or dense,
+        and "as_is" otherwise; pass "as_is" if that many columns hold numbers. "gradient" then
+        scales rows to length 1, and ``coef_`` applies to the scaled rows.
+    n_nonzero : int or None, default=None
+        Public number of coefficients to keep. ``solver="auto"`` chooses a solver that suits it.
+    sparsify : int, Sparsifier or None, default=None
+        An int means the same as ``n_nonzero``. A `Sparsifier` spends part of the budget on a
+        private count.
+    selection : str, default="lazy"
+        Selection rule of Frank-Wolfe rounds.
+    neighboring : {"add_remove", "replace_one"}, default="add_remove"
+        Neighbouring data sets differ by one added or removed row, or by one replaced row.
+    accountant : Accountant or None, default=None
+        Accountant that is charged before the first draw, such as a `dplasso.Budget`.
+    random_state : int, Generator, RandomState, RandomBits or None, default=None
+        None uses secure randomness. A seed is for tests and warns once. A seed that a scikit-learn
+        ensemble sets on its members is ignored unless the estimator already had one.
+    n_jobs : int or None, default=None
+        Number of threads; None or -1 uses all cores. The result does not depend on it.
+    verbose : int, default=0
+        Above 0, shows a progress bar if standard error is a terminal.
 
     Attributes
     ----------
-    coef_, intercept_, classes_, n_iter_, n_features_in_, feature_names_in_ : as in scikit-learn.
-    vertices_ : what was released, one row per round: column (``n_features_in_`` is the intercept),
-        +1 where the coefficient moves up or -1, and the class where there are more than two. Of a
-        fit that selects columns first, those columns and signs; of a descent, none.
-    solver_, rows_ : the solver and the map of rows that were used.
-    fitted_ : what the fit came to, a `dplasso.fitting.fitted.Fitted`: sparse weights, and how new
-        rows are mapped.
-    privacy_ : what is promised, a dict; ``print(model.privacy_)`` for a paragraph.
+    coef_ : ndarray or csr_array of shape (n_outputs, n_features_in_)
+        Coefficients, with one output for two classes and one per class otherwise.
+    intercept_ : ndarray of shape (n_outputs,)
+        Intercepts.
+    classes_ : ndarray
+        Class labels in increasing order.
+    n_iter_ : int
+        Rounds or steps of the fit.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : sequence of str
+        Names of the columns, if they are known.
+    vertices_ : ndarray of int
+        Released coordinates, one row per round: the column (``n_features_in_`` is the intercept),
+        +1 or -1 for the direction in which the coefficient moves, and the class if there are more
+        than two. A fit that selects columns first has those columns and signs; a descent has none.
+    solver_ : str
+        Solver that was used.
+    rows_ : str
+        Map of rows that was used.
+    fitted_ : Fitted
+        Sparse weights, and how new rows are mapped; see `dplasso.fitting.fitted.Fitted`.
+    privacy_ : PrivacyStatement
+        Privacy statement, a dict; ``print(model.privacy_)`` shows it as a paragraph.
 
     Formal guarantees
     -----------------
-    See ``privacy_`` of a fit: (``epsilon``, ``delta``)-DP for neighbours that differ as
-    ``neighboring`` says, given the public facts listed there. One fit is ``max_iter`` adaptive
+    A fit is (``epsilon``, ``delta``)-DP for neighbours that differ as ``neighboring`` says, given
+    the public facts listed in ``privacy_``. A Frank-Wolfe fit consists of ``max_iter`` adaptive
     selections (`dplasso.frank_wolfe`) and, with a `Sparsifier`, one count; costs add in zCDP.
 
     Examples
@@ -159,12 +199,12 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         self.verbose = verbose
 
     def decision_function(self, X: object) -> Floats:
-        """Margins of rows: one per row for two classes, else one per row and class."""
+        """Compute margins: one per row for two classes, otherwise one per row and class."""
         margins = self._margins(X)
         return margins[:, 0] if len(self.classes_) == 2 else margins
 
     def predict(self, X: object) -> Labels:
-        """The most likely class of every row."""
+        """Predict the most likely class of every row."""
         margins = self.decision_function(X)
         places = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
         chosen: Labels = self.classes_[places]
@@ -172,13 +212,13 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
 
     @available_if(tells_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: object) -> Floats:
-        """Probabilities of the classes, in the order of ``classes_``."""
+        """Predict the probabilities of the classes, in the order of ``classes_``."""
         margins = self._margins(X)
         return self._link().probabilities(margins)
 
     @available_if(tells_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: object) -> Floats:
-        """Logarithms of the probabilities, finite where those underflow."""
+        """Predict log-probabilities, which stay finite where the probabilities underflow."""
         margins = self._margins(X)
         return self._link().log_probabilities(margins)
 
@@ -188,14 +228,14 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         return found
 
     def to_sklearn(self) -> "LogisticRegression | LinearSVC":
-        """A plain fitted scikit-learn classifier with the same predictions.
+        """Return a fitted plain scikit-learn classifier with the same predictions.
 
         Returns
         -------
         LogisticRegression or LinearSVC
-            The former where the loss has probabilities.
+            LogisticRegression if the loss has probabilities, otherwise LinearSVC.
         """
-        # A tenth of a second to import.
+        # These imports take a tenth of a second.
         if class_loss(self.loss).has_probabilities:
             from sklearn.linear_model import LogisticRegression as Plain
         else:
@@ -207,7 +247,7 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         return plain
 
     def check_parameters(self) -> None:
-        """Reject what can be rejected before the data are looked at."""
+        """Reject invalid parameters before the data are read."""
         class_loss(self.loss)
         super().check_parameters()
 
@@ -249,7 +289,7 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # With a few dozen rows and a modest epsilon there is more noise than signal.
+        # With a few dozen rows and a modest epsilon the noise exceeds the signal.
         tags.classifier_tags.poor_score = not (
             isinstance(self.epsilon, float | int) and self.epsilon >= ENOUGH_FOR_TOYS
         )

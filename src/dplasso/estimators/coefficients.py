@@ -1,4 +1,4 @@
-"""What a fitted linear model shows of itself, and how it weighs new rows."""
+"""Attributes of a fitted linear model, and how it computes the margins of new rows."""
 
 import math
 from collections.abc import Callable
@@ -19,14 +19,15 @@ from dplasso.fitting.sparsifier import Sparsifier
 
 
 class TooWideError(TooLargeError, AttributeError):
-    """Coefficients that do not fit in memory when they are written out.
+    """Raised if the dense coefficients do not fit in memory.
 
-    To `hasattr` they are not there: a notebook and `dir` ask for all attributes, and show the rest.
+    It is an AttributeError, so that `hasattr`, notebooks and `dir` skip ``coef_`` and show the
+    rest.
     """
 
 
 class FittedCoefficients(BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """Attributes of a fitted model, all of them read from ``fitted_``."""
+    """Attributes of a fitted model, all of which are read from ``fitted_``."""
 
     fitted_: Fitted
     sparsified_: bool
@@ -34,7 +35,7 @@ class FittedCoefficients(BaseEstimator):  # type: ignore[misc]  # scikit-learn i
     _sparsify: int | Sparsifier | None
 
     def restore(self, fitted: Fitted, *, sparsified: bool = False) -> Self:
-        """Be the model that a fit came to, now or when a file was written."""
+        """Set the result of a fit, which was made just now or read from a file."""
         self.fitted_, self.sparsified_, self._dense = fitted, sparsified, None
         return self
 
@@ -60,12 +61,12 @@ class FittedCoefficients(BaseEstimator):  # type: ignore[misc]  # scikit-learn i
 
     @property
     def vertices_(self) -> Ints:
-        """The coordinates that were released one by one."""
+        """Coordinates that were released one by one."""
         return self._found().released
 
     @property
     def n_iter_(self) -> int:
-        """Rounds or steps of the fit."""
+        """Number of rounds or steps of the fit."""
         return self._found().steps
 
     @property
@@ -80,8 +81,11 @@ class FittedCoefficients(BaseEstimator):  # type: ignore[misc]  # scikit-learn i
 
     @property
     def sparsify(self) -> Callable[[], Self]:
-        """Method: make ``coef_`` sparse, as in scikit-learn. The parameter of the same name, how
-        many coefficients a fit keeps, is read with ``get_params()``."""
+        """Method that makes ``coef_`` sparse, as in scikit-learn.
+
+        The parameter of the same name, the number of coefficients that a fit keeps, is read with
+        ``get_params()``.
+        """
         return self._make_sparse
 
     @sparsify.setter
@@ -100,7 +104,7 @@ class FittedCoefficients(BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, object]:
-        """Parameters by name."""
+        """Return the parameters by name."""
         params: dict[str, object] = super().get_params(deep)
         params["sparsify"] = self._sparsify
         return params
@@ -108,12 +112,12 @@ class FittedCoefficients(BaseEstimator):  # type: ignore[misc]  # scikit-learn i
     def _margins(self, X: object) -> Floats:
         """Margins of new rows, rows x outputs."""
         fitted = self._found()
-        with np.errstate(all="ignore"):  # it may be set to raise, or warn, depending on the rows
+        with np.errstate(all="ignore"):  # else numpy may raise or warn depending on the rows
             return self._margins_of(fitted, checked_rows(self, X, reset=False))
 
     def _margins_of(self, fitted: Fitted, rows: Rows) -> Floats:
         weights, columns = fitted.weights, None
-        if has_unused(rows):  # memory is then for the entries, whatever the number of columns
+        if has_unused(rows):  # memory then grows with the entries, not with the columns
             rows, columns = used_columns(rows)
             weights = weights_at(weights, columns)
         margins = fitted.reader.apply(rows, columns) @ weights.T

@@ -1,4 +1,4 @@
-"""The walk of a stream through an online estimator, which classifier and regressor share."""
+"""The steps of learning from a stream that the online classifier and regressor share."""
 
 import os
 from abc import ABC, abstractmethod
@@ -36,7 +36,7 @@ from dplasso.streams.settings import Calibration, Construction, NoiseLaw
 
 
 class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped
-    """What the online estimators have in common. See the classifier and the regressor."""
+    """Base class of `PrivateOnlineClassifier` and `PrivateOnlineRegressor`."""
 
     epsilon: float
     delta: float
@@ -64,44 +64,45 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
 
     @abstractmethod
     def partial_fit(self, X: Any, y: Any) -> Self:
-        """Learn from rows in order, as they go on."""
+        """Continue to learn from rows, in order."""
 
     @abstractmethod
     def _make_loss(self) -> Loss:
-        """The loss; a ValueError names the known ones."""
+        """Return the loss; for an unknown name, a ValueError lists the known ones."""
 
     @abstractmethod
     def _outputs(self) -> int:
-        """How many margins a row has."""
+        """Number of margins per row."""
 
     @abstractmethod
     def _own_facts(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Bounds and public facts of the statement besides the common ones."""
+        """Bounds and public facts of the statement in addition to the common ones."""
 
     def _margin_unit(self) -> float:
-        """What a margin of 1 for logistic loss is for this estimator's."""
+        """Margin of this estimator's loss that corresponds to a margin of 1 of logistic loss."""
         return 1.0
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Forget everything, and learn from the rows in order, as a new stream.
+        """Forget everything, and learn from the rows in order as a new stream.
 
         Formal guarantees
         -----------------
-        See `partial_fit`. Another stream is another charge.
+        See `partial_fit`. Each new stream is charged again.
         """
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         return self.partial_fit(X, y)
 
     def predict_then_learn(self, X: Any, y: Any) -> NDArray[Any]:
-        """What `predict` says of every row just before the row is learned from.
+        """Predict every row just before it is learned from, and return the predictions.
 
-        They are products with rows and for whom those belong to: a row's prediction is no release.
+        Predictions depend on the rows without noise. They are not releases, but for the data owner
+        only.
         """
         return self.decide(self._learn_rows(X, y))
 
     def _learn_rows(self, X: Any, y: Any) -> Floats:
-        with np.errstate(all="ignore"):  # it may be set to raise, or warn, by what rows come to
+        with np.errstate(all="ignore"):  # else numpy may raise or warn depending on the rows
             return self._learn_checked(X, y)
 
     def _learn_checked(self, X: Any, y: Any) -> Floats:
@@ -112,7 +113,7 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
         rows, encoded = rules.row_form(self, X.shape[1]).of_matrix(X), self.encode(labels)
         if self._most_rows is not None and len(encoded) > self._most_rows:
             refuse_rows(self._most_rows)
-        self._begin(X.shape[1])  # it is charged only now: rows that are rejected cost nothing
+        self._begin(X.shape[1])  # charge only now: rejected rows cost nothing
         return self.stream_.learn(rows, encoded)
 
     @property
@@ -120,7 +121,7 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
         return self.n_rows if self.window is None else None
 
     def _begin(self, columns: int, saved: saving.SavedState | None = None) -> None:
-        """A new stream, charged; or the one whose state is given, which is paid for."""
+        """Begin and charge a new stream, or continue from a state, which is already paid for."""
         form = rules.row_form(self, columns)
         outputs, clip = self._outputs(), self._clip()
         dimension = outputs * form.width
@@ -153,12 +154,12 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
         return bits_of(self)
 
     def check_parameters(self) -> None:
-        """Reject parameters that cannot be used, before any row is seen."""
+        """Reject invalid parameters before any row is read."""
         check_parameters(self)
-        self._make_loss()  # rejects a name that is unknown
+        self._make_loss()  # rejects an unknown name
 
     def _clip(self) -> float:
-        """Bound on a row's gradient, over all outputs."""
+        """Bound on the length of a row's gradient over all outputs."""
         if self.clip == "auto":
             return self._margin_unit()
         return checks.bound("clip", self.clip)
@@ -168,12 +169,12 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
 
     @property
     def rows_seen_(self) -> int:
-        """Rows that were learned from or wait for their batch: a public number."""
+        """Number of rows that were learned from or wait for their batch, which is public."""
         return self.stream_.rows_seen if "stream_" in vars(self) else 0
 
     @property
     def privacy_(self) -> OnlineStatement:
-        """What is promised: `OnlineStatement`."""
+        """Current privacy statement, an `OnlineStatement`."""
         check_is_fitted(self)
         if isinstance(self.stream_, Snapshot):
             return self.stream_.stated
@@ -181,14 +182,14 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
 
     @property
     def coef_(self) -> Floats:
-        """Coefficients of rows, scaled as ``rows`` says: outputs x columns."""
+        """Coefficients of rows that are scaled as ``rows`` says: outputs x columns."""
         check_is_fitted(self)
         form = self.stream_.form
         return self.stream_.weights[:, : form.columns] * form.shares()
 
     @property
     def intercept_(self) -> Floats:
-        """One an output; 0 without ``fit_intercept``."""
+        """One intercept per output; 0 without ``fit_intercept``."""
         check_is_fitted(self)
         if not self.fit_intercept:
             return np.zeros(len(self.stream_.weights))
@@ -201,26 +202,27 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
             return margins_of(self.stream_.form.of_matrix(X), self.stream_.weights)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The prediction of every row, by the latest weights."""
+        """Predict every row with the latest weights."""
         return self.decide(self._margins(X))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write a snapshot, public like the weights; `dplasso.load` reads it, to predict."""
+        """Write a snapshot for predictions, as public as the weights; `dplasso.load` reads it."""
         saving.save(self, path)
 
     def save_state(self, path: str | PathLike[str]) -> None:
-        """Write all it takes to go on learning: AS SECRET AS THE ROWS, for its owner's eyes.
+        """Write the state that learning continues from. It is AS SECRET AS THE ROWS.
 
-        A state is used once. Before this model learns on, it makes the saved state useless; so
-        save again before you stop, and after a crash in between start a new stream. A stream that
-        must survive crashes is one for ``dplasso online``, which keeps a journal of its rows.
+        A state is used once. Before this model continues to learn, it makes the saved state
+        useless. Save again before you stop; after a crash in between, start a new stream. For a
+        stream that must survive crashes, use ``dplasso online`` or `dplasso.StreamSession`, which
+        keep a journal of the rows.
 
         Formal guarantees
         -----------------
-        Of this model and all that load the state, at most one learns on: a state that was learned
-        on from, by this model or another, is gone from the disk before the next release. Otherwise
-        noise would be the same again beside other rows, and the difference of two releases would
-        show them. Copies of the file that somebody made are not known here: see
+        Of this model and all models that load the state, at most one continues to learn: once a
+        model has continued from a state, the state is deleted from the disk before the next
+        release. Otherwise the same noise would be added to different rows, and the difference of
+        two releases would reveal them. Copies of the file are not detected: see
         docs/sharp_edges.md.
         """
         check_is_fitted(self)
@@ -230,9 +232,9 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
             handover.hand_over(self.stream_, path, lambda: saving.save_state(self, path))
 
     def load_state(self, path: str | PathLike[str]) -> Self:
-        """Continue from what `save_state` wrote for a model of the same parameters.
+        """Continue from a state that `save_state` wrote for a model with the same parameters.
 
-        The state is used up: nobody loads it again, whatever becomes of this model.
+        The state is used up: it cannot be loaded again, even if this model is lost.
         """
         known = dict(self.__dict__)
         try:
@@ -249,15 +251,18 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
         return self
 
     def resume(self, path: str | PathLike[str]) -> dict[str, Any]:
-        """Continue from a state that stays, for sessions that journal the rows that follow it.
+        """Continue from a state without using it up, for sessions that journal the rows after it.
 
-        Returns what was kept with the state.
+        Returns
+        -------
+        dict
+            Further entries that were saved with the state.
 
         Formal guarantees
         -----------------
-        None by itself: two streams that continue from one state share their noise. A caller
-        continues with the very rows that it journaled, as `dplasso.StreamSession` does; all others
-        call `load_state`.
+        This method alone guarantees nothing: two streams that continue from one state share their
+        noise. The caller must continue with exactly the rows that it journaled, as
+        `dplasso.StreamSession` does. Other callers use `load_state`.
         """
         with saving.refusing_damage(path):
             saved = saving.read_state(self, path)
@@ -267,7 +272,7 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
         return saved.more
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copies are snapshots: two sharing a noise key could be subtracted to reveal rows."""
+        """Copy as a snapshot: two copies sharing a noise key could be subtracted to reveal rows."""
         found: dict[str, Any] = dict(super().__getstate__())
         stream = found.get("stream_")
         if isinstance(stream, OnlineRun):

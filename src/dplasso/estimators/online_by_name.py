@@ -1,4 +1,4 @@
-"""Rows of features by name, one at a time: what a river pipeline asks of its last step."""
+"""Rows of features by name, one at a time: the interface that river pipelines require."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -14,47 +14,47 @@ from dplasso.estimators.online_run import OnlineStream, margins_of
 
 
 class RowsByName:
-    """What online estimators do with dicts; columns must be declared, as no row names them all."""
+    """Learn from dicts of features; columns must be declared, since no row names all of them."""
 
     n_features: int | None
     feature_names: Sequence[str] | None
-    # What river asks: whether the model is given labels, and of how many kinds.
+    # river reads these: whether the model needs labels, and whether it takes more than two classes.
     _supervised, _multiclass = True, True
     stream_: OnlineStream
 
     @abstractmethod
     def _begin(self, columns: int) -> None:
-        """A new stream."""
+        """Begin a new stream."""
 
     @abstractmethod
     def check_parameters(self) -> None:
-        """Reject parameters that cannot be used, before any row is seen."""
+        """Reject invalid parameters before any row is read."""
 
     @abstractmethod
     def encode(self, y: NDArray[Any]) -> Floats:
-        """Labels as the numbers that streams take."""
+        """Encode labels as numbers."""
 
     @abstractmethod
     def decide(self, margins: Floats) -> NDArray[Any]:
-        """Predictions by margins."""
+        """Turn margins into predictions."""
 
     def _declare_usual(self) -> None:
-        """Declare what rows by name cannot be asked for."""
+        """Declare defaults for facts that rows by name cannot supply."""
 
     def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:
         """Learn from one row of features by name, as in river."""
-        with np.errstate(all="ignore"):  # it may be set to raise, or warn, depending on the row
+        with np.errstate(all="ignore"):  # else numpy may raise or warn depending on the row
             self._meet([x], [y])
             self.stream_.learn(self.stream_.form.of_dicts([x]), self.encode(np.array([y])))
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:
-        """The prediction of one row of features by name, as in river."""
+        """Predict one row of features by name, as in river."""
         return self.decide(self._margins_one(x)).tolist()[0]
 
     def begin(self) -> None:
         """Start a stream before its first row: check all parameters, and charge the accountant.
 
-        ``n_features`` or ``feature_names`` must be declared. A stream that began is left alone.
+        ``n_features`` or ``feature_names`` must be declared. A stream that has begun is unchanged.
         """
         self._meet((), ())
 
@@ -63,7 +63,7 @@ class RowsByName:
         return margins_of(self.stream_.form.of_dicts([x]), self.stream_.weights)
 
     def _meet(self, rows: Sequence[Mapping[Any, Any]], labels: Sequence[Any]) -> None:
-        """Begin a stream, whose columns must be declared, once these rows are found sound."""
+        """Check these rows, then begin a stream, whose columns must be declared."""
         self._declare_usual()
         if "stream_" in vars(self):
             return

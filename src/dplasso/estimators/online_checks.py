@@ -1,4 +1,4 @@
-"""What an online estimator refuses: parameters before rows are looked at, then rows and labels."""
+"""Checks of an online estimator: parameters before rows are read, then rows and labels."""
 
 import math
 from typing import Any, get_args
@@ -18,7 +18,7 @@ from dplasso.streams.settings import Calibration, Construction, NoiseLaw
 
 
 def check_parameters(model: Any) -> None:
-    """Reject what can be rejected before the data are looked at."""
+    """Reject invalid parameters before the data are read."""
     checks.target("epsilon", model.epsilon)
     checks.probability("delta", model.delta)
     for name in ("window", "n_rows", "n_features"):
@@ -58,7 +58,7 @@ def check_parameters(model: Any) -> None:
 
 
 def checked(model: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-    """Rows and labels as arrays; names of columns are those declared, or said to be read."""
+    """Return rows and labels as arrays; report column names that are read and not declared."""
     if y is None:
         raise ValueError(
             f"{type(model).__name__} requires y to be passed, but the target y is None"

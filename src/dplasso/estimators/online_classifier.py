@@ -31,61 +31,96 @@ from dplasso.streams.settings import Calibration, Construction, NoiseLaw
 
 
 class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
-    """Linear classification of a stream: new weights leave after every row, with privacy.
+    """Private linear classification of a stream, which releases new weights after every row.
 
-    Follows the approximate leader over a private running sum of clipped gradients (docs/online.md).
-    More than two classes are learned one against the rest, in one sum: a row's gradients for all of
-    them are clipped together.
+    The learner follows the approximate leader over a private running sum of clipped gradients
+    (docs/online.md). More than two classes are learned one against the rest in a single sum: the
+    gradients of a row for all classes are clipped together.
 
     Parameters
     ----------
-    epsilon, delta : the budget of a row. ``epsilon=math.inf`` is the same without privacy; with
-        ``noise="gamma"`` there is no delta, whatever this one is.
-    window : rows that are protected, the last so many; older ones have EXPIRED, and weights may
-        show them. None protects every row for good.
-    n_rows : without a window, the most rows there will be: less noise than for an endless stream.
-    batch : rows a release: 1 is a release a row. More are faster, and have less noise in a window
-        of the same rows; rows that do not fill a batch wait for the next call. "call" is a release
-        a call of `partial_fit`, of all its rows: noise is then that of a release a row, as a call
-        may have one.
-    loss : "logistic", or another name of `dplasso.losses.CLASS_LOSSES`.
-    domain : the set of weights: "l2", "l1", "simplex", "box", or a `dplasso.domains.Domain` of as
-        many dimensions as outputs x columns, each output's intercept after its columns.
-    radius : its size, or "auto".
-    regularisation : L2 term of every row's loss, or "auto".
-    start_rows : how many rows the start weighs like while noise is large, or "auto".
-    clip : bound on the length of a row's gradient, or "auto": 1, which rows of length 1 keep.
-    learner : "projection", or "oracle" for local linear steps, which need no projection.
-    construction : of the noise, "auto", "buffered", "band", "regenerated_band", "tree" or
-        "window_tree": see `dplasso.streams.running_sum`.
-    noise : "gaussian", or "gamma" for privacy without a delta, which takes a tree and far more.
-    calibration : "tight", or "paper" for the noise of the window tree as published, which is many
-        times what the budget asks for.
-    rows : "unit" scales every row to length 1, also rows to predict, together with its intercept;
-        "as_is" does not.
-    fit_intercept : whether to learn one.
-    classes : the labels there can be; or pass them to `partial_fit`. Left out, they are read from
-        ``y``, which is not private and warns; of `learn_one`, they are then False and True.
-    n_features : number of columns. For rows by name it must be declared: names are hashed to them.
-    feature_names : names of the columns: those of a frame as a public fact, or of rows by name,
-        other names being left out.
-    neighboring : "add_remove" (a row, or nothing in its place) or "replace_one".
-    accountant : who is charged once, before the first draw, such as a `dplasso.Budget`.
-    random_state : None for secure randomness. A seed is for tests, and warns once. One that an
-        ensemble of scikit-learn sets on its members does not count, unless there was one before.
+    epsilon : float, default=1.0
+        Privacy budget per row. ``math.inf`` runs the same learner without privacy.
+    delta : float, default=1e-6
+        Delta of the guarantee. With ``noise="gamma"`` it is not used and the guarantee has none.
+    window : int or None, default=None
+        Number of most recent rows that are protected. Older rows have EXPIRED, and weights may
+        reveal them. None protects every row forever.
+    n_rows : int or None, default=None
+        Without a window, the largest number of rows that the stream will have. Declaring it needs
+        less noise than an endless stream.
+    batch : int or "call", default=1
+        Rows per release. More rows are faster and need less noise for the same window; rows that do
+        not fill a batch wait for the next call. "call" makes one release per call of `partial_fit`,
+        from all of its rows. Its noise is that of one release per row, since a call may have just
+        one row.
+    loss : str, default="logistic"
+        "logistic", or another name in `dplasso.losses.CLASS_LOSSES`.
+    domain : {"l2", "l1", "simplex", "box"} or Domain, default="l2"
+        Set of weights. A `dplasso.domains.Domain` must have outputs x columns dimensions, where the
+        intercept of each output follows its columns.
+    radius : float or "auto", default="auto"
+        Size of the domain.
+    regularisation : float or "auto", default="auto"
+        L2 term in the loss of every row.
+    start_rows : float or "auto", default="auto"
+        Number of rows that the starting point weighs as much as, while the noise is large.
+    clip : float or "auto", default="auto"
+        Bound on the length of a row's gradient. "auto" is 1, which rows of length 1 do not exceed.
+    learner : {"projection", "oracle"}, default="projection"
+        "oracle" takes local linear steps, which need no projection.
+    construction : str, default="auto"
+        Construction of the noise: "auto", "buffered", "band", "regenerated_band", "tree" or
+        "window_tree"; see `dplasso.streams.running_sum`.
+    noise : {"gaussian", "gamma"}, default="gaussian"
+        "gamma" gives privacy without a delta. It requires a tree and far more noise.
+    calibration : {"tight", "paper"}, default="tight"
+        "paper" is the noise of the window tree as published, many times what the budget requires.
+    rows : {"unit", "as_is"}, default="unit"
+        "unit" scales every row, together with its intercept, to length 1, also rows to predict.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept.
+    classes : sequence or None, default=None
+        All possible labels, as a public fact; they may also be passed to `partial_fit`. None reads
+        them from ``y``, which is not private and warns. For `learn_one`, None means False and True.
+    n_features : int or None, default=None
+        Number of columns. Rows by name require it unless ``feature_names`` is given: names are
+        hashed to columns.
+    feature_names : sequence of str or None, default=None
+        Names of the columns of a data frame, as a public fact, or of rows by name, whose other
+        names are ignored.
+    neighboring : {"add_remove", "replace_one"}, default="add_remove"
+        Neighbouring streams differ by a row that is absent, with nothing in its place, or by a row
+        that is replaced.
+    accountant : Accountant or None, default=None
+        Accountant that is charged once, before the first draw, such as a `dplasso.Budget`.
+    random_state : int, Generator, RandomState, RandomBits or None, default=None
+        None uses secure randomness. A seed is for tests and warns once. A seed that a scikit-learn
+        ensemble sets on its members is ignored unless the estimator already had one.
 
     Attributes
     ----------
-    coef_, intercept_, classes_, n_features_in_, feature_names_in_ : as in scikit-learn; of rows
-        scaled as ``rows`` says.
-    rows_seen_ : rows so far.
-    privacy_ : what is promised now, a dict; ``print(model.privacy_)`` for a paragraph.
+    coef_ : ndarray of shape (n_outputs, n_features_in_)
+        Coefficients of rows that are scaled as ``rows`` says.
+    intercept_ : ndarray of shape (n_outputs,)
+        Intercepts.
+    classes_ : ndarray
+        Class labels in increasing order.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if they are known.
+    rows_seen_ : int
+        Number of rows so far.
+    privacy_ : OnlineStatement
+        Current privacy statement, a dict; ``print(model.privacy_)`` shows it as a paragraph.
 
     Formal guarantees
     -----------------
-    All weights so far, together, are (``epsilon``, ``delta``)-DP for each of the last ``window``
-    rows, or for every row without one: see ``privacy_`` and `dplasso.streams.RunningSum`. What
-    is predicted of a row by weights released before it is a function of those and the row.
+    All weights released so far, taken together, are (``epsilon``, ``delta``)-DP for each of the
+    last ``window`` rows, or for every row if there is no window: see ``privacy_`` and
+    `dplasso.streams.RunningSum`. The prediction for a row is a function of the row and of the
+    weights that were released before it.
 
     Examples
     --------
@@ -152,11 +187,24 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
         self.random_state = random_state
 
     def partial_fit(self, X: Any, y: Any, classes: Sequence[Any] | None = None) -> Self:
-        """Learn from rows in order, as they go on; ``classes`` as in scikit-learn, at first.
+        """Continue to learn from rows, in order.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Rows x columns.
+        y : array
+            One label per row.
+        classes : sequence or None, default=None
+            All possible labels; needed in the first call only, as in scikit-learn.
+
+        Returns
+        -------
+        self
 
         Formal guarantees
         -----------------
-        That of the class, over all calls. The accountant is charged by the first call.
+        The guarantee of the class holds over all calls. The first call charges the accountant.
         """
         if classes is not None:
             self._declare(classes, "declared")
@@ -164,23 +212,23 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
         return self
 
     def decision_function(self, X: Any) -> Floats:
-        """Margins of rows: one per row for two classes, else one per row and class."""
+        """Compute margins: one per row for two classes, otherwise one per row and class."""
         margins = self._margins(X)
         return margins[:, 0] if len(self.classes_) == 2 else margins
 
     @available_if(tells_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities of the classes, in the order of ``classes_``."""
+        """Predict the probabilities of the classes, in the order of ``classes_``."""
         return probabilities(self._margins(X))
 
     @available_if(tells_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
-        """Probabilities of the classes of one row of features by name, as in river."""
+        """Predict the class probabilities of one row of features by name, as in river."""
         chances = probabilities(self._margins_one(x))[0]
         return dict(zip(self.classes_.tolist(), chances.tolist(), strict=True))
 
     def check_parameters(self) -> None:
-        """Reject parameters that cannot be used, before any row is seen."""
+        """Reject invalid parameters before any row is read."""
         super().check_parameters()
         if self.classes is not None:
             check_enough(distinct(self.classes), declared=True)
@@ -232,13 +280,13 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # With a few dozen rows there is more noise than signal, and one look at each.
+        # With a few dozen rows, each read once, the noise exceeds the signal.
         tags.classifier_tags.poor_score = True
         return tags
 
 
 def probabilities(margins: Floats) -> Floats:
-    """Of two classes those of logistic loss; of more, one against the rest, made to add up to 1."""
+    """Logistic probabilities of two classes; of more, one against the rest, scaled to sum to 1."""
     chances: Floats = expit(margins)
     if margins.shape[1] == 1:
         return np.concatenate([1.0 - chances, chances], axis=1)

@@ -1,4 +1,4 @@
-"""States of a stream are used once: whoever learns on makes the saved state useless first."""
+"""A saved state is used once: a stream makes it useless before it continues to learn."""
 
 import os
 from collections.abc import Callable
@@ -11,17 +11,17 @@ _Path = str | os.PathLike[str]
 
 
 class Stream(Protocol):
-    """A stream that learns, and where its state is saved if it has not learned on since."""
+    """A stream that learns, and the path of its saved state until it continues to learn."""
 
     saved: str | None
     total: RunningSum
 
 
 def hand_over(stream: Stream, path: _Path, write: Callable[[], None]) -> None:
-    """Write a state that replaces the one saved before, if that was not used yet.
+    """Write a state that replaces the previously saved one, if that has not been used yet.
 
-    The stream notes where it is: before it learns on, `reclaim` takes the state back. Saving may be
-    interrupted when the file is there already: whatever raises, no second state is left behind.
+    The stream remembers the path: before it continues to learn, `reclaim` makes the state useless.
+    Saving may be interrupted after the file exists. Whatever is raised, no second state remains.
     """
     earlier, is_state = stream.saved, is_state_of(stream)
     stream.saved = os.path.abspath(os.fsdecode(path))
@@ -41,20 +41,20 @@ def hand_over(stream: Stream, path: _Path, write: Callable[[], None]) -> None:
 
 
 def reclaim(stream: Stream) -> None:
-    """Make the state that a stream has saved useless, before the stream learns on."""
+    """Make the saved state of a stream useless before the stream continues to learn."""
     if stream.saved is not None:
         use_up(stream, stream.saved)
         stream.saved = None
 
 
 def use_up(stream: Stream, path: _Path) -> None:
-    """Make the state that a stream stands at useless for all others."""
+    """Make the state that a stream continues from useless for all other streams."""
     with single_use.taken(path, is_state_of(stream)):
         single_use.leave_note(path)
 
 
 def is_state_of(stream: Stream) -> Callable[[dict[str, Any]], bool]:
-    """Whether a header is that of the state a stream is in: its key, and how far it has come."""
+    """Test whether a header belongs to the stream's current state, by its key and its progress."""
     now = stream.total.place
 
     def is_state(header: dict[str, Any]) -> bool:

@@ -21,26 +21,82 @@ from dplasso.streams.settings import Calibration, Construction, NoiseLaw
 
 
 class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
-    """Linear regression of a stream: new weights leave after every row, with privacy.
+    """Private linear regression of a stream, which releases new weights after every row.
 
-    Squared loss while a prediction is off by ``y_bound`` at most, linear beyond (Huber's loss).
+    The loss is squared while the error of a prediction is at most ``y_bound``, and linear beyond
+    (Huber's loss).
 
     Parameters
     ----------
-    y_bound : public bound on the size of labels; larger ones are clipped. 1 where it is left out,
-        which warns.
-    clip : bound on the length of a row's gradient, or "auto": ``y_bound``.
-
-    The others are those of `PrivateOnlineClassifier`.
+    epsilon : float, default=1.0
+        Privacy budget per row. ``math.inf`` runs the same learner without privacy.
+    delta : float, default=1e-6
+        Delta of the guarantee. With ``noise="gamma"`` it is not used and the guarantee has none.
+    window : int or None, default=None
+        Number of most recent rows that are protected. Older rows have EXPIRED, and weights may
+        reveal them. None protects every row forever.
+    n_rows : int or None, default=None
+        Without a window, the largest number of rows that the stream will have.
+    batch : int or "call", default=1
+        Rows per release; see `PrivateOnlineClassifier`.
+    loss : {"squared"}, default="squared"
+        Name of the loss.
+    y_bound : float or None, default=None
+        Public bound on the absolute value of labels. Larger labels are clipped. None means 1 and
+        warns.
+    domain : {"l2", "l1", "simplex", "box"} or Domain, default="l2"
+        Set of weights; see `PrivateOnlineClassifier`.
+    radius : float or "auto", default="auto"
+        Size of the domain.
+    regularisation : float or "auto", default="auto"
+        L2 term in the loss of every row.
+    start_rows : float or "auto", default="auto"
+        Number of rows that the starting point weighs as much as, while the noise is large.
+    clip : float or "auto", default="auto"
+        Bound on the length of a row's gradient. "auto" is ``y_bound``.
+    learner : {"projection", "oracle"}, default="projection"
+        "oracle" takes local linear steps, which need no projection.
+    construction : str, default="auto"
+        Construction of the noise; see `PrivateOnlineClassifier`.
+    noise : {"gaussian", "gamma"}, default="gaussian"
+        "gamma" gives privacy without a delta. It requires a tree and far more noise.
+    calibration : {"tight", "paper"}, default="tight"
+        "paper" is the noise of the window tree as published, many times what the budget requires.
+    rows : {"unit", "as_is"}, default="unit"
+        "unit" scales every row, together with its intercept, to length 1, also rows to predict.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept.
+    n_features : int or None, default=None
+        Number of columns. Rows by name require it unless ``feature_names`` is given: names are
+        hashed to columns.
+    feature_names : sequence of str or None, default=None
+        Names of the columns; see `PrivateOnlineClassifier`.
+    neighboring : {"add_remove", "replace_one"}, default="add_remove"
+        Neighbouring streams differ by a row that is absent, with nothing in its place, or by a row
+        that is replaced.
+    accountant : Accountant or None, default=None
+        Accountant that is charged once, before the first draw, such as a `dplasso.Budget`.
+    random_state : int, Generator, RandomState, RandomBits or None, default=None
+        None uses secure randomness; see `PrivateOnlineClassifier`.
 
     Attributes
     ----------
-    coef_, intercept_, n_features_in_, rows_seen_, privacy_ : as for `PrivateOnlineClassifier`;
-        the first two have one row.
+    coef_ : ndarray of shape (1, n_features_in_)
+        Coefficients of rows that are scaled as ``rows`` says.
+    intercept_ : ndarray of shape (1,)
+        Intercept.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if they are known.
+    rows_seen_ : int
+        Number of rows so far.
+    privacy_ : OnlineStatement
+        Current privacy statement, a dict; ``print(model.privacy_)`` shows it as a paragraph.
 
     Formal guarantees
     -----------------
-    As for `PrivateOnlineClassifier`.
+    The guarantees are those of `PrivateOnlineClassifier`.
 
     Examples
     --------
@@ -105,11 +161,22 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
         self.random_state = random_state
 
     def partial_fit(self, X: Any, y: Any) -> Self:
-        """Learn from rows in order, as they go on.
+        """Continue to learn from rows, in order.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Rows x columns.
+        y : array
+            One label per row.
+
+        Returns
+        -------
+        self
 
         Formal guarantees
         -----------------
-        That of the class, over all calls. The accountant is charged by the first call.
+        The guarantee of the class holds over all calls. The first call charges the accountant.
         """
         self._learn_rows(X, y)
         return self
@@ -119,7 +186,7 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
         return X, checked_numbers(labels)
 
     def check_parameters(self) -> None:
-        """Reject parameters that cannot be used, before any row is seen."""
+        """Reject invalid parameters before any row is read."""
         super().check_parameters()
         if self.y_bound is None:
             report_bounds([Y_BOUND], private=not math.isinf(self.epsilon))
@@ -147,6 +214,6 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # Labels beyond y_bound are clipped, and every row is looked at once.
+        # Labels beyond y_bound are clipped, and every row is read once.
         tags.regressor_tags.poor_score = True
         return tags

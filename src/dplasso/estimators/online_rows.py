@@ -1,4 +1,4 @@
-"""Rows of a stream, from matrices and from dicts of features, in the form that learners take."""
+"""Convert rows of a stream, from matrices or dicts of features, to the form that learners use."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -25,15 +25,19 @@ class RowForm:
 
     Parameters
     ----------
-    columns : of a matrix; buckets, where dicts are hashed.
-    unit : whether rows are scaled to length 1.
-    intercept : whether there is one; it is the last column of what is made.
-    names : of the columns, for dicts; without them names of features are hashed.
+    columns : int
+        Columns of a matrix, or buckets that the names in dicts are hashed to.
+    unit : bool
+        Whether rows are scaled to length 1.
+    intercept : bool
+        Whether to append a column for the intercept.
+    names : sequence of str or None, default=None
+        Names of the columns, for dicts; None hashes the names of features.
 
     Formal guarantees
     -----------------
-    Each row that is made is a function of the one row given. Names that are not declared are left
-    out, which is part of that function.
+    Each output row is a function of the corresponding input row alone. That function drops names
+    that are not declared.
     """
 
     def __init__(
@@ -44,23 +48,23 @@ class RowForm:
 
     @property
     def width(self) -> int:
-        """Columns with the intercept's."""
+        """Number of columns, including that of the intercept."""
         return self.columns + self._intercept
 
     def of_matrix(self, X: Any) -> Compressed:
-        """Rows of a matrix, sparse or dense, that was checked for its kind and width."""
+        """Convert a sparse or dense matrix whose kind and width were checked."""
         matrix = merged(X, "csr")
         return self._made(matrix.indptr, matrix.indices, matrix.data.astype(np.float64, copy=False))
 
     def of_parts(self, starts: Any, places: Any, values: Any) -> Compressed:
-        """Rows that are row-compressed already; a column may come more than once."""
+        """Convert rows that are already row-compressed; a row may repeat a column."""
         shape = (len(starts) - 1, self.columns)
         return self.of_matrix(sp.csr_array((values, places, starts), shape=shape))
 
     def of_dicts(self, rows: Sequence[Mapping[Any, Any]]) -> Compressed:
-        """Rows of features by name: numbers as they are, texts as "name=text" with the value 1.
+        """Convert features by name: numbers stay, a text becomes "name=text" with the value 1.
 
-        None and NaN say that a feature is not there, as where a scaler has seen no row yet.
+        None and NaN mean that a feature is missing, as when a scaler has not seen any row yet.
         """
         starts = np.zeros(len(rows) + 1, np.int64)
         places: list[int] = []
@@ -81,7 +85,7 @@ class RowForm:
             return self._places.get(name)
         try:
             text = str(name).encode()
-        except UnicodeEncodeError:  # which quotes the text
+        except UnicodeEncodeError:  # its message quotes the text
             raise ValueError(
                 "names and texts of features must be valid Unicode, got half of a surrogate pair; "
                 "correct them"
@@ -99,7 +103,7 @@ class RowForm:
         return made
 
     def shares(self) -> float:
-        """By which weights are multiplied to be coefficients of rows, scaled to length 1 or not."""
+        """Factor that turns weights into coefficients of rows, scaled to length 1 or not."""
         return math.sqrt(0.5) if self._unit and self._intercept else 1.0
 
 
@@ -114,12 +118,12 @@ def _number(value: Any) -> float:
 
 
 def joined(first: Compressed, second: Compressed) -> Compressed:
-    """The rows of both."""
+    """Concatenate two sets of rows."""
     starts = np.concatenate([first[0], second[0][1:] + first[0][-1]])
     return starts, np.concatenate([first[1], second[1]]), np.concatenate([first[2], second[2]])
 
 
 def tail(rows: Compressed, first: int) -> Compressed:
-    """Rows from number ``first`` on, in memory of their own."""
+    """Copy the rows from number ``first`` onwards."""
     start = rows[0][first]
     return rows[0][first:] - start, rows[1][start:].copy(), rows[2][start:].copy()

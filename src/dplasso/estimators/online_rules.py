@@ -1,7 +1,7 @@
-"""Public rules of online learners: what "auto" is, and the parts that parameters ask for.
+"""Public rules of online learners: the values of "auto", and the parts that parameters select.
 
-All are functions of parameters and the number of columns. Their constants were chosen by sweeps at
-epsilon 1 over three public sets, and tried on three others: benchmarks/online.py says which.
+All are functions of the parameters and the number of columns. Their constants were chosen by sweeps
+at epsilon 1 over three public data sets, and tested on three others: see benchmarks/online.py.
 """
 
 import math
@@ -22,13 +22,13 @@ from dplasso.streams.settings import Settings
 DOMAINS = ("l2", "l1", "simplex", "box")
 LEARNERS = ("projection", "oracle")
 REGULARISATION = 5e-4
-CALL = "call"  # a batch that is whatever a call brings
-# Rows of a stream of unknown length, as far as rules are concerned.
+CALL = "call"  # a batch is all rows of one call
+# Number of rows that rules assume for a stream of unknown length.
 _LONG = 1 << 20
 
 
 class Plan(NamedTuple):
-    """What the rules came to."""
+    """The results of the rules."""
 
     domain: Domain
     radius: float | None
@@ -37,30 +37,30 @@ class Plan(NamedTuple):
 
 
 def row_form(model: Any, columns: int) -> RowForm:
-    """How rows of so many columns are read."""
+    """Return how rows with this many columns are read."""
     unit, intercept = model.rows == "unit", bool(model.fit_intercept)
     return RowForm(columns, unit=unit, intercept=intercept, names=model.feature_names)
 
 
 def outputs_for(classes: Sequence[Any] | NDArray[Any] | None) -> int:
-    """Margins per row: one for numbers and two classes, else one per class."""
+    """Margins per row: one for regression or two classes, otherwise one per class."""
     return 1 if classes is None or len(classes) == 2 else len(classes)
 
 
 def rows_a_release(model: Any) -> int | None:
-    """How many; None where a call has as many as it has."""
+    """Rows per release; None if all rows of a call make one release."""
     return None if model.batch == CALL else int(model.batch)
 
 
 def plan_of(model: Any, settings: Settings, unit: float) -> Plan:
-    """The set of weights, and how fast they move; ``unit`` is the size of a margin."""
+    """Plan the set of weights and how fast they move; ``unit`` is the size of a margin."""
     dimension, clip = settings.dimension, settings.sensitivity
     radius = None if isinstance(model.domain, Domain) else _radius(model, dimension, unit)
     regularisation = REGULARISATION
     if model.regularisation != "auto":
         regularisation = checks.bound("regularisation", model.regularisation)
     if model.start_rows == "auto":
-        # Noise of the first weights, over the size of a margin, is then one over the steadiness.
+        # The noise of the first weights, divided by the size of a margin, is then 1 / steadiness.
         steady = model._make_loss().steadiness * noise_of_a_release(settings, _LONG)
         start_rows = max(steady, 1.0) * clip / (unit * regularisation)
     else:
@@ -69,20 +69,21 @@ def plan_of(model: Any, settings: Settings, unit: float) -> Plan:
 
 
 def leader_of(model: Any, plan: Plan) -> Leader:
-    """What turns releases into weights."""
+    """Return the leader, which turns releases into weights."""
     if model.learner == "oracle":
         return OracleLeader(plan.domain, plan.regularisation, plan.start_rows)
     return ProjectedLeader(plan.domain, plan.regularisation, plan.start_rows)
 
 
 def sum_of(model: Any, dimension: int, clip: float, bits: RandomBits) -> RunningSum:
-    """The running sum that pays for everything.
+    """Return the running sum, whose cost is the cost of the whole stream.
 
     Formal guarantees
     -----------------
-    A row is protected in every release that is made while it is one of the last ``window``. With
-    ``batch`` rows a release these are ceil(window / batch); where a call's rows make one release,
-    ``window`` at most, as each has a row at least: the sum is one of a row a step.
+    A row is protected in every release that is made while it is one of the last ``window`` rows.
+    With ``batch`` rows per release, there are ceil(window / batch) such releases. If the rows of a
+    call make one release, there are at most ``window``, since each release has at least one row:
+    the sum is then one with one row per step.
     """
     steps, batch = None, rows_a_release(model) or 1
     if model.window is None and model.n_rows is not None:
@@ -108,7 +109,7 @@ def _radius(model: Any, dimension: int, unit: float) -> float:
         return checks.bound("radius", model.radius)
     if model.domain == "simplex":
         return 1.0
-    # Noise is in all columns, and makes the weights longer than what it hides.
+    # Noise is added to all columns, and makes the weights longer than the signal that it hides.
     return unit * max(10.0, 2.0 * math.sqrt(dimension))
 
 

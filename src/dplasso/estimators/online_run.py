@@ -1,4 +1,4 @@
-"""The stream of an online estimator: one that learns on, or a snapshot of one."""
+"""The stream of an online estimator: one that continues to learn, or a snapshot."""
 
 import math
 import threading
@@ -23,7 +23,7 @@ _NONE: Compressed = (np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0))
 
 
 class OnlineStream(Protocol):
-    """What an online estimator has once it is fitted, whether it learns on or not."""
+    """The stream of a fitted online estimator, whether or not it continues to learn."""
 
     @property
     def form(self) -> RowForm:
@@ -31,19 +31,19 @@ class OnlineStream(Protocol):
 
     @property
     def weights(self) -> Floats:
-        """The latest release: outputs x columns, the intercept's last."""
+        """The latest release: outputs x columns, with the intercept last."""
 
     @property
     def rows_seen(self) -> int:
-        """Rows that were learned from or wait for their batch."""
+        """Number of rows that were learned from or wait for their batch."""
 
     def learn(self, rows: Compressed, labels: Floats) -> Floats:
-        """Margins of rows, each before it is learned from: rows x outputs."""
+        """Learn from rows; return the margins before each was learned: rows x outputs."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A stream as it was when it was copied or saved: it predicts, and learns no more."""
+    """A stream as it was when it was copied or saved: it predicts, but does not learn."""
 
     form: RowForm
     weights: Floats
@@ -59,21 +59,29 @@ class Snapshot:
 
 
 class OnlineRun:
-    """A stream that learns. Everything in here but the weights is as secret as the rows.
+    """A stream that learns. Everything in it except the weights is as secret as the rows.
 
     Parameters
     ----------
-    learner, total : what learns, and the running sum that it releases.
-    form : how rows are read.
-    plan : what the public rules came to.
-    outputs : margins per row.
-    batch : rows per release; None where the rows of a call make one release.
-    most_rows : the rows there may be; None for a stream without end.
+    learner : StreamLearner
+        Learner of the weights.
+    total : RunningSum
+        Running sum that the learner releases.
+    form : RowForm
+        How rows are read.
+    plan : Plan
+        Results of the public rules.
+    outputs : int
+        Margins per row.
+    batch : int or None
+        Rows per release; None if all rows of a call make one release.
+    most_rows : int or None
+        Largest number of rows; None for an endless stream.
 
     Formal guarantees
     -----------------
-    See `StreamLearner`. Rows that do not fill a batch are in no release yet: they wait. A state
-    that was saved is useless before the next row is learned from: see `online_handover`.
+    See `StreamLearner`. Rows that do not fill a batch wait, and are in no release yet. A saved
+    state is made useless before the next row is learned from: see `online_handover`.
     """
 
     def __init__(
@@ -89,34 +97,34 @@ class OnlineRun:
     ) -> None:
         self.learner, self.total, self.form, self.plan = learner, total, form, plan
         self.receipt: Receipt | None = None
-        self.saved: str | None = None  # where a state is that this stream has not learned on from
+        self.saved: str | None = None  # path of a saved state, until this stream learns again
         self._outputs, self._batch, self._most_rows = outputs, batch, most_rows
         self._waiting, self._labels = _NONE, np.empty(0)
         self._one_thread = threading.RLock()
 
     def alone(self) -> AbstractContextManager[Any]:
-        """One thread at a time: two that learned at once would mix up rows and noise."""
-        self.total.check_process()  # in a forked child the lock may be held by nobody
+        """Lock for one thread at a time: two that learn at once would mix up rows and noise."""
+        self.total.check_process()  # in a forked child, the lock may have no owner to release it
         return self._one_thread
 
     @property
     def rows_waiting(self) -> int:
-        """Rows that wait for their batch."""
+        """Number of rows that wait for their batch."""
         return len(self._labels)
 
     @property
     def rows_seen(self) -> int:
-        """Rows that were learned from or wait for their batch."""
+        """Number of rows that were learned from or wait for their batch."""
         return self.learner.rows + self.rows_waiting
 
     @property
     def room(self) -> float:
-        """Rows that the stream still has room for."""
+        """Number of rows that the stream can still take."""
         return math.inf if self._most_rows is None else self._most_rows - self.rows_seen
 
     @property
     def weights(self) -> Floats:
-        """The latest release: outputs x columns, the intercept's last."""
+        """The latest release: outputs x columns, with the intercept last."""
         return self.learner.weights.reshape(self._outputs, -1)
 
     def check_room(self, rows: int) -> None:
@@ -125,7 +133,7 @@ class OnlineRun:
             refuse_rows(self._most_rows)
 
     def learn(self, rows: Compressed, labels: Floats) -> Floats:
-        """Margins of rows, each before it is learned from: rows x outputs."""
+        """Learn from rows; return the margins before each was learned: rows x outputs."""
         self.check_room(len(labels))
         if len(rows[0]) - 1 != len(labels):
             raise ValueError("X and y differ in their number of rows; give one label per row")
@@ -142,7 +150,7 @@ class OnlineRun:
             rows = joined(self._waiting, rows)
             labels = np.concatenate([self._labels, labels])
         whole = len(labels) // self._batch * self._batch
-        # First nobody waits: a call that is interrupted must not learn a row twice.
+        # Clear the waiting rows first: an interrupted call must not learn a row twice.
         self._waiting, self._labels = _NONE, np.empty(0)
         first = (rows[0][: whole + 1], *rows[1:])
         margins = self.learner.learn(first, labels[:whole], self._batch)
@@ -153,9 +161,9 @@ class OnlineRun:
         return margins[waiting:]
 
     def state(self) -> State:
-        """All that a later run continues from: see `dplasso.streams.State`.
+        """Return the state that a later run continues from: see `dplasso.streams.State`.
 
-        Call only when no rows wait for their batch.
+        Call it only when no rows wait for their batch.
         """
         if self.rows_waiting:
             raise ValueError("rows wait for their batch; learn from whole batches before saving")
@@ -165,7 +173,7 @@ class OnlineRun:
         return State({"sum": header, "rows": public["rows"]}, {**arrays, **mine})
 
     def resume(self, state: State) -> None:
-        """Continue where `state` was taken; the sum was made from it."""
+        """Continue from a state of `state`, from which the running sum was already restored."""
         own = {
             name.removeprefix("learner_"): array
             for name, array in state.arrays.items()
@@ -175,7 +183,7 @@ class OnlineRun:
 
 
 def refuse_rows(declared: int | None) -> NoReturn:
-    """Raise, since there are more rows than were declared."""
+    """Raise the error for more rows than were declared."""
     raise ParameterError(
         "{n_rows} must not be exceeded, {declared} are declared; declare more at the start, or "
         "leave it out for a stream without end",
@@ -184,7 +192,7 @@ def refuse_rows(declared: int | None) -> NoReturn:
 
 
 def margins_of(rows: Compressed, weights: Floats) -> Floats:
-    """Products of rows with the weights: rows x outputs."""
+    """Multiply rows with the weights: rows x outputs."""
     margins = np.empty((len(weights), len(rows[0]) - 1))
     for k, output in enumerate(weights):
         stream_rows.margins_of(np.ascontiguousarray(output), *rows, margins[k])

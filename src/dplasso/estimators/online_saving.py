@@ -1,4 +1,4 @@
-"""Online models to files and back: snapshots, which are public, and states, which are secret."""
+"""Save and load online models: snapshots, which are public, and states, which are secret."""
 
 import os
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ _ENTRIES = {
 
 @dataclass(frozen=True)
 class Known:
-    """What is publicly known of the labels and columns of a stream."""
+    """Public facts about the labels and columns of a stream."""
 
     n_features: int
     classes: NDArray[Any] | None
@@ -50,7 +50,7 @@ class Known:
     feature_names: NDArray[Any] | None
 
     def describe(self, model: Any) -> None:
-        """Set the attributes that a fitted model has of it."""
+        """Set these facts as attributes of a fitted model."""
         model.n_features_in_ = self.n_features
         if self.classes is not None:
             model.classes_, model.classes_source_ = self.classes, self.classes_source
@@ -60,7 +60,7 @@ class Known:
 
 @dataclass(frozen=True)
 class SavedState:
-    """A state that was read: what a stream continues from, and what was kept with it."""
+    """A state that was read from a file; ``more`` has the further entries saved with it."""
 
     known: Known
     receipt: Receipt | None
@@ -69,7 +69,7 @@ class SavedState:
 
 
 def save(model: Any, path: _Path) -> None:
-    """Write a snapshot: weights and what is public of them. An accountant is not saved."""
+    """Write a snapshot: weights and public facts. An accountant is not saved."""
     check_is_fitted(model)
     try:
         header, arrays = _described(model)
@@ -84,7 +84,7 @@ def save(model: Any, path: _Path) -> None:
 
 
 def loaded(header: dict[str, Any], arrays: _Arrays) -> Any:
-    """The model of a snapshot: it predicts as it did, and does not continue to learn."""
+    """Return the model of a snapshot: it makes the same predictions, but does not learn."""
     for name, kinds in _ENTRIES.items():
         if type(header.get(name)) not in kinds:
             raise ValueError(f"header entry {name!r} is missing or of the wrong type")
@@ -105,7 +105,7 @@ def loaded(header: dict[str, Any], arrays: _Arrays) -> Any:
 
 
 def save_state(model: Any, path: _Path, more: dict[str, Any] | None = None) -> None:
-    """Write the secret state, readable by its owner alone; ``more`` is kept with it."""
+    """Write the secret state, readable only by its owner; ``more`` is saved with it."""
     check_is_fitted(model)
     stream = model.stream_
     if not isinstance(stream, OnlineRun):
@@ -119,7 +119,7 @@ def save_state(model: Any, path: _Path, more: dict[str, Any] | None = None) -> N
 
 @contextmanager
 def refusing_damage(path: _Path) -> Iterator[None]:
-    """Whoever altered a state chose every value in it: there is no telling what they trip."""
+    """Report any error as damage: someone who alters a state can choose every value in it."""
     try:
         yield
     except (LookupError, TypeError, AttributeError, ArithmeticError, AssertionError) as error:
@@ -130,8 +130,8 @@ def refusing_damage(path: _Path) -> Iterator[None]:
 
 
 def read_state(model: Any, path: _Path) -> SavedState:
-    """The state of a stream of a model with these parameters. The file stays."""
-    check_own(path)  # whoever has written it knows the noise
+    """Read the state of a stream whose model has these parameters. The file is not removed."""
+    check_own(path)  # the author of the file knows the noise
     header, arrays = read(path)
     single_use.refuse_used(path, header)
     if header.get("kind") != STATE or header.get("version") != VERSION:
@@ -149,10 +149,10 @@ def read_state(model: Any, path: _Path) -> SavedState:
 
 
 def _check_same(model: Any, parameters: dict[str, Any], path: _Path) -> None:
-    """Reject a state of other parameters; a seed may differ, as the noise has its key."""
+    """Reject a state of other parameters. A seed may differ, since the state has the noise key."""
     ours, usual = (_described(known, fitted=False)[0] for known in (model, type(model)()))
     for name, form in ours["parameters"].items():
-        # A parameter that was not there yet had the value that is now its default.
+        # A parameter that did not exist yet had the value that is now its default.
         then = parameters.get(name, usual["parameters"][name])
         if then != form and name != "random_state":
             raise ParameterError(
@@ -164,7 +164,7 @@ def _check_same(model: Any, parameters: dict[str, Any], path: _Path) -> None:
 
 
 def _described(model: Any, fitted: bool = True) -> tuple[dict[str, Any], _Arrays]:
-    """Parameters, and what is publicly known of labels and columns."""
+    """Header and arrays of the parameters and the public facts about labels and columns."""
     from dplasso import __version__
 
     arrays: _Arrays = {}
@@ -201,7 +201,7 @@ def _form_of(name: str, value: Any, arrays: _Arrays) -> Any:
 
 
 def _known(model: Any, header: dict[str, Any], arrays: _Arrays) -> Known:
-    """What a file says of labels and columns, checked."""
+    """Check and return the facts about labels and columns in a file."""
     classes, source, names = None, None, None
     if header["classes"] is not None:
         classes = from_json(header["classes"], arrays)
@@ -209,7 +209,7 @@ def _known(model: Any, header: dict[str, Any], arrays: _Arrays) -> Known:
             raise ValueError("classes are not a list of labels")
         if not 2 <= len(set(classes.tolist())) == len(classes):
             raise ValueError("classes are not two or more different labels")
-        # States of earlier versions do not say it; what was not declared was read.
+        # States of earlier versions have no source; classes that were not declared were read.
         usual = READ if model.classes is None else "declared"
         source = str(header.get("classes_source") or usual)
     if header["feature_names"] is not None:
@@ -236,7 +236,7 @@ def _unfitted(header: dict[str, Any], arrays: _Arrays) -> Any:
 
 
 def check_parameter_names(parameters: dict[str, Any], kind: Any) -> None:
-    """Parameters that are known; a file never holds an accountant, nor a generator."""
+    """Reject unknown parameters; a file never holds an accountant or a generator."""
     for unknown in parameters.keys() - kind().get_params(deep=False).keys():
         raise ValueError(f"parameter {unknown!r} is unknown; upgrade dplasso to read it")
     if parameters.get("accountant") is not None:

@@ -11,9 +11,9 @@ from dplasso.privacy.statement import READ, fact, jsonable
 def statement(
     model: Any, stream: OnlineRun, bounds: dict[str, Any], public: dict[str, Any]
 ) -> OnlineStatement:
-    """What the releases so far are, together, and what that rests on.
+    """State the guarantee of all releases so far, and the facts that it depends on.
 
-    ``bounds`` and ``public`` are the facts that only one kind of estimator has.
+    ``bounds`` and ``public`` are the facts that are specific to one kind of estimator.
     """
     from dplasso import __version__
 
@@ -39,7 +39,7 @@ def statement(
         public={**_public(model, stream), **public},
         secure_rng=told["secure_rng"],
         version=__version__,
-        date=datetime.now(UTC).date().isoformat(),  # a day: no clock tells of the rows
+        date=datetime.now(UTC).date().isoformat(),  # only a day: the time depends on the rows
     )
     if stream.receipt is not None:
         stated["ledger"] = stream.receipt._asdict()

@@ -1,4 +1,4 @@
-"""Predictions for the rows of a file, which are read as the model's training rows were."""
+"""Predict the rows of a file, which are read as the model's training rows were."""
 
 import copy
 import os
@@ -37,7 +37,7 @@ def predicted_lines(
     longest_line: int | None = None,
     progress: Progress | None = None,
 ) -> list[str]:
-    """The lines that `predict_file` writes. Predictions are AS PRIVATE AS THE ROWS."""
+    """Return the lines that `predict_file` writes. Predictions are AS PRIVATE AS THE ROWS."""
     if proba and not hasattr(model, "predict_proba"):
         what = "has a loss without them" if hasattr(model, "classes_") else "predicts numbers"
         raise ParameterError(
@@ -70,13 +70,13 @@ def predicted_lines(
 
 
 def _identifiers(path: Path, column: str, options: ReadingOptions) -> Iterator[str]:
-    """The name of a column, and its cells."""
+    """Iterate over the name of a column and its cells."""
     cells = format_of(path).column_texts(path, column, options)
     return iter([column, *cells])
 
 
 def without_names(model: Any) -> Any:
-    """The model for rows that carry no names: how they are read decides what columns mean."""
+    """Copy the model without feature names, for rows whose reader has already placed columns."""
     plain = copy.copy(model)
     vars(plain).pop("feature_names_in_", None)
     return plain

@@ -28,26 +28,84 @@ if TYPE_CHECKING:
 class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
     """Sparse linear regression with differential privacy.
 
-    Squared loss inside ``residual_bound``, linear beyond it (Huber's loss): what one row can do
-    does not grow with the radius.
+    The loss is squared up to ``residual_bound`` and linear beyond it (Huber's loss), so the
+    influence of one row does not grow with the radius.
 
     Parameters
     ----------
-    y_bound : public bound on the size of labels; larger ones are clipped, with privacy and
-        without. 1 where it is left out, which warns.
-    residual_bound : where the loss turns linear; "auto" is ``y_bound`` with privacy, and infinity
+    epsilon : float, default=1.0
+        Privacy budget of one fit. ``math.inf`` runs the same solver without privacy.
+    delta : float, default=1e-6
+        Delta of the (epsilon, delta) guarantee of one fit.
+    radius : float or "auto", default="auto"
+        Bound on the 1-norm of the coefficients; see `PrivateLassoClassifier`.
+    max_iter : int or "auto", default="auto"
+        Number of rounds; see `PrivateLassoClassifier`.
+    x_bound : float, sequence of float, mapping, "private" or None, default=None
+        Public bound on the absolute value of entries; see `PrivateLassoClassifier`.
+    bound_share : float, default=0.05
+        Share of the budget, in rho, that ``x_bound="private"`` spends on the bound.
+    y_bound : float or None, default=None
+        Public bound on the absolute value of labels. Larger labels are clipped, with or without
+        privacy. None means 1 and warns.
+    residual_bound : float or "auto", default="auto"
+        Residual beyond which the loss is linear. "auto" is ``y_bound`` with privacy, and infinity
         (plain squared loss) without.
-
-    The others are those of `PrivateLassoClassifier`.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is one more coordinate.
+    n_rows : int or None, default=None
+        Public number of rows for the rules; see `PrivateLassoClassifier`.
+    feature_names : sequence of str or None, default=None
+        Public names of the columns of a data frame; see `PrivateLassoClassifier`.
+    solver : {"frank_wolfe", "gradient", "auto"}, default="frank_wolfe"
+        Solver; see `PrivateLassoClassifier`.
+    rows : {"auto", "as_is", "presence", "sqrt", "blend"}, default="auto"
+        Public map of the entries; see `PrivateLassoClassifier`.
+    n_nonzero : int or None, default=None
+        Public number of coefficients to keep.
+    sparsify : int, Sparsifier or None, default=None
+        An int means the same as ``n_nonzero``. A `Sparsifier` spends part of the budget on a
+        private count.
+    selection : str, default="lazy"
+        Selection rule of Frank-Wolfe rounds.
+    neighboring : {"add_remove", "replace_one"}, default="add_remove"
+        Neighbouring data sets differ by one added or removed row, or by one replaced row.
+    accountant : Accountant or None, default=None
+        Accountant that is charged before the first draw, such as a `dplasso.Budget`.
+    random_state : int, Generator, RandomState, RandomBits or None, default=None
+        None uses secure randomness; see `PrivateLassoClassifier`.
+    n_jobs : int or None, default=None
+        Number of threads; None or -1 uses all cores. The result does not depend on it.
+    verbose : int, default=0
+        Above 0, shows a progress bar if standard error is a terminal.
 
     Attributes
     ----------
-    coef_, intercept_, n_iter_, n_features_in_, feature_names_in_ : as in scikit-learn.
-    vertices_, privacy_ : as for `PrivateLassoClassifier`.
+    coef_ : ndarray of shape (n_features_in_,), or csr_array of shape (1, n_features_in_)
+        Coefficients; sparse after `sparsify`.
+    intercept_ : ndarray of shape (1,)
+        Intercept.
+    n_iter_ : int
+        Rounds or steps of the fit.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : sequence of str
+        Names of the columns, if they are known.
+    vertices_ : ndarray of int
+        Released coordinates; see `PrivateLassoClassifier`.
+    solver_ : str
+        Solver that was used.
+    rows_ : str
+        Map of rows that was used.
+    fitted_ : Fitted
+        Sparse weights, and how new rows are mapped; see `dplasso.fitting.fitted.Fitted`.
+    privacy_ : PrivacyStatement
+        Privacy statement, a dict; ``print(model.privacy_)`` shows it as a paragraph.
 
     Formal guarantees
     -----------------
-    As for `PrivateLassoClassifier`; a row's gradient is at most the residual bound.
+    The guarantees are those of `PrivateLassoClassifier`. The gradient of a row is at most the
+    residual bound.
 
     Examples
     --------
@@ -112,7 +170,7 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
         self.verbose = verbose
 
     def predict(self, X: object) -> Floats:
-        """The expected label of every row."""
+        """Predict the expected label of every row."""
         return self._margins(X)[:, 0]
 
     @property
@@ -122,8 +180,8 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
         return coefficients if self.sparsified_ else coefficients[0]
 
     def to_sklearn(self) -> "LinearRegression":
-        """A plain fitted ``LinearRegression`` with the same predictions."""
-        from sklearn.linear_model import LinearRegression  # a tenth of a second to import
+        """Return a fitted plain ``LinearRegression`` with the same predictions."""
+        from sklearn.linear_model import LinearRegression  # takes a tenth of a second to import
 
         plain = hand_over(self, LinearRegression())
         plain.coef_ = self.fitted_.weights.toarray()[0]
@@ -145,7 +203,7 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
         return bound
 
     def _margin_unit(self) -> float:
-        # Labels have a scale of their own, and squared loss four times the curvature.
+        # Labels have their own scale, and squared loss has four times the curvature.
         return self._y_bound / 4.0
 
     def _residual_bound(self) -> float:

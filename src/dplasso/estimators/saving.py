@@ -1,4 +1,4 @@
-"""Fitted models to files and back. The format is described in docs/model_format.md."""
+"""Save and load fitted models. The format is described in docs/model_format.md."""
 
 import dataclasses
 import operator
@@ -60,13 +60,13 @@ _ARRAYS = {  # dtype and dimensions
     "intercept": (np.float64, 1),
     "vertices": (np.int64, 2),
 }
-_MOST_FEATURES = 1 << 62  # numbers of columns take 64 bits
+_MOST_FEATURES = 1 << 62  # column numbers have 64 bits
 
 
 def save(model: PrivateLasso, path: _Path) -> None:
     """Write a fitted model to a file, which is replaced in one step if it exists.
 
-    An accountant is not saved, nor a random_state other than a whole number: None takes its place.
+    An accountant is saved as None, and so is a random_state that is not a whole number.
     """
     if type(model) not in _CLASSES.values():
         raise ValueError(
@@ -76,31 +76,57 @@ def save(model: PrivateLasso, path: _Path) -> None:
     check_is_fitted(model, "fitted_")
     try:
         header, arrays = _content(model)
-        _model(header, arrays)  # what could not be read back is not written
+        _model(header, arrays)  # do not write a file that could not be read back
     except ValueError as error:
         raise ModelFileError(f"{os.fsdecode(path)} was not written: {error}") from error
     write(path, header, arrays)
 
 
 def load(path: _Path) -> Any:
-    """The model that was saved in a file; its predictions are the same to the last bit.
+    """Load a model from a file; its predictions are the same to the last bit.
 
-    Loading runs nothing that is in the file. One that is damaged, foreign or of a newer version
-    raises `ModelFileError`, which is a `ValueError`.
+    Loading runs no code from the file.
+
+    Parameters
+    ----------
+    path : str or path
+        File that ``save`` of an estimator wrote.
+
+    Returns
+    -------
+    estimator
+        The fitted model. An online model predicts, but does not continue to learn.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, is not a model file, or is of a newer version. It is a `ValueError`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from dplasso import PrivateLassoClassifier, load
+    >>> X, y = np.tile([[1.0, 0.0], [0.0, 1.0]], (500, 1)), np.tile([1, 0], 500)
+    >>> model = PrivateLassoClassifier(5.0, classes=[0, 1], n_rows=1000, x_bound=1.0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(Path(folder) / "model")
+    ...     bool((load(Path(folder) / "model").predict(X) == model.predict(X)).all())
+    True
     """
     header, arrays = read(path)
     try:
         if header.get("class") in online_saving.NAMES:
             return online_saving.loaded(header, arrays)
         return _model(header, arrays)
-    # Whoever wrote the file chose every value in it: there is no telling what they trip.
+    # The author of the file may have chosen any values, which may raise any error.
     except Exception as error:
         reason = str(error) or type(error).__name__
         raise ModelFileError(f"{os.fsdecode(path)} holds no model to load: {reason}") from error
 
 
 def _content(model: PrivateLasso) -> tuple[_Header, _Arrays]:
-    """Header and arrays of a fitted model."""
+    """Build the header and arrays of a fitted model."""
     from dplasso import __version__
 
     arrays = arrays_of(model.fitted_)
@@ -120,7 +146,7 @@ def _content(model: PrivateLasso) -> tuple[_Header, _Arrays]:
 
 
 def arrays_of(fitted: Fitted) -> _Arrays:
-    """The arrays of a model file that hold what was fitted."""
+    """Return the arrays of a model file that hold the result of the fit."""
     weights = fitted.weights
     return {
         "weights_data": weights.data,
@@ -132,7 +158,7 @@ def arrays_of(fitted: Fitted) -> _Arrays:
 
 
 def _names_to_keep(model: PrivateLasso) -> Labels | None:
-    """Names of the features, unless the model's plan of a table says them in fewer words."""
+    """Return the feature names, or None if the model's table plan implies them."""
     names = getattr(model, "feature_names_in_", None)
     space = _planned(getattr(model, "table_plan_", None), model.n_features_in_)
     if names is None:
@@ -158,7 +184,7 @@ def _same(names: FeatureNames, others: Sequence[str]) -> bool:
 
 
 def _planned(plan: _Header | None, columns: int) -> FeatureSpace | None:
-    """The features that a plan of a table makes, if they are those of the model."""
+    """Return the features that a table plan makes, if there are as many as the model has."""
     if plan is None or "target" not in plan:
         return None
     space = FeatureSpace(TablePlan.from_dict(plan))
@@ -187,7 +213,7 @@ def _parameters(model: PrivateLasso, arrays: _Arrays) -> _Header:
 
 
 def _model(header: _Header, arrays: _Arrays) -> PrivateLasso:
-    """The fitted model of a header and arrays, which are checked for all that it relies on."""
+    """Build the fitted model from a header and arrays, and check everything it relies on."""
     _check_entries(header, arrays)
     model = _unfitted(header["class"], header["parameters"], arrays)
     columns, outputs = header["n_features"], len(arrays["intercept"])
@@ -217,19 +243,19 @@ def _model(header: _Header, arrays: _Arrays) -> PrivateLasso:
 
 
 def _solver_and_reader(model: PrivateLasso, released: Ints) -> tuple[Fitter, RowReader]:
-    """How new rows are mapped, which follows from the statement and the parameters."""
+    """Derive how new rows are mapped from the statement and the parameters."""
     fitter = fitters.fitter_of(str(model.privacy_.get("solver", fitters.DEFAULT)))
     if not fitter.releases_intercept and np.any(released[:, 0] == model.n_features_in_):
         raise ValueError("vertices of chosen columns name the intercept, which is none")
     row_map, x_bound = _row_map(model.privacy_), _x_bound(model)
     reader = fitter.reader(row_map, model.n_features_in_, x_bound, released)
-    reader.bounds(np.empty(0, np.int64))  # they are sound; no column's is written out
+    reader.bounds(np.empty(0, np.int64))  # checks the bounds without expanding any column's
     _check_bounds(model.privacy_, fitter)
     return fitter, reader
 
 
 def _x_bound(model: PrivateLasso) -> XBound:
-    """The bound that a model was fitted with: declared, 1, or as released."""
+    """Return the bound that a model was fitted with: declared, 1 by default, or released."""
     if private_bound.is_asked(model.x_bound):
         return float(model.privacy_["bounds"]["x_bound"]["value"])
     names = getattr(model, "feature_names_in_", None)
@@ -238,7 +264,7 @@ def _x_bound(model: PrivateLasso) -> XBound:
 
 
 def _check_bounds(statement: PrivacyStatement, fitter: Fitter) -> None:
-    """Stated bounds, by which reports scale what they show, are positive numbers."""
+    """Reject stated bounds that are not positive numbers: reports scale values by them."""
     stated = statement["bounds"].get("x_bound", {}).get("value")
     if not isinstance(stated, str):
         positive_bound(stated)
@@ -247,7 +273,7 @@ def _check_bounds(statement: PrivacyStatement, fitter: Fitter) -> None:
 
 
 def _row_map(statement: PrivacyStatement) -> str:
-    """How rows are read; files of earlier code do not say, and know the first way only."""
+    """Return the map of rows; files of earlier versions have no entry and used the first map."""
     found = statement.get("rows", ROW_MAPS[0])
     if found not in ROW_MAPS:
         raise ValueError(f"rows {found!r} is unknown; upgrade dplasso to read it")
@@ -255,7 +281,7 @@ def _row_map(statement: PrivacyStatement) -> str:
 
 
 def _check_entries(header: _Header, arrays: _Arrays) -> None:
-    """Whether everything is there, nothing else, and of the right type."""
+    """Reject missing entries, unknown entries, and entries of the wrong type."""
     for name in header.keys() - _ENTRIES.keys():
         raise ValueError(f"header entry {name!r} is unknown; upgrade dplasso to read it")
     for name, types in _ENTRIES.items():
@@ -305,7 +331,7 @@ def _labels(labels: object, outputs: int) -> Labels:
 
 
 def _weights(arrays: _Arrays, shape: tuple[int, int]) -> sp.csr_array:
-    """Weights in compressed rows, rejected where a compiled loop would leave their arrays."""
+    """Build the weights; reject arrays that a compiled loop would read out of bounds."""
     data, indices, starts = (arrays[f"weights_{part}"] for part in ("data", "indices", "indptr"))
     if not (
         len(starts) == shape[0] + 1
@@ -324,7 +350,7 @@ def _weights(arrays: _Arrays, shape: tuple[int, int]) -> sp.csr_array:
 
 
 def _vertices(vertices: Ints, shape: tuple[int, int]) -> Ints:
-    """Released vertices: column (the last is the intercept), sign, and class if there are many."""
+    """Check released vertices: column (the last is the intercept), sign, class if more than two."""
     outputs, columns = shape
     if vertices.shape[1] != (2 if outputs == 1 else 3):
         raise ValueError("vertices do not have 2 columns, or 3 for more than two classes")

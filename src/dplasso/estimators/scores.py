@@ -1,4 +1,4 @@
-"""scikit-learn's mixins, with scores whose errors quote neither labels nor numbers of rows."""
+"""Mixins of scikit-learn whose score errors quote neither labels nor numbers of rows."""
 
 from typing import Protocol
 
@@ -9,7 +9,7 @@ from dplasso.losses import class_loss
 
 
 class HasLoss(Protocol):
-    """A classifier, by the name of its loss."""
+    """A classifier that names its loss."""
 
     loss: str
 
@@ -18,7 +18,7 @@ def tells_probabilities(model: HasLoss) -> bool:
     """Whether the loss of a classifier has probabilities; for scikit-learn's ``available_if``."""
     try:
         has_them = class_loss(model.loss).has_probabilities
-    except ValueError as error:  # `hasattr` catches nothing else
+    except ValueError as error:  # `hasattr` catches only AttributeError
         raise AttributeError(str(error)) from error
     if not has_them:
         raise AttributeError(
@@ -29,20 +29,20 @@ def tells_probabilities(model: HasLoss) -> bool:
 
 
 class ScoredClassifier(ClassifierMixin):  # type: ignore[misc]  # scikit-learn is untyped
-    """A classifier."""
+    """A classifier with accuracy as its score."""
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """Mean accuracy on rows and labels. NOT private."""
-        from sklearn.metrics import accuracy_score  # only where there are rows to score
+        from sklearn.metrics import accuracy_score  # imported only to score rows
 
         return scored(accuracy_score, y, self.predict(X), sample_weight)
 
 
 class ScoredRegressor(RegressorMixin):  # type: ignore[misc]  # scikit-learn is untyped
-    """A regressor."""
+    """A regressor with R^2 as its score."""
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
-        """The share R^2 of the variance of labels that predictions explain. NOT private."""
-        from sklearn.metrics import r2_score  # only where there are rows to score
+        """R^2, the share of the variance of labels that predictions explain. NOT private."""
+        from sklearn.metrics import r2_score  # imported only to score rows
 
         return scored(r2_score, y, self.predict(X), sample_weight)

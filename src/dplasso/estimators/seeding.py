@@ -1,4 +1,4 @@
-"""Seeds: only where a person asks for one by name, and said wherever a seeded model goes."""
+"""Seeds: used only if a person sets one by name, and reported wherever a seeded model is sent."""
 
 import math
 import sys
@@ -15,19 +15,19 @@ SEEDED = Message(
     "{random_state} makes the fit repeatable, and its noise with it: whoever knows the seed can "
     "undo the protection; leave it out for anything you release"
 )
-# Parts of scikit-learn that set what a person has named: a grid, or the helpers of its checks.
+# Parts of scikit-learn that set parameters which a person has named: grids and estimator checks.
 _BY_NAME = ("sklearn.model_selection", "sklearn.utils")
 
 
 class SeedsByName:
-    """What private estimators do with ``random_state``, besides fitting.
+    """How private estimators treat ``random_state`` apart from fitting.
 
-    Scikit-learn's ensembles set a seed of 31 bits on every member. That is not a person's choice:
-    an estimator that was given no seed ignores it, and its noise stays secure. One that was given a
-    seed takes theirs.
+    Ensembles of scikit-learn set a seed of 31 bits on every member. This is not a person's choice:
+    an estimator without a seed ignores it, and its noise stays secure. An estimator that has a seed
+    accepts theirs.
 
-    Fits in worker processes warn there, where nobody looks. So a seeded estimator also warns where
-    it is sent to another process or comes back from one; once in a process.
+    Fits in worker processes warn there, where the warning is easily missed. Therefore a seeded
+    estimator also warns when it is sent to another process or returns from one, once per process.
     """
 
     epsilon: float
@@ -36,8 +36,8 @@ class SeedsByName:
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, as in scikit-learn.
 
-        A ``random_state`` that code of scikit-learn sets by itself, as ensembles do to their
-        members, counts only where this estimator was given one before.
+        A ``random_state`` that scikit-learn itself sets, as ensembles do on their members, is
+        ignored unless this estimator already has one.
         """
         if self.random_state is None and "random_state" in params and not _named_by_a_person():
             params = {name: value for name, value in params.items() if name != "random_state"}
@@ -62,7 +62,7 @@ class SeedsByName:
 
 
 def _named_by_a_person() -> bool:
-    """Whether the call of set_params comes from outside scikit-learn, through whatever nests it."""
+    """Whether the call of set_params, however deeply nested, comes from outside scikit-learn."""
     frame = sys._getframe(2)
     while frame.f_code.co_name in ("set_params", "_set_params") and frame.f_back is not None:
         frame = frame.f_back

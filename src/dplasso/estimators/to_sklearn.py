@@ -1,4 +1,4 @@
-"""Models that work without this package."""
+"""Convert models to plain scikit-learn models, which work without this package."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -14,7 +14,7 @@ Plain = TypeVar("Plain", bound=BaseEstimator)
 
 
 def hand_over(model: PrivateLasso, plain: Plain) -> Plain:
-    """Give a scikit-learn estimator the fitted coefficients of ``model``."""
+    """Copy the fitted coefficients of ``model`` to a scikit-learn estimator."""
     check_is_fitted(model, "fitted_")
     if not model.fitted_.reader.plain:
         raise ValueError(
@@ -36,7 +36,7 @@ def hand_over(model: PrivateLasso, plain: Plain) -> Plain:
 
 
 def _bytes_written_out(model: PrivateLasso, names: Sequence[str] | None) -> int:
-    """Bytes that are not in memory yet: two dense copies of coefficients, and names."""
+    """Additional memory in bytes: two dense copies of the coefficients, and the names."""
     outputs, columns = model.fitted_.weights.shape
     dense = 0 if model.sparsified_ else 2 * 8 * outputs * columns
     return dense + (0 if names is None or isinstance(names, np.ndarray) else 80 * columns)

@@ -1,8 +1,8 @@
-"""Public facts that were left out: reported once per fit, before it is charged.
+"""Report public facts that were not declared, once per fit, before the fit is charged.
 
-A bound that is not declared is 1, whatever the data are. That reveals nothing about them, but where
-entries or labels are larger, little is learned. A number of rows that is not declared is read from
-the data. Strict mode rejects both.
+A bound that is not declared is 1, whatever the data are. This reveals nothing about the data, but
+if entries or labels are larger, little is learned. A number of rows that is not declared is read
+from the data. Strict mode rejects both.
 """
 
 import math
@@ -33,20 +33,20 @@ _ROWS = Message(
 
 
 def report(model: object, plan: Plan) -> None:
-    """Warn of every fact that the plan uses and that the model does not declare, or reject it."""
+    """Warn about every fact that the plan uses without a declaration; strict mode rejects it."""
     report_bounds(bounds_left_out(model, plan), private=not math.isinf(plan.epsilon))
     if plan.reads_row_count:
         leaks.report(_ROWS)
 
 
 def bounds_left_out(model: object, plan: Plan) -> list[str]:
-    """Bounds that a planned fit uses and that are 1 because they were left out."""
+    """Return the bounds that a planned fit uses and that are 1 because they are not declared."""
     used = {X_BOUND: plan.needs_x_bound, Y_BOUND: hasattr(model, Y_BOUND)}
     return [name for name in _BOUNDS if used[name] and getattr(model, name) is None]
 
 
 def report_bounds(names: Iterable[str], *, private: bool) -> None:
-    """Warn of bounds; without privacy, strict mode has nothing against them."""
+    """Warn about undeclared bounds; without privacy, strict mode accepts them."""
     for name in names:
         if private:
             leaks.report(_BOUNDS[name], category=UndeclaredBoundWarning)
@@ -55,6 +55,6 @@ def report_bounds(names: Iterable[str], *, private: bool) -> None:
 
 
 def bound_or_one(model: object, name: str) -> Any:
-    """A bound as it was declared; 1 where it was not."""
+    """Return a declared bound, or 1 if it is not declared."""
     bound = getattr(model, name)
     return 1.0 if bound is None else bound

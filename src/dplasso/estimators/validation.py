@@ -1,7 +1,7 @@
-"""Rows and labels as scikit-learn checks them, refused in words of our own.
+"""Check rows and labels as scikit-learn does, with error messages of our own.
 
-scikit-learn's errors, and numpy's, quote what they refuse: entries, labels, texts, numbers of rows.
-None is passed on but those that name columns alone.
+Errors of scikit-learn and numpy quote what they reject: entries, labels, texts, numbers of rows.
+Only errors that name nothing but columns are passed on.
 """
 
 import copy
@@ -22,8 +22,8 @@ from dplasso.base.wording import Message, ParameterError
 from dplasso.data import ColumnMatrix
 from dplasso.data.structure import is_real, sound
 
-SPARSE = ("csr", "csc", "coo")  # `sound` leaves no other
-Rows: TypeAlias = NDArray[np.generic] | sp.sparray  # as they are once they have been checked
+SPARSE = ("csr", "csc", "coo")  # `sound` leaves no other format
+Rows: TypeAlias = NDArray[np.generic] | sp.sparray  # the type of checked rows
 Found = TypeVar("Found")
 Given = ParamSpec("Given")
 
@@ -33,13 +33,13 @@ _PASSED_ON = re.compile(
     r"|X has \d+ features, but \w+ is expecting \d+ features as input\.",
     re.DOTALL,
 )
-# What an error of scikit-learn or numpy contains, and what is said instead.
+# From a part of an error message of scikit-learn or numpy to the message that replaces it.
 _ROWS = {
     "np.matrix": "X must not be a numpy.matrix; pass numpy.asarray of it",
     "Expected 2D": "X must have two dimensions. Reshape your data: one row each, or one column",
     "with dim": "X must have two dimensions. Reshape your data: one row each, or one column",
     "Complex data": "Complex data not supported: X must hold real numbers; take them apart first",
-    # The form that scikit-learn's own checks ask for, without the number of rows.
+    # scikit-learn's own checks require this form; the number of rows is left out.
     "0 feature(s)": "X is empty: 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.",
     "0 sample(s)": "X has no rows; give at least one",
     "contains NaN": "X holds NaN; replace or remove such entries by a rule that reads no rows",
@@ -75,12 +75,12 @@ _SCORED = {
 
 
 def checked_rows(model: BaseEstimator, X: object, *, reset: bool) -> Rows:
-    """``X`` checked for shape, kind and gaps; feature names are noted, or held against those known.
+    """Check the shape, type and missing values of ``X``, and store or compare feature names.
 
     Formal guarantees
     -----------------
-    An error says what kind of thing is wrong, and which columns; it has no value of the data, and
-    not their number of rows. A sparse matrix is checked before anything converts it.
+    An error names the kind of problem and the columns. It contains no value of the data and not the
+    number of rows. A sparse matrix is checked before anything converts it.
     """
     X = sound(X.rows() if isinstance(X, ColumnMatrix) else X)
     found: Rows = _in_our_words(
@@ -88,12 +88,12 @@ def checked_rows(model: BaseEstimator, X: object, *, reset: bool) -> Rows:
     )
     if found.dtype == np.longdouble:
         return _in_our_words(_ROWS, _in_double_precision, found)
-    # scikit-learn lets dates through, and frames of categories, as objects.
+    # scikit-learn accepts dates, and frames of categories, as objects.
     return found if is_real(found.dtype) else _in_our_words(_ROWS, _numbers, found)
 
 
 def _in_double_precision(X: Rows) -> Rows:
-    """Rows in the widest precision that is computed in; repeated entries stay apart."""
+    """Convert rows to double precision without merging repeated entries."""
     if isinstance(X, np.ndarray):
         return _numbers(X)
     found = copy.copy(X)
@@ -111,30 +111,30 @@ def _numbers(X: NDArray[np.generic]) -> Floats:
 
 
 def checked_vector(y: object) -> Labels:
-    """Labels as an array of one dimension."""
+    """Return labels as a one-dimensional array."""
     labels: Labels = _in_our_words(_LABELS, column_or_1d, sound(y, "y"), warn=True)
     return labels
 
 
 def check_gaps(y: Labels) -> None:
-    """Refuse labels that are NaN or infinite."""
+    """Reject labels that are NaN or infinite."""
     _in_our_words(_GAPS, assert_all_finite, y, input_name="y")
 
 
 def checked_numbers(y: Labels) -> Floats:
-    """Labels as finite numbers."""
+    """Return labels as finite numbers."""
     numbers: Floats = _in_our_words(_NUMBERS, y.astype, np.float64)
     check_gaps(numbers)
     return numbers
 
 
 def check_classes(y: Labels) -> None:
-    """Refuse labels that are no classes; it warns where they are many, a fact of the data."""
+    """Reject labels that are not classes; its warning about many classes depends on the data."""
     _in_our_words(_CLASSES, check_classification_targets, y)
 
 
 def distinct(labels: ArrayLike) -> Labels:
-    """The labels there are, in order."""
+    """Return the distinct labels in increasing order."""
     found: Labels = _in_our_words(_ORDER, np.unique, np.asarray(labels))
     return found
 
@@ -153,7 +153,7 @@ def check_enough(classes: Labels, *, declared: bool) -> None:
 def scored(
     metric: Callable[..., float], y: object, predicted: Labels, sample_weight: object
 ) -> float:
-    """A metric of scikit-learn's."""
+    """Compute a metric of scikit-learn."""
     labels = checked_vector(y)
     return float(_in_our_words(_SCORED, metric, labels, predicted, sample_weight=sample_weight))
 
@@ -164,13 +164,13 @@ def _in_our_words(
     *args: Given.args,
     **options: Given.kwargs,
 ) -> Found:
-    """What the call returns; what it raises is raised in words that hold no data.
+    """Return the result of the call, or raise its error with a message that holds no data.
 
-    The new error is raised outside of the handler, or it would carry the other with it.
+    The new error is raised outside the handler, so that it does not carry the original error.
     """
     try:
         return call(*args, **options)
-    except Warning:  # where they are errors; those of scikit-learn name types of things
+    except Warning:  # if warnings are errors; those of scikit-learn name only types
         raise
     except MemoryError:
         error: Exception = MemoryError("X or y do not fit into memory; give fewer rows, or sparse")
