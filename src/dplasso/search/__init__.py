@@ -1,4 +1,4 @@
-"""Choosing settings privately: `PrivateSearch`, and how its trials are scored."""
+"""Choose settings privately: `PrivateSearch`, and how its trials are scored."""
 
 from dplasso.search.private_search import PrivateSearch
 

@@ -1,4 +1,4 @@
-"""All that a search, or any of its trials, could reject: raised before anything is charged."""
+"""All checks of a search and of its trials, made before anything is charged."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from dplasso.estimators.charging import charge
 from dplasso.privacy import leaks
 from dplasso.privacy.accountant import Accountant
 
-# What the search sets itself, or what all trials must share.
+# Parameters that the search sets itself, or that all trials must share.
 _NOT_SEARCHED = (
     *("epsilon", "delta", "neighboring", "accountant", "random_state"),
     *("classes", "y_bound", "n_rows", "feature_names", "n_jobs", "verbose"),
@@ -27,7 +27,7 @@ _NOT_SEARCHED = (
 
 
 class Rows(NamedTuple):
-    """Rows and labels as trials take them, and what is known of the columns."""
+    """Rows and labels in the form that trials use, and the number and names of the columns."""
 
     X: Any
     y: Labels
@@ -36,7 +36,7 @@ class Rows(NamedTuple):
 
 
 def check_parameters(search: Any) -> None:
-    """Reject what can be rejected before the data are looked at."""
+    """Reject invalid parameters before the data are read."""
     if not isinstance(search.estimator, PrivateLasso):
         raise ValueError(
             "estimator must be a PrivateLassoClassifier or a PrivateLassoRegressor, got "
@@ -65,10 +65,10 @@ def check_parameters(search: Any) -> None:
 def checked_for(
     model: PrivateLasso, settings: list[dict[str, Any]], X: Any, y: object, training: float
 ) -> Rows:
-    """Rows that every setting can be fitted to; classes are declared to ``model``, or read.
+    """Return rows that every setting can be fitted to, and set the classes of ``model``.
 
-    ``training`` is the share of rows that trials are fitted to. Every setting is planned for as
-    many rows, and its cost put to the budget of a trial.
+    ``training`` is the share of rows that trials are fitted to. Every setting is planned for that
+    many rows, and its cost is checked against the budget of a trial.
     """
     if isinstance(X, ColumnMatrix):
         raise ValueError("X is a ColumnMatrix, whose rows cannot be split; pass X itself")
@@ -87,7 +87,7 @@ def checked_for(
         labels = probe.classes_[:2]
     few = _safe_indexing(X, np.zeros(2, np.intp))
     planned = model.n_rows or max(1, round(len(checked) * training))
-    left_out: dict[str, None] = {}  # names, in order
+    left_out: dict[str, None] = {}  # an ordered set of names
     for setting in settings:
         trial = clone(model).set_params(**setting, n_rows=planned)
         plan = trial.prepare(few, labels).plan

@@ -1,4 +1,4 @@
-"""`PrivateSearch`: settings chosen privately, the whole search at one price."""
+"""`PrivateSearch` chooses settings privately, with one cost for the whole search."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from dplasso.search.scoring import Scorer, scorer_for
 from dplasso.search.stating import stated
 from dplasso.search.trial import Outcome, TrialBudget, Trials, split
 
-_UP = 1.0 + 1e-12  # of the noise, so that its cost is below that of a trial
+_UP = 1.0 + 1e-12  # rounds the noise up, so that its cost stays below that of a trial
 
 
 def _has(name: str) -> Any:
@@ -34,51 +34,72 @@ def _has(name: str) -> Any:
 
 
 class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """The best of a random number of private fits with settings from a grid, at one price.
+    """Keep the best of a random number of private fits with settings from a grid.
 
     Rows are split once, by secret coins, into training and validation rows. A trial draws a setting
     from the grid, fits it to the training rows and scores it, with noise, on the validation rows.
-    How many trials are made is random and secret; the model of the best score is kept, and all
-    others are forgotten. The price grows slowly with the number of trials: at epsilon 1, each of 20
-    on average may have epsilon 0.55. (An ordinary ``GridSearchCV`` charges every fit, and its
-    scores are not private at all.)
+    The number of trials is random and secret; the model with the best score is kept, and all others
+    are discarded. The cost grows slowly with the number of trials: at epsilon 1 and 20 trials on
+    average, each trial may have epsilon 0.55. (An ordinary ``GridSearchCV`` charges every fit, and
+    its scores are not private.)
 
     Parameters
     ----------
-    estimator : a `PrivateLassoClassifier` or `PrivateLassoRegressor`, without an accountant. Its
-        ``epsilon``, ``delta`` and ``random_state`` are not used; what it declares holds for all
-        trials, ``n_rows`` being the number of all rows.
-    grid : settings to choose from, as for scikit-learn's ``ParameterGrid``: a dict of lists, or a
-        list of such dicts. It is public. Each is as likely in every trial.
-    epsilon, delta : the budget of the whole search.
-    trials : how many are made on average.
-    law : how their number is drawn. "logarithmic" gives trials the larger budget, "geometric" makes
-        very few of them less often; see docs/search.md.
-    validation : the share of rows that trials are scored on.
-    scoring : "auto", "accuracy", "squared_error" or "absolute_error". Errors of a regressor count
-        up to ``y_bound``, and the score is 1 less their share of it.
-    score_weights : public weights of the classes in the score; 1 / (classes * share of the class)
-        makes it balanced accuracy. The noise grows with the largest.
-    accountant : who is charged, once, before the first trial, such as a `dplasso.Budget`.
-    random_state : None for secure randomness. A seed is for tests, and warns once. One that an
-        ensemble of scikit-learn sets on its members does not count, unless there was one before.
+    estimator : PrivateLassoClassifier or PrivateLassoRegressor
+        Estimator without an accountant. Its ``epsilon``, ``delta`` and ``random_state`` are not
+        used. The facts it declares hold for all trials; its ``n_rows`` is the number of all rows.
+    grid : dict of lists, or list of such dicts
+        Settings to choose from, as for ``ParameterGrid`` of scikit-learn. The grid is public. Every
+        trial draws each setting with the same probability.
+    epsilon : float, default=1.0
+        Privacy budget of the whole search.
+    delta : float, default=1e-6
+        Delta of the guarantee of the whole search.
+    trials : float, default=20.0
+        Average number of trials.
+    law : {"logarithmic", "geometric"}, default="logarithmic"
+        Distribution of the number of trials. "logarithmic" gives each trial a larger budget,
+        "geometric" makes very few trials less often; see docs/search.md.
+    validation : float, default=0.2
+        Share of the rows that trials are scored on.
+    scoring : {"auto", "accuracy", "squared_error", "absolute_error"}, default="auto"
+        Score of a trial. Errors of a regressor count up to ``y_bound``, and its score is 1 minus
+        their share of that bound.
+    score_weights : mapping from class to float, or None, default=None
+        Public weights of the classes in the score; 1 / (classes * share of the class) gives
+        balanced accuracy. The noise grows with the largest weight.
+    accountant : Accountant or None, default=None
+        Accountant that is charged once, before the first trial, such as a `dplasso.Budget`.
+    random_state : int, Generator, RandomState, RandomBits or None, default=None
+        None uses secure randomness. A seed is for tests and warns once. A seed that a scikit-learn
+        ensemble sets on its members is ignored unless the search already had one.
 
     Attributes
     ----------
-    best_estimator_, best_params_ : the model that was kept, and its setting. ``save`` it as any.
-    best_score_ : its score as released, noise included: per expected validation row. It is the
-        largest of several, and so tends to flatter.
-    privacy_ : what is promised of all of it; also that of ``best_estimator_``.
-    classes_, n_features_in_, feature_names_in_ : as in scikit-learn.
+    best_estimator_ : PrivateLassoClassifier or PrivateLassoRegressor
+        The model that was kept. Its ``save`` writes it to a file.
+    best_params_ : dict
+        The setting of that model.
+    best_score_ : float
+        Released score of that model, with noise, per expected validation row. It is the largest of
+        several scores, and therefore tends to be too high.
+    privacy_ : PrivacyStatement
+        Privacy statement of the whole search, and of ``best_estimator_``.
+    classes_ : ndarray
+        Class labels of a classifier.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if they are known.
 
     Formal guarantees
     -----------------
     All attributes together are (``epsilon``, ``delta``)-DP for neighbours that differ as the
     estimator's ``neighboring`` says, given the public facts in ``privacy_``. A trial costs the
     larger of its fit and its score (`dplasso.search.trial.Trials`), each rho-zCDP; the best of a
-    random number of them costs what `dplasso.privacy.trials` says (Papernot and Steinke, 2022). How
-    many trials were made is not released: no attribute, warning or progress bar tells. The time
-    that `fit` takes does, and is not protected.
+    random number of trials has the cost derived in `dplasso.privacy.trials` (Papernot and Steinke,
+    2022). The number of trials is not released: no attribute, warning or progress bar reveals it.
+    The running time of `fit` reveals it and is not protected.
 
     Examples
     --------
@@ -124,14 +145,25 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Search: split the rows, make trials, keep the best.
+        """Split the rows, make trials, and keep the best model.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Rows x columns.
+        y : array
+            One label per row.
+
+        Returns
+        -------
+        self
 
         Formal guarantees
         -----------------
         See the class. The whole search is charged to ``accountant`` after every check and after
         the coins that split the rows, which read no data, and before anything else is drawn.
         """
-        with np.errstate(all="ignore"):  # it may be set to raise, or warn, by what rows come to
+        with np.errstate(all="ignore"):  # else numpy may raise or warn depending on the rows
             return self._search(X, y)
 
     def _search(self, X: Any, y: Any) -> Self:
@@ -143,7 +175,7 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
         scorer = self._scorer(model, rho)
         bits = bits_of(clone(model).set_params(random_state=self.random_state))
         with bits.exclusive() as stream:
-            # Coins that read no data; where they leave no row to train on, nothing is charged.
+            # The coins read no data. If they leave no row to train on, nothing is charged.
             parts = split(rows.X, rows.y, self.validation, bits)
             receipt = self._charge(Selected(ZeroConcentrated(rho), stop, self.law))
             best = Trials(model, settings, scorer, *parts, bits).best_of(
@@ -160,7 +192,7 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
         return self
 
     def _shared_by_trials(self, rho: float) -> PrivateLasso:
-        """The estimator with the budget of a trial, and its share of the declared rows."""
+        """Return the estimator with the budget of a trial and its share of the declared rows."""
         epsilon = zcdp.epsilon_of(rho, self.delta)
         if not epsilon > 0.0:
             raise ValueError(
@@ -180,7 +212,7 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
         return model
 
     def _scorer(self, model: PrivateLasso, rho: float) -> Scorer:
-        """How trials are scored, at the cost of a trial."""
+        """Return the scorer, whose noise is set by the cost of a trial."""
         return scorer_for(model, self.scoring, self.score_weights, math.sqrt(0.5 / rho) * _UP)
 
     def _charge(self, event: Selected) -> Receipt | None:
@@ -202,30 +234,30 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
         self.best_score_ = best.score / (rows * self.validation)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predictions of the model that was kept."""
+        """Predict with the model that was kept."""
         found: NDArray[Any] = self._fitted().predict(X)
         return found
 
     @_has("decision_function")  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Margins of the classifier that was kept."""
+        """Compute margins with the classifier that was kept."""
         found: NDArray[np.float64] = self._fitted().decision_function(X)
         return found
 
     @_has("predict_proba")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities of the classes."""
+        """Predict the probabilities of the classes."""
         found: NDArray[np.float64] = self._fitted().predict_proba(X)
         return found
 
     @_has("predict_log_proba")  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Their logarithms."""
+        """Predict the logarithms of the probabilities of the classes."""
         found: NDArray[np.float64] = self._fitted().predict_log_proba(X)
         return found
 
     def score(self, X: Any, y: Any) -> float:
-        """Accuracy, or R^2, of the model that was kept. It is not private: see docs/search.md."""
+        """Compute accuracy, or R^2, of the model that was kept. NOT private: see docs/search.md."""
         return float(self._fitted().score(X, y))
 
     def _fitted(self) -> Any:
@@ -234,7 +266,7 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The labels there can be."""
+        """Class labels of the model that was kept."""
         found: NDArray[Any] = self._fitted().classes_
         return found
 

@@ -1,4 +1,4 @@
-"""How good a trial is on validation rows: a sum of bounded gains, released with noise."""
+"""The score of a trial on validation rows: a sum of bounded gains, released with noise."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -12,25 +12,26 @@ from dplasso.estimators.undeclared import bound_or_one
 from dplasso.losses.labels import positions
 from dplasso.mechanisms.grid_gaussian import GridGaussian
 
-# Whole numbers that a gain of 1 is made of.
+# Gains are whole multiples of 1 / UNIT.
 UNIT = 2**20
-# Less noise than this is not to be had on the grid, nor of use.
+# The grid allows no less noise than this, and less would be of no use.
 LEAST_MULTIPLIER = 2.0**-8
 POWERS = {"squared_error": 2, "absolute_error": 1}
 
 
 class Scorer(NamedTuple):
-    """What a row counts, and how much noise their sum gets.
+    """The gain of each row, and the noise of their sum.
 
-    A row counts from 0 to ``most``: a classifier's the weight of its class if it is predicted
-    right, a regressor's 1 - (min(error, y_bound) / y_bound)^power.
+    The gain of a row is between 0 and ``most``. For a classifier, it is the weight of the row's
+    class if the prediction is right. For a regressor, it is
+    1 - (min(error, y_bound) / y_bound)^power.
 
     Formal guarantees
     -----------------
-    - Neighbouring: one row more or less, or one row replaced: either way the sum of gains, whole
-      numbers from 0 to UNIT, moves by at most UNIT.
-    - Cost: `release` adds `GridGaussian` noise of ``multiplier`` times UNIT: it keeps
-      `dplasso.privacy.events.Gaussian` of that multiplier, and is (1 / (2 multiplier^2))-zCDP.
+    - Neighbouring: one row added or removed, or one row replaced. In both cases the sum of gains,
+      whole numbers from 0 to UNIT, has sensitivity UNIT.
+    - Cost: `release` adds `GridGaussian` noise of standard deviation ``multiplier`` times UNIT. Its
+      cost is `dplasso.privacy.events.Gaussian` with that multiplier, (1 / (2 multiplier^2))-zCDP.
     - Assumptions: the model does not depend on the row that differs; the prediction for a row
       depends on no other row, to the last bit; weights of classes and bounds are public.
     """
@@ -44,11 +45,11 @@ class Scorer(NamedTuple):
 
     @property
     def multiplier(self) -> float:
-        """Standard deviation of the noise, in what a row can count."""
+        """Noise standard deviation over the sensitivity."""
         return self.noise.sigma / UNIT
 
     def gains(self, model: Any, X: Any, y: NDArray[Any]) -> Ints:
-        """What each row counts, in whole numbers from 0 to UNIT."""
+        """Gain of each row, in whole numbers from 0 to UNIT."""
         if len(y) == 0:
             return np.zeros(0, np.int64)
         predicted = model.predict(X)
@@ -56,7 +57,7 @@ class Scorer(NamedTuple):
             classes = self.classes.tolist()
             own, guessed = (positions(labels, classes) for labels in (y, predicted))
             return np.where(guessed == own, self.weights[own.astype(np.intp)], 0)
-        # A prediction beyond twice the bound is off by the bound at least: all that counts.
+        # A prediction beyond twice the bound has the largest error that counts, the bound.
         bound = self.y_bound
         error = np.clip(predicted, -2.0 * bound, 2.0 * bound) - np.clip(y, -bound, bound)
         share = np.minimum(np.nan_to_num(np.abs(error) / bound, nan=1.0), 1.0)
@@ -65,7 +66,7 @@ class Scorer(NamedTuple):
         return found
 
     def release(self, model: Any, X: Any, y: NDArray[Any], generator: np.random.Generator) -> float:
-        """The sum of gains with noise: the larger, the better."""
+        """Release the sum of gains with noise; a larger sum is better."""
         total = np.array([self.gains(model, X, y).sum()], np.int64)
         self.noise.add_to(total, generator)
         return (float(total[0]) + 0.5) / UNIT * self.most
@@ -74,7 +75,7 @@ class Scorer(NamedTuple):
 def scorer_for(
     model: Any, scoring: str, weights: Mapping[Any, float] | None, multiplier: float
 ) -> Scorer:
-    """How fits of ``model`` are scored; its classes, or its bound on labels, are declared."""
+    """Return the scorer of ``model``, whose classes or bound on labels are declared."""
     noise = GridGaussian(max(multiplier, LEAST_MULTIPLIER) * UNIT)
     if hasattr(model, "classes"):
         _check("scoring", scoring, ("auto", "accuracy"))

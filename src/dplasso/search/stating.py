@@ -1,4 +1,4 @@
-"""What a search promises."""
+"""The privacy statement of a search."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from dplasso.search.scoring import Scorer
 def stated(
     search: Any, of_fit: PrivacyStatement, rho: float, stop: float, scorer: Scorer
 ) -> PrivacyStatement:
-    """The statement of the fit that was kept, as one of many that a search made."""
+    """Turn the statement of the fit that was kept into the statement of the whole search."""
     alone = {name: value for name, value in of_fit.items() if name not in ("rho", "mu")}
     score = {
         "what": "a score on the validation rows",
@@ -43,7 +43,7 @@ def stated(
 
 
 def _chosen(facts: dict[str, Any], setting: dict[str, Any]) -> dict[str, Any]:
-    """Facts of a fit, those that the search chose being called so; what was released is kept."""
+    """Mark the facts that the search chose; sources of released facts stay unchanged."""
     own = {name for name in setting if facts.get(name, {}).get("source") in ("given", "declared")}
     return {
         name: known | {"source": "chosen by the search"} if name in own else known

@@ -1,4 +1,4 @@
-"""One trial of a search: a setting at random, a fit on training rows, a score on the others."""
+"""A trial of a search draws a setting, fits it to training rows and scores it on the others."""
 
 import warnings
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class TrialBudget:
 
 
 class Outcome(NamedTuple):
-    """The result of one trial: the best one of all is released, the others are forgotten."""
+    """The result of one trial. The best one is released, and the others are discarded."""
 
     score: float
     setting: dict[str, Any]
@@ -38,22 +38,22 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Trials:
-    """Rows, split once, and what is made of them any number of times.
+    """Any number of trials on rows that are split once.
 
     Formal guarantees
     -----------------
-    Every row is a training row or a validation row, by a coin of its own that reads no data. Fix
-    the coins. If the row in which two neighbours differ is a training row, the fit keeps
-    ``rho``-zCDP, and the score, which reads the model and other rows, is post-processing. If it is
-    a validation row the fit has the same law for both, and the score keeps ``rho``-zCDP given the
-    model. A trial, model and score, thus costs the *larger* of what its two releases cost, not
-    their sum. Trials share the coins and nothing else: given those they are independent, a search
-    among them costs what `dplasso.privacy.trials` says, and so it does for coins at random, since
-    the Renyi divergence of two mixtures with the same weights is at most the largest between their
-    parts (it is jointly quasi-convex).
+    Every row is a training row or a validation row, by its own coin, which reads no data. Fix the
+    coins. If two neighbours differ in a training row, the fit is ``rho``-zCDP, and the score, which
+    reads the model and other rows, is post-processing. If they differ in a validation row, the fit
+    has the same distribution for both, and the score is ``rho``-zCDP given the model. A trial,
+    model and score together, thus costs the *larger* of its two releases, not their sum. Trials
+    share only the coins. Given the coins they are independent, and a search among them has the cost
+    derived in `dplasso.privacy.trials`. The same cost holds for random coins, since the Renyi
+    divergence of two mixtures with the same weights is at most the largest divergence between their
+    components (it is jointly quasi-convex).
     """
 
-    model: PrivateLasso  # with what all settings share
+    model: PrivateLasso  # has the parameters that all settings share
     settings: list[dict[str, Any]]
     scorer: Scorer
     training: tuple[Any, NDArray[Any]]
@@ -61,28 +61,28 @@ class Trials:
     bits: RandomBits
 
     def one(self) -> Outcome:
-        """Draw a setting, fit, score."""
+        """Draw a setting, fit it and score it."""
         generator = self.bits.generator
         setting = self.settings[uniform_below(len(self.settings), generator)]
         model = clone(self.model).set_params(**setting)
         if not self.bits.secure:
             model.set_params(random_state=generator)
         with warnings.catch_warnings():
-            # One warning a trial would tell how many there are.
+            # One warning per trial would reveal the number of trials.
             warnings.simplefilter("ignore")
             model.fit(*self.training)
             score = self.scorer.release(model, *self.validation, generator)
         return Outcome(score, setting, model)
 
     def best_of(self, count: int) -> Outcome:
-        """The best of so many; trials are alike, so that a tie is broken at random by the first."""
+        """Return the best of ``count`` trials; a tie goes to the first, as all are alike."""
         return max((self.one() for _ in range(count)), key=lambda outcome: outcome.score)
 
 
 def split(
     X: Any, y: NDArray[Any], validation: float, bits: RandomBits
 ) -> tuple[tuple[Any, NDArray[Any]], tuple[Any, NDArray[Any]]]:
-    """Training rows and validation rows: a coin a row, whatever the row says."""
+    """Split into training and validation rows by one coin per row, independent of the data."""
     held = bits.generator.random(len(y)) < validation
     if held.all():
         raise ValueError("X has too few rows to split: none was left to train on; give more")
