@@ -1,4 +1,4 @@
-"""Streams that survive crashes: rows are journaled, predicted, then learned from."""
+"""Streams that survive crashes: rows are first journaled, then predicted and learned from."""
 
 from dplasso.session.folder import StateFolder
 from dplasso.session.session import StreamSession

@@ -1,6 +1,6 @@
 """The folder of a stream: its lock, its journal, and the state that it continues from.
 
-docs/online.md says what is in it, and why nothing is learned twice or lost.
+docs/online.md describes its files, and why no row is learned twice or lost.
 """
 
 import json
@@ -23,19 +23,20 @@ weight that was ever released. Keep it on an encrypted disk, do not copy it, and
 copy: two streams with the same noise reveal their difference. Delete it when the stream is over.
 """
 _CONFIG, _STATE, _LOCK = "stream.json", "state", "lock"
-# What the file calls the parameters of a session and its model, where that differs.
+# Names in the file that differ from the parameters of the session and its model.
 _PARAMETERS = {"rows": "n_rows", "features": "n_features", "seed": "random_state"}
 START = {"rows": 0, "lines": 0, "input_bytes": 0, "output_bytes": 0, "right": 0.0, "saves": 0}
 
 
 class StateFolder:
-    """A folder that one process at a time continues from.
+    """The folder of a stream, used by one process at a time.
 
     Formal guarantees
     -----------------
-    Lines are in the journal, on the disk, before anything is drawn beside them or leaves: a resumed
-    stream adds the same rows to the same noise, and repeats releases bit by bit. A state and its
-    journal change in one step. Lines cut short by a crash were never learned from.
+    Lines are in the journal on the disk before noise is drawn for them or a result is returned.
+    A resumed stream therefore adds the same rows to the same noise, and repeats its releases bit by
+    bit. A state and its journal change in one step. Lines that a crash truncated were never
+    learned from.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -49,11 +50,11 @@ class StateFolder:
 
     @property
     def exists(self) -> bool:
-        """Whether there is a stream to continue."""
+        """Whether the folder holds a stream to continue."""
         return (self.folder / _STATE).exists()
 
     def check(self, config: dict[str, Any]) -> None:
-        """Note what the stream is, or reject one that differs from the stream that is here."""
+        """Store the settings of a new stream, or reject settings other than the stored ones."""
         path, found = self.folder / _CONFIG, json.loads(json.dumps(config, default=_plain))
         if not self.exists:
             replace_file(self.folder / "README.txt", _README.encode())
@@ -70,23 +71,23 @@ class StateFolder:
                 )
 
     def begin(self, model: PrivateOnline) -> None:
-        """A new stream: the model is charged for and its first state written."""
+        """Write the first state of a new stream, whose model has been charged."""
         self.save(model, dict(START))
 
     def resume(self, model: PrivateOnline) -> list[bytes]:
-        """Stand where the state was saved; returns later lines, which are to be learned again."""
+        """Restore the saved state, and return the journaled lines, which must be learned again."""
         self.more = model.resume(self.folder / _STATE)
         self._open_journal()
         assert self._journal is not None
         return list(self._journal.records())
 
     def append(self, lines: bytes) -> None:
-        """Lines that will be learned from; on the disk when this returns."""
+        """Journal lines that will be learned from; they are on the disk when this returns."""
         assert self._journal is not None
         self._journal.append(lines)
 
     def save(self, model: PrivateOnline, more: dict[str, Any]) -> None:
-        """Save the state, and begin a journal of what follows."""
+        """Save the state, and begin a journal of the lines that follow it."""
         self.more = {**more, "saves": self.more["saves"] + 1}
         save_state(model, self.folder / _STATE, self.more)
         self._open_journal(new=True)
@@ -96,16 +97,16 @@ class StateFolder:
             self._journal.close()
         self._journal = Journal(path := _journal_of(self.folder, self.more), new=new)
         for name in os.listdir(self.folder):
-            # Journals of earlier states, and what a crash left half written.
+            # Remove journals of earlier states, and files that a crash left incomplete.
             if name.startswith(("journal-", ".dplasso-")) and name != path.name:
                 os.unlink(self.folder / name)
 
     def write(self, name: str, document: dict[str, Any]) -> None:
-        """A small file next to the state, replaced in one step."""
+        """Write a small file next to the state; it is replaced in one step."""
         replace_file(self.folder / name, json.dumps(document, allow_nan=False).encode())
 
     def taken(self) -> dict[str, Any]:
-        """How far the stream is, by state and journal; nothing is learned from."""
+        """Count the lines and bytes in the state and its journal, without learning from them."""
         more = dict(START)
         if self.exists:
             more = read(self.folder / _STATE)[0]["more"]
@@ -125,12 +126,12 @@ class StateFolder:
 
 
 def _plain(number: Any) -> Any:
-    """A number of numpy's as one of Python's."""
+    """Convert a numpy number to a Python number."""
     return number.item()
 
 
 def _same(known: Any, found: Any) -> bool:
-    """Whether a setting is the one that was noted; early files hold the text that was typed."""
+    """Whether a setting equals the stored one; early files hold it as text."""
     if isinstance(known, str) and isinstance(found, int | float):
         try:
             return float(known) == found

@@ -1,4 +1,4 @@
-"""Lines of a stream as rows and labels: svmlight text, or one JSON object per line."""
+"""Parse lines of a stream into rows and labels: svmlight text, or one JSON object per line."""
 
 import json
 import math
@@ -22,11 +22,16 @@ class LineForm:
 
     Attributes
     ----------
-    kind : "svmlight", or "jsonl" for one JSON object per line.
-    n_features : columns of svmlight rows, or that names of JSON rows are hashed to.
-    zero_based : whether svmlight indices start at 0.
-    target : name of the label in a JSON object.
-    regression : whether labels are numbers.
+    kind : {"svmlight", "jsonl"}
+        "jsonl" means one JSON object per line.
+    n_features : int
+        Number of columns of svmlight rows, or that names in JSON rows are hashed to.
+    zero_based : bool
+        Whether svmlight indices start at 0.
+    target : str
+        Name of the label in a JSON object.
+    regression : bool
+        Whether labels are numbers.
     """
 
     kind: str
@@ -45,14 +50,14 @@ class LineForm:
 
 
 class Parsed(NamedTuple):
-    """Rows as the model takes them, and their labels as they are written."""
+    """Rows in the form that the model uses, and their labels as written in the lines."""
 
     rows: Compressed
     labels: NDArray[Any]
 
 
 def parsed(columns: RowForm, lines: bytes, form: LineForm, before: int) -> Parsed:
-    """Rows of whole lines; an error names the line, ``before`` lines having come before."""
+    """Parse complete lines; an error names the line, counted from ``before`` earlier lines."""
     if form.kind == "jsonl":
         return _of_json(columns, lines, form, before)
     try:
@@ -82,7 +87,7 @@ def _of_json(columns: RowForm, lines: bytes, form: LineForm, before: int) -> Par
 
 
 def _refuse_first(columns: RowForm, rows: list[dict[str, Any]], numbers: list[int]) -> None:
-    """Name the line of the first row that cannot be taken."""
+    """Raise an error that names the line of the first invalid row."""
     for row, number in zip(rows, numbers, strict=True):
         try:
             columns.of_dicts([row])
@@ -113,7 +118,7 @@ def _label(value: Any, form: LineForm, number: int) -> Any:
         raise ValueError(f"line {number}: {form.target!r} must be a number; correct it")
     try:
         label = float(value)
-    except OverflowError:  # of a whole number
+    except OverflowError:  # a whole number too large for a float
         label = math.inf
     if not math.isfinite(label):
         raise ValueError(f"line {number}: {form.target!r} must be finite; correct it")

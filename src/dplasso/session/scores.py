@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _RECENT = 1000  # rows of the rolling score
-_POINTS = 200  # of the curve of scores, at most
+_POINTS = 200  # largest number of points of the score curve
 
 Curve = list[list[float]]
 
@@ -15,7 +15,7 @@ Curve = list[list[float]]
 class RunningScores:
     """Accuracy, or mean squared error, of all rows so far and of the last thousand.
 
-    ``known`` is what a state has kept of them. Scores are computed from the rows without noise.
+    ``known`` has the scores that a state stored. Scores are computed from the rows without noise.
     """
 
     def __init__(self, known: dict[str, Any], *, regression: bool) -> None:
@@ -32,17 +32,17 @@ class RunningScores:
         self.recent.extend(scores[-_RECENT:].tolist())
 
     def kept(self, rows: int) -> dict[str, Any]:
-        """What a state keeps of them, so many rows having come."""
+        """Return the scores to store in a state after ``rows`` rows."""
         self._curve = self._curve_at(rows)
         return {"recent": list(self.recent), "curve": self._curve}
 
     def published(self, rows: int, input_bytes: int) -> dict[str, Any]:
-        """The document from which the page of a stream is drawn."""
+        """Return the document from which the report of a stream is drawn."""
         curve = {"score": self._name, "recent_rows": _RECENT, "points": self._curve_at(rows)}
         return {**self.summary(rows, input_bytes), "curve": curve}
 
     def summary(self, rows: int, input_bytes: int) -> dict[str, float]:
-        """Rows so far, and how well they were predicted."""
+        """Return the number of rows so far and how well they were predicted."""
         found: dict[str, float] = {"rows": rows, "input bytes": input_bytes}
         if rows:
             found[self._name] = self.right / rows
@@ -56,11 +56,11 @@ class RunningScores:
         return "squared error" if self._regression else "accuracy"
 
     def _curve_at(self, rows: int) -> Curve:
-        """Rows so far, the score of all of them and of the last, whenever a state was saved."""
+        """Points (rows so far, score of all rows, score of recent rows), one per saved state."""
         known = self._curve
         if rows == 0 or (known and known[-1][0] == rows):
             return known
         recent = sum(self.recent) / len(self.recent)
-        # However long the stream: where there are too many points, every other one is left out.
+        # To limit the number of points, every other one is dropped when there are too many.
         kept = known if len(known) < _POINTS else known[1::2]
         return [*kept, [rows, self.right / rows, recent]]

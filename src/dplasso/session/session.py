@@ -1,4 +1,4 @@
-"""`StreamSession`: a stream in a folder, which continues after any stop or crash."""
+"""`StreamSession` keeps a stream in a folder, and continues after any stop or crash."""
 
 import os
 import sys
@@ -26,12 +26,12 @@ from dplasso.storage.prediction_lines import prediction_lines, probability_lines
 from dplasso.storage.private_files import open_private
 
 _Path = str | os.PathLike[str]
-_MOST_LINES = 4096  # that share a write to the disk
+_MOST_LINES = 4096  # lines per write to the disk
 _USUAL = {"construction": "auto", "noise": "gaussian", "calibration": "tight"}
 
 
 class _Ready(NamedTuple):
-    """Rows and labels as the model learns from them, and labels as they were written."""
+    """Rows, labels as written in the lines, and labels as the model learns from them."""
 
     rows: Compressed
     labels: NDArray[Any]
@@ -42,45 +42,53 @@ class StreamSession:
     """Learn from a stream of lines, and continue after any stop, kill or power cut.
 
     A folder holds the state of the model and a journal of the lines that followed it. Lines are
-    journaled, then learned from, then their predictions leave; in that order. Opened again with the
-    same parameters, the session stands where it was, and repeats nothing with other noise.
+    first journaled, then learned from, and then their predictions are written. A session that is
+    opened again with the same parameters continues where it stopped, and never adds different noise
+    to the same rows.
 
     Parameters
     ----------
     folder : str or path
-        The state of the stream: a new folder, or that of the stream to continue. It is AS SECRET AS
-        THE ROWS, for its owner alone, and used by one process at a time.
+        State of the stream: a new folder, or the folder of the stream to continue. It is AS SECRET
+        AS THE ROWS, readable only by its owner, and used by one process at a time.
     model : PrivateOnlineClassifier or PrivateOnlineRegressor
-        Not fitted; ``n_features`` must be declared, and ``classes`` or ``y_bound``. Its accountant
-        is charged once, when the stream begins.
+        Model that is not fitted. It must declare ``n_features``, and ``classes`` or ``y_bound``.
+        Its accountant is charged once, when the stream begins.
     format : {"svmlight", "jsonl"}, default="svmlight"
-        What a line is: svmlight text, or a JSON object of features by name.
+        Format of a line: svmlight text, or a JSON object of features by name.
     target : str, default="y"
         Name of the label in a JSON object.
     zero_based : bool, default=False
         Whether svmlight indices start at 0.
     output : str, path or None, default=None
-        A file for predictions, one line per row, for the owner of the rows alone. None writes none.
+        File for predictions, one line per row, readable only by its owner. None writes no file.
     proba : bool, default=False
         Whether predictions are the probabilities of all classes.
     raw : bool, default=False
-        Whether to leave texts as they are that a spreadsheet would take for formulas.
+        Whether to leave text unchanged that a spreadsheet would read as a formula.
     snapshot : str, path or None, default=None
-        A file for the model, to predict with: as public as its weights.
+        File for a model that predicts. It is as public as the weights. None writes no file.
     every : int, default=10000
         Rows between states and snapshots, rounded up to whole batches.
 
     Attributes
     ----------
-    model : the model, which learns.
-    continues : whether the folder held a stream already.
-    rows, lines, input_bytes : how much of the stream was taken.
+    model : PrivateOnlineClassifier or PrivateOnlineRegressor
+        The model that learns.
+    continues : bool
+        Whether the folder already held a stream.
+    rows : int
+        Number of rows read so far.
+    lines : int
+        Number of lines read so far.
+    input_bytes : int
+        Number of bytes read so far.
 
     Formal guarantees
     -----------------
-    That of the model for its stream, whatever ends the process and however often: see
-    `StateFolder`. Predictions and scores (``metrics.json`` in the folder) are functions of single
-    rows without noise. They are for the owner of the rows.
+    The guarantee of the model holds for its stream, however the process ends and however often: see
+    `StateFolder`. Predictions and scores (``metrics.json`` in the folder) depend on rows without
+    noise. They are for the data owner only.
 
     Examples
     --------
@@ -137,7 +145,18 @@ class StreamSession:
 
     @staticmethod
     def position(folder: _Path) -> dict[str, int]:
-        """How many lines and bytes of its input the stream of a folder has taken."""
+        """Return how many lines and bytes of its input the stream of a folder has read.
+
+        Parameters
+        ----------
+        folder : str or path
+            Folder of the stream.
+
+        Returns
+        -------
+        dict of str to int
+            The entries "lines" and "input_bytes".
+        """
         if not os.path.isdir(folder):
             raise ValueError(f"{os.fsdecode(folder)} is not there; no stream began in it")
         with StateFolder(Path(folder)) as found:
@@ -145,24 +164,29 @@ class StreamSession:
 
     @property
     def rows(self) -> int:
-        """Rows that were learned from, or wait for their batch."""
+        """Number of rows that were learned from or wait for their batch."""
         return int(self._more["rows"])
 
     @property
     def lines(self) -> int:
-        """Lines that were taken."""
+        """Number of lines that were read."""
         return int(self._more["lines"])
 
     @property
     def input_bytes(self) -> int:
-        """Bytes of lines that were taken."""
+        """Number of bytes of the lines that were read."""
         return int(self._more["input_bytes"])
 
     def start(self, *, received: int | None = None) -> None:
-        """Begin the stream, which charges the accountant, or stand where it was.
+        """Begin the stream, which charges the accountant, or continue where it stopped.
 
-        Other methods call it. ``received`` is for a session whose predictions go to standard
-        output: how many came through, and need not be repeated; None writes to no pipe.
+        Other methods call this one.
+
+        Parameters
+        ----------
+        received : int or None, default=None
+            For a session that writes predictions to standard output: how many were received and
+            need not be repeated. None writes nothing to standard output.
         """
         if self._started:
             return
@@ -170,7 +194,7 @@ class StreamSession:
         if self.continues:
             journaled = self._folder.resume(self.model)
         else:
-            self.model.begin()  # charged here, before the first draw
+            self.model.begin()  # charges the accountant, before the first draw
             self._folder.begin(self.model)
         self._more = dict(self._folder.more)
         self._scores = RunningScores(self._more, regression=self._form.regression)
@@ -181,15 +205,20 @@ class StreamSession:
         self._save_if_due()
 
     def learn(self, lines: bytes) -> list[str]:
-        """Predict the rows of whole lines, then learn from them; durable when this returns.
+        """Predict the rows of complete lines, then learn from them.
 
-        Lines that cannot be learned from are rejected as a whole, before they are journaled. States
-        are saved every so many rows, as `StreamSession` was asked.
+        The lines are on the disk when this returns. If any line cannot be learned from, all are
+        rejected before they are journaled. A state is saved every ``every`` rows.
+
+        Parameters
+        ----------
+        lines : bytes
+            One or more complete lines.
 
         Returns
         -------
         list of str
-            The predictions, as they are written to ``output``. They are AS PRIVATE AS THE ROWS.
+            The predictions, as written to ``output``. They are AS PRIVATE AS THE ROWS.
         """
         self.start()
         lines = lines if lines.endswith(b"\n") else lines + b"\n"
@@ -200,14 +229,19 @@ class StreamSession:
         return predicted
 
     def run(self, source: LineSource, *, watch: Callable[[], None] | None = None) -> None:
-        """Learn from lines until the input ends, or `stop` is called; then save.
+        """Learn from lines until the input ends or `stop` is called, then save.
 
-        ``watch`` is called after every state.
+        Parameters
+        ----------
+        source : LineSource
+            Source of the lines.
+        watch : callable or None, default=None
+            Function that is called after every saved state.
         """
         self.start()
         self._watch = watch
         while not self._stopping:
-            room = max(1.0, self._stream.room)  # one row too many is rejected by name
+            room = max(1.0, self._stream.room)  # read one row too many, so that it raises an error
             lines = source.lines(int(min(_MOST_LINES, self._until_state(), room)))
             if lines is None:
                 break
@@ -217,11 +251,11 @@ class StreamSession:
         self._publish()
 
     def stop(self) -> None:
-        """Have `run` end before its next lines; a signal handler may call it."""
+        """Make `run` end before it reads more lines; a signal handler may call this."""
         self._stopping = True
 
     def save(self) -> None:
-        """Save a state where no row waits for its batch, and publish what goes with it."""
+        """Save a state, a snapshot and the scores, unless rows wait for their batch."""
         if self._stream.rows_waiting or self.rows == self._folder.more["rows"]:
             return
         if self._output is not None:
@@ -234,11 +268,17 @@ class StreamSession:
             self._watch()
 
     def scores(self) -> dict[str, float]:
-        """Rows so far, and how well they were predicted: from the rows, without noise."""
+        """Return the number of rows and how well they were predicted. NOT PRIVATE.
+
+        Returns
+        -------
+        dict of str to float
+            Scores, computed from the rows without noise.
+        """
         return self._scores.summary(self.rows, self.input_bytes)
 
     def close(self) -> None:
-        """Let go of the folder. What was not saved is in its journal."""
+        """Release the folder. Lines that followed the last state are in its journal."""
         if self._output is not None and self._out is not None:
             self._out.close()
         self._folder.__exit__()
@@ -256,7 +296,7 @@ class StreamSession:
         return stream
 
     def _config(self) -> dict[str, Any]:
-        """What the stream is, in the names and the order of the file that says so."""
+        """Settings of the stream, with the names and in the order of the file that stores them."""
         model, form = self.model, self._form
         chosen = {name: getattr(model, name) for name in _USUAL}
         classes = getattr(model, "classes", None)
@@ -279,35 +319,36 @@ class StreamSession:
             "proba": self._proba,
             "seed": model.random_state,
             "output": None if self._output is None else str(self._output.absolute()),
-            # Only what is not usual: streams that began before these could be chosen continue.
+            # Only values other than the defaults: streams that began before these options existed
+            # can then continue.
             **{name: value for name, value in chosen.items() if value != _USUAL[name]},
             **({"raw": True} if self._raw else {}),
         }
 
     def _opened(self) -> Any:
-        """Predictions continue where the state says; what follows comes again, the same."""
+        """Open the output where the state ended; later predictions are written again, unchanged."""
         if self._output is None:
             return None if self._received is None else sys.stdout.buffer
         path, known = self._output, self._more["output_bytes"]
         if (path.stat().st_size if path.exists() else 0) < known:
             raise ValueError(f"{path} is shorter than when the state was saved; bring it back")
         out = open(open_private(path), "r+b")  # noqa: SIM115 (open until the end)
-        sync_directory(str(path.absolute().parent))  # a state that counts its bytes must find it
+        sync_directory(str(path.absolute().parent))  # a state that counts its bytes needs the file
         out.truncate(known)
         out.seek(known)
         return out
 
     def _until_state(self) -> int:
-        """Rows until the next state is due; states fall on whole batches."""
+        """Number of rows until the next state is due; a state is due after whole batches."""
         return self._every - self.rows % self._every
 
     def _save_if_due(self) -> None:
-        late = self.rows - self._folder.more["rows"] >= self._every  # parts may skip a due state
+        late = self.rows - self._folder.more["rows"] >= self._every  # a part may skip a due state
         if late or self._until_state() == self._every:
             self.save()
 
     def _read(self, lines: bytes) -> _Ready:
-        """Rows that can be learned from; whatever keeps them from it is raised here."""
+        """Parse rows and raise every error that would prevent learning from them."""
         rows, labels = parsed(self._stream.form, lines, self._form, self.lines)
         try:
             encoded = self.model.encode(labels)
@@ -344,7 +385,7 @@ class StreamSession:
         self._more["output_bytes"] += len(text)
 
     def _publish(self) -> None:
-        """A snapshot of the model, and next to the state what is known of its quality."""
+        """Write the snapshot of the model, and its scores next to the state."""
         if self._snapshot is not None:
             self.model.save(self._snapshot)
         self._folder.write("metrics.json", self._scores.published(self.rows, self.input_bytes))
@@ -360,7 +401,7 @@ def _checked_columns(model: PrivateOnlineClassifier | PrivateOnlineRegressor) ->
 
 
 def _check_declared(model: PrivateOnlineClassifier | PrivateOnlineRegressor) -> None:
-    """Reject a model that a folder could not keep, before anything is written or charged."""
+    """Reject a model that a folder cannot store, before anything is written or charged."""
     if "stream_" in vars(model):
         raise ParameterError("{model} must not be fitted: the folder has the stream it learns")
     if isinstance(model, PrivateOnlineRegressor):
