@@ -1,4 +1,4 @@
-"""What a fit comes to."""
+"""The result of a fit."""
 
 from dataclasses import dataclass
 
@@ -15,14 +15,16 @@ class Fitted:
     Attributes
     ----------
     solver : str
-        The name of the solver, as `dplasso.fitting.fitters` knows it.
+        Name of the solver in `dplasso.fitting.fitters`.
     weights : csr_array, outputs x columns
-        For rows as ``reader`` maps them.
-    intercepts : one per output.
-    released : the coordinates that were released one by one: column, sign, and the class where
-        there are more than two; no rows where none were.
+        Weights of rows that ``reader`` has mapped.
+    intercepts : ndarray
+        One intercept per output.
+    released : ndarray of int
+        Coordinates that were released one by one: column, sign, and the class if there are more
+        than two. It has no rows if the solver releases no coordinates.
     steps : int
-        Rounds or steps of the solver.
+        Number of rounds or steps of the solver.
     reader : RowReader
         How new rows are mapped.
     """

@@ -1,4 +1,4 @@
-"""What the rest of the product may ask of a solver."""
+"""The interface of a solver."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar
@@ -10,26 +10,26 @@ from dplasso.fitting.row_reader import RowReader
 
 
 class Fitter(ABC):
-    """One solver: how it plans a fit, and what holds of every model that it fits.
+    """One solver: how it plans a fit, and the properties of every model that it fits.
 
     Attributes
     ----------
     name : str
-        As ``solver`` and ``solver_`` of an estimator have it.
+        Name in the ``solver`` and ``solver_`` of an estimator.
     named_by_users : bool
-        Whether ``solver`` may name it; else only "auto" comes to it.
+        Whether users may name it as ``solver``; otherwise only "auto" can choose it.
     in_ball : bool
-        Whether radius, rounds, an intercept left out and a `Sparsifier` are options of it.
+        Whether it supports a radius, rounds, ``fit_intercept=False`` and a `Sparsifier`.
     releases_intercept : bool
         Whether an intercept can be among the coordinates that it releases.
     scales_rows : bool
-        Whether rows are scaled to length 1 before they are weighed.
+        Whether rows are scaled to length 1 before they are multiplied with the weights.
     replays_rounds : bool
-        Whether what it releases is one vertex per round, from which all rounds can be rebuilt.
+        Whether it releases one vertex per round, from which all rounds can be rebuilt.
     stated_bounds : tuple of str
-        Bounds that every statement of such a fit has, positive numbers.
+        Bounds, all positive numbers, that every statement of such a fit contains.
     round_bytes : int
-        Memory that a fit needs for a round, at most.
+        Upper limit on the memory of a fit per round.
     """
 
     name: ClassVar[str]
@@ -43,28 +43,28 @@ class Fitter(ABC):
 
     @abstractmethod
     def plan(self, request: Request, reason: str, row_map: str) -> Plan:
-        """What a fit will do and cost.
+        """Plan what a fit will do and cost.
 
-        ``reason`` says why this solver was taken, and ``row_map`` is no longer "auto".
+        ``reason`` says why this solver was chosen. ``row_map`` is never "auto" here.
         """
 
     def reader(self, row_map: str, n_features: int, x_bound: XBound, released: Ints) -> RowReader:
-        """How a model of this solver reads new rows."""
+        """Return how a model of this solver reads new rows."""
         chosen = self.chosen_columns(released)
         return RowReader(row_map, n_features, x_bound, self.scales_rows, chosen)
 
     def chosen_columns(self, released: Ints) -> Ints | None:
-        """The only columns that a model reads; None for all of them."""
+        """Return the only columns that a model reads, or None for all columns."""
         return None
 
     @abstractmethod
     def auto_row_map(self, n_features: int) -> str:
-        """The map of rows behind "auto"."""
+        """Return the map of rows that "auto" stands for."""
 
     @abstractmethod
     def column_bytes(self, outputs: int) -> int:
-        """Memory that a fit needs for a column without entries, at most."""
+        """Upper limit on the memory that a fit needs for a column without entries."""
 
     @abstractmethod
     def course(self, n_released: int, steps: int) -> str:
-        """A sentence on how a model was fitted, for reports that have no rounds to show."""
+        """Return a sentence on how a model was fitted, for reports that show no rounds."""

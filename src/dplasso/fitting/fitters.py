@@ -1,4 +1,4 @@
-"""The solvers there are. Only this file looks up or compares their names."""
+"""The registry of solvers. Only this file looks up or compares their names."""
 
 import math
 from typing import Any
@@ -18,8 +18,8 @@ from dplasso.fitting.task import Drawing, Task
 from dplasso.solvers.gradient.plan import NARROW_COLUMNS
 
 AUTO = "auto"
-_LITTLE_MEMORY = 64 << 20  # bytes that are there wherever Python runs
-# The first one is the default, and that of model files which name none.
+_LITTLE_MEMORY = 64 << 20  # bytes that are available wherever Python runs
+# The first solver is the default, and the solver of model files that name none.
 FITTERS: dict[str, Fitter] = {
     fitter.name: fitter for fitter in (FrankWolfe(), Gradient(), Select())
 }
@@ -28,14 +28,14 @@ SOLVERS = (*(name for name, fitter in FITTERS.items() if fitter.named_by_users),
 
 
 def fitter_of(name: str) -> Fitter:
-    """The solver of a name that a model or a file has."""
+    """Return the solver with the name that a model or a file has."""
     if name not in FITTERS:
         raise ValueError(f"solver {name!r} is unknown; upgrade dplasso to read it")
     return FITTERS[name]
 
 
 def candidates(solver: str, epsilon: float) -> tuple[Fitter, ...]:
-    """Solvers that a fit may come to, whatever the shape of its data."""
+    """Return the solvers that a fit may use, whatever the shape of its data."""
     if solver != AUTO:
         return (FITTERS[solver],)
     if math.isinf(epsilon):
@@ -51,12 +51,12 @@ def auto_solver(
     outputs: int = 1,
     n_nonzero: int | None = None,
 ) -> tuple[str, str]:
-    """The solver behind ``solver="auto"``, and why.
+    """Choose the solver for ``solver="auto"``, and return it with the reason.
 
-    The descent is the more accurate one, except for very few nonzeros in many columns: it cuts by
-    what its first, noisiest steps showed of each column. The exponential mechanism does better
-    there, as long as `few_stand_out`. From 5 to 10 nonzeros on, columns that were chosen before
-    anything was fitted are the worse choice (benchmarks/results/gradient_ideas.txt).
+    The descent is more accurate, except for very few nonzeros in many columns, because it drops
+    columns by the results of its first, noisiest steps. There the exponential mechanism is more
+    accurate, provided that `few_stand_out` holds. From 5 to 10 nonzeros on, columns that are chosen
+    before anything is fitted are the worse choice (benchmarks/results/gradient_ideas.txt).
 
     >>> auto_solver(1.0, 1e-6, 15_000, 42_000)[0], auto_solver(math.inf, 1e-6, 15_000, 42_000)[0]
     ('gradient', 'frank_wolfe')
@@ -86,14 +86,14 @@ def choose(
     outputs: int = 1,
     n_nonzero: int | None = None,
 ) -> tuple[str, str]:
-    """The solver of a fit and why; the default needs no reason, and has none."""
+    """Return the solver of a fit and the reason, which is empty for the default."""
     if solver == AUTO:
         return auto_solver(epsilon, delta, n_rows, n_features, outputs, n_nonzero)
     return solver, "" if solver == DEFAULT else "given"
 
 
 def plan(request: Request) -> Plan:
-    """Decide the solver and the map of rows, and fix all numbers of the fit."""
+    """Choose the solver and the map of rows, and fix all numbers of the fit."""
     name, reason = choose(
         request.solver,
         epsilon=request.epsilon,
@@ -107,7 +107,7 @@ def plan(request: Request) -> Plan:
 
 
 def prepare(plan: Plan, X: Any, labels: Floats, drawing: Drawing) -> Task:
-    """Hold checked rows and encoded labels; nothing is drawn."""
+    """Prepare a task from checked rows and encoded labels; nothing is drawn."""
     _check_memory(plan)
     if plan.bounds is None:
         return UnboundedTask.of(plan, X, labels, drawing)
@@ -115,7 +115,7 @@ def prepare(plan: Plan, X: Any, labels: Floats, drawing: Drawing) -> Task:
 
 
 def _check_memory(plan: Plan) -> None:
-    """Reject a fit that does not fit into memory, by the public numbers of its plan."""
+    """Reject a fit that needs too much memory, based on the public numbers of its plan."""
     fitter, columns, rounds = plan.fitter, plan.request.n_features.value, plan.steps.value or 0
     of_columns = columns * fitter.column_bytes(plan.request.loss.outputs)
     if of_columns > _LITTLE_MEMORY:
@@ -125,7 +125,7 @@ def _check_memory(plan: Plan) -> None:
 
 
 def _row_map(fitter: Fitter, request: Request) -> str:
-    """The map of rows; "auto" leaves entries as they are whose bound is to be released."""
+    """Return the map of rows; "auto" leaves entries unchanged if their bound is released."""
     if request.row_map == AUTO:
         releases = request.releases_bound
         return "as_is" if releases else fitter.auto_row_map(request.n_features.value)

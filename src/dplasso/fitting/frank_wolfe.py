@@ -1,4 +1,4 @@
-"""A fit by Frank-Wolfe: one signed coordinate per round, in a ball of the 1-norm."""
+"""Fit by Frank-Wolfe over the L1 ball, with one signed coordinate per round."""
 
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -34,12 +34,12 @@ class FrankWolfe(Fitter):
     name = "frank_wolfe"
     in_ball = releases_intercept = replays_rounds = True
     stated_bounds = ("radius",)
-    # A vertex, a sign and a step, what they are made into, and the table that adds them up.
+    # A vertex, a sign and a step, the arrays built from them, and the table that sums them.
     round_bytes = 128
 
     def plan(self, request: Request, reason: str, row_map: str) -> "FrankWolfePlan":
         reach, rounds = _reach(request), _rounds(request)
-        x_bound = 1.0  # as if it were known, until `FrankWolfePlan.at` is told
+        x_bound = 1.0  # a placeholder until `FrankWolfePlan.at` gets the released bound
         if request.bounds is not None:
             x_bound = held_bound(row_map, request.bounds.largest)
         radius = _radius(request, reach, x_bound)
@@ -66,7 +66,7 @@ class FrankWolfe(Fitter):
         if request.bounds is not None:
             check_range(request.loss, radius, x_bound, plan.selections.theta)
         else:
-            for candidate in (CANDIDATES[0], CANDIDATES[-1]):  # any of them may be released
+            for candidate in (CANDIDATES[0], CANDIDATES[-1]):  # any candidate may be released
                 plan.at(candidate)
         return plan
 
@@ -86,8 +86,9 @@ class FrankWolfe(Fitter):
 class FrankWolfePlan(Plan):
     """Rounds and radius of a fit, and the budget of its selections.
 
-    ``reach`` is the largest margin that the rule for the radius allows, None where the radius was
-    given. ``radius`` and ``selections.theta`` are for a bound of 1 until a bound is released.
+    ``reach`` is the largest margin that the rule for the radius allows, or None if the radius was
+    given. Until a bound is released, ``radius`` and ``selections.theta`` are those for a bound
+    of 1.
     """
 
     mechanism = "private Frank-Wolfe over the L1 ball"
@@ -114,7 +115,7 @@ class FrankWolfePlan(Plan):
 
     @property
     def n_rows(self) -> Sourced[int | None]:
-        """Not used where both radius and rounds were given."""
+        """Number of rows, which is not used if both radius and rounds were given."""
         rows = self.request.n_rows
         if rows.declared or "auto" in (self.request.radius, self.request.max_iter):
             return super().n_rows
@@ -165,7 +166,7 @@ class FrankWolfePlan(Plan):
 
 
 class Weighed(NamedTuple):
-    """What rounds come to, before coefficients are dropped."""
+    """The result of all rounds, before coefficients are dropped."""
 
     weights: sp.csr_array
     intercepts: Floats
@@ -175,24 +176,24 @@ class Weighed(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FrankWolfeTask(BoundedTask):
-    """One fit, ready to run. The column of an intercept is the last of the matrix."""
+    """One fit, ready to run. The last column of the matrix is that of an intercept."""
 
     plan: FrankWolfePlan
     matrix: ColumnMatrix
 
     def run(self) -> Fitted:
-        """Select round by round, or without privacy converge; keep what is to be kept."""
+        """Run the rounds, or converge without privacy; then drop coefficients if requested."""
         bounds, rounds = self.plan.bounds, self.plan.rounds.value
         assert bounds is not None
         keep = self.count_to_keep()
         found = self.converge() if rounds is None else self.walk(rounds)
         weights = found.weights if keep is None else keep_largest(found.weights, keep)
-        if not self.plan.maps_rows:  # else rows to predict are stretched, too
+        if not self.plan.maps_rows:  # otherwise rows to predict are stretched, too
             weights = sp.csr_array(bounds.unstretched(weights))
         return self.plan.fitted(weights, found.intercepts, found.released, found.steps)
 
     def count_to_keep(self) -> int | None:
-        """How many coefficients to keep: a public number, or a private count."""
+        """Number of coefficients to keep: a public number, or a private count."""
         request = self.plan.request
         if not isinstance(request.keep, Sparsifier):
             return request.keep
@@ -207,7 +208,7 @@ class FrankWolfeTask(BoundedTask):
         )
 
     def walk(self, rounds: int) -> Weighed:
-        """Private Frank-Wolfe, or greedy without privacy."""
+        """Run private Frank-Wolfe, or greedy Frank-Wolfe without privacy."""
         request, drawing = self.plan.request, self.drawing
         with rounds_bar(rounds, shown=drawing.shows_progress) as progress:
             solution = frank_wolfe(
@@ -230,7 +231,7 @@ class FrankWolfeTask(BoundedTask):
         return Weighed(*split(self, solution.weights), np.stack(moves, axis=1), rounds)
 
     def converge(self) -> Weighed:
-        """The optimum without privacy, which has no vertices to release."""
+        """Compute the optimum without privacy, which releases no vertices."""
         loss = self.plan.request.loss
         solution = lasso(self.matrix, self.labels, loss, self.plan.radius, gap=CONVERGED)
         released = np.empty((0, 3 if loss.outputs > 1 else 2), np.int64)
@@ -239,7 +240,7 @@ class FrankWolfeTask(BoundedTask):
 
 
 def split(task: FrankWolfeTask, weights: sp.csr_array) -> tuple[sp.csr_array, Floats]:
-    """Weights of the columns, and the intercepts in units of the labels."""
+    """Split weights into those of the columns and the intercepts, in units of the labels."""
     request, columns = task.plan.request, task.plan.request.n_features.value
     if not request.fit_intercept:
         return weights, np.zeros(request.loss.outputs)
@@ -248,7 +249,7 @@ def split(task: FrankWolfeTask, weights: sp.csr_array) -> tuple[sp.csr_array, Fl
 
 
 def _reach(request: Request) -> float | None:
-    """The largest margin that the rule allows; None where the radius was given."""
+    """Return the largest margin that the rule allows, or None if the radius was given."""
     if request.radius != "auto":
         return None
     return rules.auto_reach(*_facts(request)) * request.margin_unit
@@ -272,7 +273,7 @@ def _facts(request: Request) -> tuple[float, float, int, int, int]:
 
 
 def _count_share(request: Request) -> float:
-    """The share of a private count; its bounds are checked against the number of coefficients."""
+    """Return the budget share of a private count, after checking the bounds of the count."""
     if not isinstance(request.keep, Sparsifier):
         return 0.0
     request.keep.bounds(request.n_features.value * request.loss.outputs)

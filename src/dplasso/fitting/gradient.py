@@ -1,4 +1,4 @@
-"""A fit by private gradient descent on rows of length 1."""
+"""Fit by private gradient descent on rows of length 1."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,16 +24,16 @@ from dplasso.solvers.gradient.plan import NARROW_COLUMNS
 
 
 class UnitRowFitter(Fitter):
-    """What solvers share that scale rows to length 1 and choose their own length."""
+    """Base class of solvers that scale rows to length 1 and choose the length of the weights."""
 
     scales_rows = True
 
     def auto_row_map(self, n_features: int) -> str:
-        """Wide data are mostly text: which words there are says more than how often.
+        """Return "presence" for wide data, which are mostly text, and "as_is" otherwise.
 
-        The columns of narrower data may be numbers, of which presence would leave nothing. Whether
-        a matrix is dense or sparse, in memory or in a store does not count: a loader may have
-        chosen that by the data.
+        In text, the presence of a word is more informative than its count. The columns of narrower
+        data may be numbers, whose information "presence" would remove. The storage of a matrix,
+        dense or sparse, in memory or on disk, is not used: a loader may have chosen it by the data.
         """
         return "presence" if n_features > NARROW_COLUMNS else "as_is"
 
@@ -55,7 +55,7 @@ class Gradient(UnitRowFitter):
             n_columns=request.n_features.value,
             n_nonzero=request.n_nonzero,
             neighboring=request.neighboring,
-            account="zcdp" if request.charged else "gaussian",  # a ledger counts in rho
+            account="zcdp" if request.charged else "gaussian",  # a ledger adds up rho
             bound_share=request.bound_share,
         )
         return DescentPlan(
@@ -73,13 +73,13 @@ class Gradient(UnitRowFitter):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class UnitRowPlan(Plan):
-    """A plan for rows of length 1, whose noise does not depend on a bound on entries."""
+    """A plan for rows of length 1: the noise does not depend on a bound on entries."""
 
     def at(self, bound: float) -> "UnitRowPlan":
         return replace(self, bounds=ColumnBounds(bound, None))
 
     def held_matrix(self, X: Any) -> tuple[ColumnMatrix, Scaling]:
-        """Entries as the map of rows has them, and how rows are then scaled to length 1."""
+        """Return the mapped entries, and how rows are then scaled to length 1."""
         assert self.bounds is not None
         return held_matrix(X, self.row_map, self.bounds)
 
@@ -105,7 +105,7 @@ class DescentPlan(UnitRowPlan):
 
     @property
     def mu(self) -> float | None:
-        # With a bound on entries the releases are not all Gaussian.
+        # If a bound on entries is released, not all releases are Gaussian.
         return None if self.bound_epsilon else self.descent.mu
 
     @property
@@ -144,7 +144,7 @@ class DescentTask(BoundedTask):
     rows: UnitRows
 
     def run(self) -> Fitted:
-        """Descend, and return what the releases come to."""
+        """Run the descent and return the fitted model."""
         descent, drawing = self.plan.descent, self.drawing
         with rounds_bar(descent.steps, shown=drawing.shows_progress) as progress:
             solution = gradient_descent(
@@ -163,7 +163,7 @@ class DescentTask(BoundedTask):
 
 
 def held_matrix(X: Any, row_map: str, bounds: ColumnBounds) -> tuple[ColumnMatrix, Scaling]:
-    """Entries as the map of rows has them, and how rows are then scaled to length 1."""
+    """Return the mapped entries, and how rows are then scaled to length 1."""
     if not needs_bound(row_map):
         return X if isinstance(X, ColumnMatrix) else ColumnMatrix.of(X, NO_BOUND), "presence"
     seen, held = row_view(X, row_map, bounds)

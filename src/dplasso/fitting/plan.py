@@ -1,4 +1,4 @@
-"""What a fit will do, release and cost: fixed before any row is read."""
+"""The plan of a fit: what it will do, release and cost, fixed before any row is read."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -28,37 +28,46 @@ UNRELEASED = "known once it is released"
 class Plan(ABC):
     """The numbers of one fit, all of them public. ``print`` shows them.
 
-    A fit follows its plan: what the plan says of releases, noise and cost is what the privacy
-    statement of the fit says.
+    A fit follows its plan: the privacy statement of the fit has the same releases, noise and cost.
 
     Attributes
     ----------
     request : Request
-        What was asked for.
-    fitter, solver : the solver that was chosen, and its name.
+        Public facts of the fit.
+    fitter : Fitter
+        Solver that was chosen.
+    solver : str
+        Name of the solver.
     reason : str
-        Why; empty for the default, which needs no reason.
+        Why this solver was chosen; empty for the default.
     row_map : str
-        What entries count as.
+        Map of the entries.
     bounds : ColumnBounds or None
-        Bounds on entries; None where one is released first.
-    epsilon, delta, neighboring : what is promised.
+        Bounds on entries; None if a bound is released first.
+    epsilon : float
+        Epsilon of the guarantee.
+    delta : float
+        Delta of the guarantee.
+    neighboring : str
+        Neighbouring relation of the guarantee.
     n_rows : Sourced
-        The number of rows that rules used, if any did.
+        Number of rows that rules used, if any did.
     steps : Sourced
-        Rounds or steps; None where a fit without privacy runs until it has converged.
+        Rounds or steps; None if a fit without privacy runs until it has converged.
     releases : tuple of Release
-        What will be released, and with how much noise.
-    rho, mu : float
-        The cost in zero-concentrated and, where all releases are Gaussian, in Gaussian
-        differential privacy; ``mu`` is None otherwise.
-    event : the releases, as an accountant is charged for them.
+        Releases of the fit, with their noise.
+    rho : float
+        Cost in zero-concentrated differential privacy.
+    mu : float or None
+        Cost in Gaussian differential privacy; None unless all releases are Gaussian.
+    event : Event
+        The releases in the form that an accountant is charged for.
 
     Formal guarantees
     -----------------
     A plan is a function of public facts. The releases of its fit, composed as ``event`` says, are
     (``epsilon``, ``delta``)-differentially private under ``neighboring``. An infinite epsilon
-    promises nothing.
+    guarantees nothing.
     """
 
     mechanism: ClassVar[str]
@@ -87,15 +96,15 @@ class Plan(ABC):
     @property
     @abstractmethod
     def bound_epsilon(self) -> float:
-        """The range of a bound on entries that is released first; 0 where none is."""
+        """Bounded range of the release of a bound on entries; 0 if no bound is released."""
 
     @abstractmethod
     def solver_releases(self) -> tuple[Release, ...]:
-        """What the solver releases."""
+        """Releases of the solver."""
 
     @abstractmethod
     def solver_bounds(self) -> dict[str, Fact]:
-        """Bounds of the solver, as the statement has them."""
+        """Bounds of the solver, in the form of the privacy statement."""
 
     @abstractmethod
     def solver_facts(self) -> dict[str, Fact]:
@@ -103,16 +112,16 @@ class Plan(ABC):
 
     @abstractmethod
     def at(self, bound: float) -> Self:
-        """The same fit at the same cost, with the bound on entries that was released."""
+        """Return the plan of the same fit at the same cost, with the released bound on entries."""
 
     @abstractmethod
     def prepare(self, X: Any, labels: Floats, drawing: "Drawing") -> "BoundedTask":
-        """Hold rows and encoded labels as the solver takes them; ``bounds`` are known."""
+        """Prepare rows and encoded labels for the solver; ``bounds`` must be known."""
 
     def fitted(
         self, weights: sp.csr_array, intercepts: Floats, released: Ints, steps: int
     ) -> Fitted:
-        """What the releases of this plan's fit come to."""
+        """Return the fitted model that results from the releases."""
         assert self.bounds is not None
         x_bound = self.request.x_bound
         reader = self.fitter.reader(
@@ -129,7 +138,7 @@ class Plan(ABC):
 
     @property
     def maps_rows(self) -> bool:
-        """Whether rows are mapped or scaled before they are weighed."""
+        """Whether rows are mapped or scaled before they are multiplied with the weights."""
         return self.fitter.scales_rows or self.row_map != "as_is"
 
     @property
@@ -146,7 +155,7 @@ class Plan(ABC):
 
     @property
     def private(self) -> bool:
-        """Whether anything is promised."""
+        """Whether the fit has a privacy guarantee."""
         return self.request.private
 
     @property
@@ -176,9 +185,9 @@ class Plan(ABC):
         return (*first, *self.solver_releases())
 
     def to_dict(self, steps: int | None = None) -> dict[str, Any]:
-        """The plan as the privacy statement of its fit has it.
+        """Return the plan in the form of the privacy statement.
 
-        ``steps`` are those that were made, where the plan leaves them open.
+        ``steps`` is the number of steps that were made, if the plan does not fix it.
         """
         cost = {"rho": jsonable(self.rho)}
         return {
@@ -244,7 +253,7 @@ class Plan(ABC):
             cost = f"mu = {self.mu:.6g} in Gaussian differential privacy"
         if self.request.charged:
             return f"{cost}; the accountant is charged rho = {zcdp.rho(self.event):.6g}"
-        # With an accountant, which counts in rho, a fit would be planned for no more than this.
+        # With an accountant, which adds up rho, a fit would be planned to cost at most this.
         most = min(zcdp.rho(self.event), zcdp.rho_of(self.epsilon, self.delta))
         return f"{cost}; no accountant is charged, one would be charged rho = {most:.6g}"
 

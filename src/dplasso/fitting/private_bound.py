@@ -1,4 +1,4 @@
-"""``x_bound="private"``: the bound on entries is itself released, for a share of the budget."""
+"""``x_bound="private"`` releases the bound on entries for a share of the budget."""
 
 import math
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ from dplasso.privacy.calibration import Neighboring
 
 PRIVATE = "private"
 CANDIDATES: tuple[float, ...] = tuple(2.0 ** (k / 2.0) for k in range(-40, 41))
-# Share of the rows whose typical entry is below the bound. It is low: what a selection can find
-# grows with the number of rows at the bound, while its noise grows with the bound
+# Share of the rows whose typical entry is below the bound. It is low because the signal of a
+# selection grows with the number of rows at the bound, while its noise grows with the bound
 # (benchmarks/private_bound.py).
 SHARE = Fraction(1, 10)
 
@@ -30,7 +30,7 @@ def is_asked(x_bound: object) -> bool:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class UnboundedTask(Task):
-    """A fit whose bound is still to be released: checked and planned, nothing has been drawn."""
+    """A fit that is checked and planned, but whose bound is not yet released."""
 
     entries: sp.csc_array
 
@@ -45,18 +45,18 @@ class UnboundedTask(Task):
         return cls(plan=plan, labels=labels, drawing=drawing, entries=entries_of(X))
 
     def bounded(self) -> BoundedTask:
-        """Draw the bound; the fit is then one with this bound.
+        """Draw the bound, and return the fit with this bound.
 
         Formal guarantees
         -----------------
-        The bound keeps `BoundedRange` of the plan's ``bound_epsilon``: it is a `private_quantile`
-        of one number per row. The fit reads it as any public bound, and costs what was planned
-        whatever it is.
+        The release of the bound has the cost `BoundedRange` of the plan's ``bound_epsilon``: it is
+        a `private_quantile` of one number per row. The fit uses it like a public bound, and its
+        cost is the planned cost for every value of the bound.
         """
         return self.at(self.drawn())
 
     def drawn(self) -> float:
-        """The bound itself."""
+        """Draw the bound itself."""
         numbers = row_medians(self.entries)
         if math.isinf(self.plan.bound_epsilon):
             losses = losses_of(numbers, CANDIDATES, SHARE)
@@ -65,15 +65,15 @@ class UnboundedTask(Task):
         return CANDIDATES[place]
 
     def exponents(self) -> list[Fraction]:
-        """Minus the logarithm of each candidate's probability, up to a constant: for audits."""
+        """Negative log-probability of each candidate, up to a constant; used by audits."""
         return exponents_of(*self._question(row_medians(self.entries)))
 
     def at(self, bound: float) -> BoundedTask:
-        """The fit with a bound that was released."""
+        """Return the fit with the released bound."""
         return self.plan.at(bound).prepare(self.entries, self.labels, self.drawing)
 
     def _question(
         self, numbers: Floats
     ) -> tuple[Floats, tuple[float, ...], Fraction, float, Neighboring]:
-        """The arguments of the quantile."""
+        """Return the arguments of `private_quantile`."""
         return numbers, CANDIDATES, SHARE, self.plan.bound_epsilon, self.plan.neighboring

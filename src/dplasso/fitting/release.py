@@ -1,4 +1,4 @@
-"""One kind of release of a fit, as plans and privacy statements describe it."""
+"""A release of a fit, as plans and privacy statements describe it."""
 
 from dataclasses import dataclass, fields
 from typing import Any
@@ -8,11 +8,11 @@ from dplasso.privacy.statement import jsonable
 
 @dataclass(frozen=True)
 class Release:
-    """What is released, by which mechanism, and how strong its noise is.
+    """The name of a release, its mechanism, and the strength of its noise.
 
-    Only the numbers that the mechanism has are given: the scale ``theta`` of an exponential
-    mechanism and the range by which one row can move its log-probabilities, the ``epsilon`` of pure
-    differential privacy, or the noise standard deviation over the sensitivity.
+    Only the numbers that apply to the mechanism are set: the scale ``theta`` of an exponential
+    mechanism and the range by which one row can change its log-probabilities, the ``epsilon`` of
+    pure differential privacy, or the noise standard deviation over the sensitivity.
     """
 
     what: str
@@ -24,7 +24,7 @@ class Release:
     noise_multiplier: float | None = None
 
     def fact(self) -> dict[str, Any]:
-        """As a privacy statement has it."""
+        """Return the release in the form of a privacy statement."""
         found = {part.name: getattr(self, part.name) for part in fields(self)}
         return {
             name: value if isinstance(value, str) else jsonable(value)
@@ -34,5 +34,5 @@ class Release:
 
 
 def gaussian_release(what: str, multiplier: float) -> Release:
-    """A sum with Gaussian noise."""
+    """Describe the release of a sum with Gaussian noise."""
     return Release(what, "Gaussian noise on a grid", noise_multiplier=multiplier)

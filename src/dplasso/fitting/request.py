@@ -1,4 +1,4 @@
-"""What a fit is asked for: public facts, each with its source."""
+"""The request for a fit: public facts, each with its source."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,23 +16,23 @@ from dplasso.privacy.statement import READ, fact
 Value = TypeVar("Value", covariant=True)
 Fact = dict[str, Any]
 Auto = Literal["auto"]
-# A bound on entries: one for all columns, or one per column.
+# A bound on entries: one number for all columns, or one number per column.
 XBound = float | Floats | Sequence[float] | SparseBounds
 
 
 class Sourced(NamedTuple, Generic[Value]):
-    """A public value, and where it came from."""
+    """A public value and its source."""
 
     value: Value
     source: str
 
     def fact(self, of: str = "") -> Fact:
-        """As a privacy statement has it."""
+        """Return the value in the form of a privacy statement."""
         return fact(self.value, self.source, of)
 
 
 class RowCount(NamedTuple):
-    """The number of rows that rules may use, and where it came from."""
+    """The number of rows that rules may use, and its source."""
 
     value: int
     source: str
@@ -40,7 +40,7 @@ class RowCount(NamedTuple):
 
     @classmethod
     def of(cls, declared: int | None, found: int, neighboring: Neighboring) -> "RowCount":
-        """The declared number; without one, the number that the data have."""
+        """Return the declared number, or the number of rows in the data if none is declared."""
         if declared is not None:
             return cls(int(declared), "declared", True)
         if neighboring == "replace_one":
@@ -54,21 +54,26 @@ class Request:
 
     Attributes
     ----------
-    solver, row_map : str
-        As asked for: "auto" is resolved by `dplasso.fitting.fitters.plan`.
-    x_bound : number, or one number per column; None where a bound is to be released first.
-    bounds : ColumnBounds
-        The same, read for all columns; None where ``x_bound`` is.
+    solver : str
+        Name of the solver, or "auto", which `dplasso.fitting.fitters.plan` resolves.
+    row_map : str
+        Map of the entries, or "auto", which is resolved there, too.
+    x_bound : float, or one float per column, or None
+        Bound on entries; None if a bound is released first.
+    bounds : ColumnBounds or None
+        ``x_bound`` expanded to all columns; None if ``x_bound`` is None.
     bound_share : float
-        Share of rho that is spent on releasing a bound; 0 where it is declared.
+        Share of rho that is spent on releasing a bound; 0 if the bound is declared.
     margin_unit : float
         The margin that counts as 1 in the rule for the radius.
     keep : int, Sparsifier or None
-        How many coefficients stay.
+        Number of coefficients to keep.
     charged : bool
-        Whether an accountant is charged, which counts in rho.
-    label_bounds, label_facts : dict
-        Facts about labels, as the privacy statement has them.
+        Whether an accountant, which adds up rho, is charged.
+    label_bounds : dict
+        Bounds on labels, in the form of the privacy statement.
+    label_facts : dict
+        Further facts about labels, in the same form.
     feature_names : dict or None
         The fact about the names of the columns.
     """
@@ -98,7 +103,7 @@ class Request:
 
     @property
     def private(self) -> bool:
-        """Whether anything is promised."""
+        """Whether the fit has a privacy guarantee."""
         return not math.isinf(self.epsilon)
 
     @property
@@ -108,5 +113,5 @@ class Request:
 
     @property
     def n_nonzero(self) -> int | None:
-        """A public number of coefficients to keep."""
+        """Public number of coefficients to keep, if there is one."""
         return None if isinstance(self.keep, Sparsifier) else self.keep

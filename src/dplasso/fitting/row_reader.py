@@ -1,4 +1,4 @@
-"""How new rows are mapped before a model weighs them: as the rows of its fit were."""
+"""The map of new rows before a model predicts them, the same as for the rows of its fit."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,17 +17,20 @@ from dplasso.fitting.request import XBound
 
 @dataclass(frozen=True, eq=False)
 class RowReader:
-    """The map that a fitted model applies to every row, from public facts and releases alone.
+    """The map that a fitted model applies to every row; it uses only public facts and releases.
 
     Attributes
     ----------
     row_map : str
-        What entries count as, see `dplasso.data.row_maps`.
+        Map of the entries; see `dplasso.data.row_maps`.
     n_features : int
-    x_bound : the bound on entries, one for all columns or one per column.
+        Number of columns.
+    x_bound : float, or one float per column
+        Bound on entries.
     unit_rows : bool
         Whether rows are scaled to length 1.
-    chosen : the only columns that are read; None for all of them.
+    chosen : ndarray of int or None
+        The only columns that are read; None for all columns.
     """
 
     row_map: str
@@ -38,13 +41,13 @@ class RowReader:
 
     @property
     def plain(self) -> bool:
-        """Whether rows are weighed as they are given, as in a plain linear model."""
+        """Whether rows are not mapped, as in a plain linear model."""
         return self.row_map == "as_is" and not self.unit_rows
 
     def apply(self, X: Any, columns: Ints | None = None) -> Any:
-        """Rows as the solver saw those of the fit.
+        """Map rows as the rows of the fit were mapped.
 
-        ``columns`` are the numbers of the columns of ``X``, where it does not have all of them.
+        ``columns`` are the numbers of the columns of ``X``, if it does not have all of them.
         """
         if self.plain:
             # scipy would add repeated entries in the precision of the matrix.
@@ -59,7 +62,7 @@ class RowReader:
         return unit_length(found) if self.unit_rows else found
 
     def bounds(self, columns: Ints | None = None) -> ColumnBounds:
-        """Bounds of all columns, or of some."""
+        """Return the bounds of all columns, or of ``columns``."""
         return ColumnBounds.of(self.x_bound, self.n_features, None, columns)
 
     @property
@@ -70,7 +73,7 @@ class RowReader:
 
     @property
     def bounds_by_column(self) -> Floats | SparseBounds | None:
-        """One bound per column; None where all are equal, or where weights do not depend on it.
+        """One bound per column; None if all are equal, or if weights do not depend on them.
 
         Weights of mapped rows are for columns that share one bound.
         """

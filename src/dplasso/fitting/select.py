@@ -1,4 +1,4 @@
-"""A fit of a few columns that are selected first, and a descent on those alone."""
+"""Fit a few columns: select them first, then run a descent on these columns only."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +21,7 @@ from dplasso.solvers.few import Chosen, ColumnScores, FewPlan, choose, plan_few,
 
 
 class Select(UnitRowFitter):
-    """A choice of columns, then private gradient descent; only "auto" comes to it."""
+    """Select columns, then run private gradient descent; only "auto" can choose this solver."""
 
     name = "select"
     named_by_users = False
@@ -58,7 +58,7 @@ class Select(UnitRowFitter):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SelectPlan(UnitRowPlan):
-    """The plan of a choice, and of the descent on what is chosen."""
+    """The plan of a selection, and of the descent on the selected columns."""
 
     mechanism = "a choice of columns, then private gradient descent on rows of length 1"
     few: FewPlan
@@ -123,16 +123,16 @@ class SelectTask(BoundedTask):
     scores: ColumnScores
 
     def run(self) -> Fitted:
-        """Choose columns, fit them, and return what the releases come to."""
+        """Select columns, fit them, and return the fitted model."""
         return self.refit(self.choose())
 
     def choose(self) -> Chosen:
-        """The first part of the fit."""
+        """Select the columns, which is the first part of the fit."""
         drawing = self.drawing
         return choose(self.scores, self.plan.few, drawing.bits, drawing.n_threads, drawing.noise_of)
 
     def refit(self, chosen: Chosen) -> Fitted:
-        """The second part."""
+        """Fit the selected columns, which is the second part."""
         drawing, steps = self.drawing, self.plan.few.refit.steps
         with rounds_bar(steps, shown=drawing.shows_progress) as progress:
             solution = refit(

@@ -1,4 +1,4 @@
-"""How many coefficients a model keeps, and keeping the largest of them."""
+"""Choose how many coefficients a model keeps, and keep the largest ones."""
 
 import math
 from dataclasses import dataclass
@@ -18,30 +18,37 @@ from dplasso.solvers.lasso import lasso
 class Sparsifier:
     """A private count of the coefficients that the LASSO without privacy would not set to zero.
 
-    The rule of Khanna, Lu and Raff, "Sparse Private LASSO Logistic Regression" (2023): clip the
-    count to public bounds, add noise, and keep that many of the private model's coefficients.
+    This is the rule of Khanna, Lu and Raff, "Sparse Private LASSO Logistic Regression" (2023): clip
+    the count to public bounds, add noise, and keep that many of the private model's coefficients.
 
-    Nearly always a public number, ``sparsify=k``, is the better choice. At the paper's share of
-    the budget the noise is many times wider than the bounds: the released count is ``low`` or
-    ``high``, with probability near 1/2 each, whatever the truth. It is a coin that has been paid
-    for.
+    A public number, ``sparsify=k``, is nearly always the better choice. At the paper's budget share
+    the noise is many times wider than the bounds: the released count is ``low`` or ``high``, each
+    with probability near 1/2, whatever the true count is. It is almost a coin flip that costs
+    budget.
 
     Parameters
     ----------
-    budget_share : share of the fit's rho that is spent on the count.
-    low, high : public bounds of the count, for which sqrt(size) and 2 sqrt(size), rounded down,
-        stand in. ``size`` is the number of coefficients: features times outputs.
-    precision : the released count is multiplied by it; below 1 fewer coefficients are kept.
+    budget_share : float, default=0.05
+        Share of the fit's rho that is spent on the count.
+    low : int or None, default=None
+        Public lower bound of the count. None means sqrt(size), rounded down, where ``size`` is the
+        number of coefficients: features times outputs.
+    high : int or None, default=None
+        Public upper bound of the count. None means 2 sqrt(size), rounded down, at most size.
+    precision : float, default=1.0
+        Factor of the released count; below 1, fewer coefficients are kept.
 
     Formal guarantees
     -----------------
-    - Neighbouring: any relation, see `noisy_count`: the sensitivity of the count is bounded by the
-      clip alone. How well the LASSO was solved does not enter.
-    - Cost: `keep` is epsilon-DP for the epsilon it is given, to be added to that of the fit.
+    - Neighbouring: any relation, see `noisy_count`. The sensitivity of the count is bounded by the
+      clipping alone, however accurately the LASSO was solved.
+    - Cost: `keep` is epsilon-DP for its argument ``epsilon``, in addition to the cost of the fit.
       ``precision``, rounding and `keep_largest` are post-processing.
     - Assumptions: the parameters, ``size``, the radius and the loss are public, and the bits of the
-      generator are fair and secret. The time `keep` takes depends on the data.
+      generator are fair and secret. The running time of `keep` depends on the data.
 
+    Examples
+    --------
     >>> Sparsifier().bounds(10_000)
     (100, 200)
     """
@@ -60,9 +67,20 @@ class Sparsifier:
             checks.count("high", self.high, least=1)
 
     def bounds(self, size: int) -> tuple[int, int]:
-        """Least and most that the count of ``size`` coefficients is clipped to."""
+        """Return the bounds that the count of ``size`` coefficients is clipped to.
+
+        Parameters
+        ----------
+        size : int
+            Number of coefficients.
+
+        Returns
+        -------
+        low, high : int
+            Lower and upper bound.
+        """
         size = checks.count("size", size, least=1)
-        # The square root of 1 would leave no room below the only coefficient.
+        # With one coefficient, low = sqrt(1) would equal high.
         low = (math.isqrt(size) if size > 1 else 0) if self.low is None else int(self.low)
         high = min(math.isqrt(4 * size), size) if self.high is None else int(self.high)
         if not low < high <= size:
@@ -83,11 +101,32 @@ class Sparsifier:
         epsilon: float,
         generator: np.random.Generator,
     ) -> int:
-        """How many of ``size`` coefficients to keep, epsilon-DP; see the class.
+        """Return how many of ``size`` coefficients to keep, with epsilon-DP; see the class.
 
-        Columns beyond the first ``size // loss.outputs``, an intercept's, are fitted but not
-        counted. ``labels`` are numbers, as ``loss.encode`` returns them. ``epsilon=math.inf``
-        leaves out the noise, and with it all privacy.
+        Columns beyond the first ``size // loss.outputs``, such as an intercept, are fitted but not
+        counted.
+
+        Parameters
+        ----------
+        matrix : ColumnMatrix
+            Rows x columns.
+        labels : ndarray of float
+            Labels as ``loss.encode`` returns them.
+        loss : Loss
+            Loss of the LASSO.
+        radius : float
+            Bound on the 1-norm of the coefficients.
+        size : int
+            Number of coefficients.
+        epsilon : float
+            Epsilon of the count. ``math.inf`` adds no noise and gives no privacy.
+        generator : numpy.random.Generator
+            Source of random bits.
+
+        Returns
+        -------
+        int
+            Number of coefficients to keep.
         """
         low, high = self.bounds(size)
         features = size // loss.outputs
@@ -102,7 +141,7 @@ class Sparsifier:
 
 
 def keep_largest(weights: sp.csr_array, k: int) -> sp.csr_array:
-    """The ``k`` entries of largest size, the others dropped; of equals, the first by class, column.
+    """Keep the ``k`` entries of largest absolute value; ties go to the first class, then column.
 
     >>> keep_largest(sp.csr_array([[0.5, -2.0], [0.5, 0.0]]), 2).toarray()
     array([[ 0.5, -2. ],
@@ -110,7 +149,7 @@ def keep_largest(weights: sp.csr_array, k: int) -> sp.csr_array:
     """
     k = checks.count("k", k, least=0)
     kept = sp.csr_array(weights, copy=True)
-    kept.sum_duplicates()  # puts columns in order, too
+    kept.sum_duplicates()  # also sorts the columns
     falling = np.argsort(-np.abs(kept.data), kind="stable")
     kept.data[falling[k:]] = 0.0
     kept.eliminate_zeros()

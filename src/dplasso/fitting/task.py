@@ -1,4 +1,4 @@
-"""A fit that stands before its next draw."""
+"""A fit that is prepared up to its next draw."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -14,10 +14,10 @@ from dplasso.mechanisms.random_bits import RandomBits
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """How a fit is carried out: no guarantee depends on the threads or the progress bar.
+    """How a fit is carried out. No guarantee depends on the threads or the progress bar.
 
     ``noise_of`` makes a noise mechanism for a standard deviation. The guarantees are those of
-    `GridGaussian`; an audit passes one that also takes notes.
+    `GridGaussian`; an audit passes a mechanism that also records its draws.
     """
 
     bits: RandomBits
@@ -28,7 +28,7 @@ class Drawing:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Task(ABC):
-    """All that is public has been fixed, rows and labels have been checked, nothing was drawn.
+    """A fit whose public facts are fixed and whose rows are checked, before anything is drawn.
 
     A task can be run any number of times; each run is one fit.
     """
@@ -39,15 +39,15 @@ class Task(ABC):
 
     @abstractmethod
     def bounded(self) -> "BoundedTask":
-        """The same fit with a known bound on entries, which is released first if need be."""
+        """Return the same fit with a known bound on entries, which is released if necessary."""
 
     def with_drawing(self, **changes: Any) -> Self:
-        """The same task, carried out in another way."""
+        """Return the same task with changes to its `Drawing`."""
         return replace(self, drawing=replace(self.drawing, **changes))
 
     @property
     def encoded_labels(self) -> EncodedLabels:
-        """Labels as solvers take them."""
+        """Labels in the form that solvers use."""
         return EncodedLabels(self.labels)
 
 
@@ -59,4 +59,4 @@ class BoundedTask(Task):
 
     @abstractmethod
     def run(self) -> Fitted:
-        """Draw, and return what the releases come to."""
+        """Draw all noise, and return the fitted model."""
