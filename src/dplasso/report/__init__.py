@@ -1,4 +1,4 @@
-"""One self-contained page about a fitted model, for people who have to trust it."""
+"""A self-contained page about a fitted model, for people who have to trust it."""
 
 from dplasso.report.curve import Curve, accuracy_curve
 from dplasso.report.evaluation import Evaluation, evaluate

@@ -1,15 +1,15 @@
-"""Whether probabilities are what they say: how often rows of a predicted probability were right."""
+"""Calibration: the observed share of a class among rows with a similar predicted probability."""
 
 from dplasso.report.charts import Line, Plot, Whisker, draw
 from dplasso.report.evaluation import Evaluation
 from dplasso.report.markup import Markup, table, tag
 from dplasso.report.names import number, score_text
 
-FEWEST = 20  # rows of a point: the share of fewer is off by a tenth and more
+FEWEST = 20  # rows per point: with fewer, the error of the share is a tenth or more
 
 
 def calibration(found: Evaluation) -> list[Markup]:
-    """Chart and table, where predictions differ enough to draw a line."""
+    """Return chart and table, if predictions differ enough to draw a line."""
     if len(found.calibration) < 2:
         return []
     drawn = [(x, y) for x, y, rows in found.calibration if rows >= FEWEST]

@@ -1,4 +1,4 @@
-"""What must be said of a model wherever its numbers are shown, in words that need no others."""
+"""Self-contained cautions that are shown wherever the numbers of a model are shown."""
 
 import math
 from typing import Any
@@ -19,14 +19,14 @@ _NOISE_OF_STREAM = (
 
 
 def noise(model: Any) -> str:
-    """What coefficients are not; nothing where no noise was drawn."""
+    """Say what coefficients do not mean; empty if no noise was drawn."""
     if not _private(model):
         return ""
     return _NOISE_OF_STREAM if is_online(model) else _NOISE
 
 
 def few_rows(model: Any) -> str:
-    """Where only the strongest features can have been found; else nothing."""
+    """Say that only the strongest features can have been found; empty if there are enough rows."""
     share = None if is_online(model) else weakest_signal_of(model)
     if share is None or share <= FEW_ROWS:
         return ""
@@ -43,7 +43,7 @@ def few_rows(model: Any) -> str:
 
 
 def loose_delta(model: Any) -> str:
-    """Where delta allows what nobody would call private; else nothing."""
+    """Say that delta is too large for meaningful privacy; empty if it is not."""
     delta = model.privacy_["delta"]
     rows = None if is_online(model) else model.privacy_["public"]["n_rows"]["value"]
     if not _private(model) or rows is None or delta * rows <= 1.0:
@@ -55,7 +55,7 @@ def loose_delta(model: Any) -> str:
 
 
 def expired(model: Any) -> str:
-    """Of a stream with a window: what is no longer hidden; else nothing."""
+    """Say which rows of a stream with a window are no longer protected; otherwise empty."""
     if not is_online(model) or not _private(model) or model.privacy_["window_rows"] == "all":
         return ""
     window, gone = model.privacy_["window_rows"], model.privacy_["rows_expired"]

@@ -1,4 +1,4 @@
-"""Charts as inline SVG. Colours and dashes are classes, which the style sheet fills."""
+"""Charts as inline SVG. The style sheet defines colours and dashes by class."""
 
 import math
 from collections.abc import Sequence
@@ -8,14 +8,14 @@ from dplasso.report.markup import Markup, join, tag
 from dplasso.report.names import number
 
 WIDTH, HEIGHT = 360, 250
-LEFT, RIGHT, TOP, BOTTOM = 48, 346, 30, 206  # the plot inside
+LEFT, RIGHT, TOP, BOTTOM = 48, 346, 30, 206  # edges of the plot area
 
 Range = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Line:
-    """A curve; ``style`` is the n of class ``line-n``, and ``stepped`` ones change at once."""
+    """A curve. ``style`` is the n of class ``line-n``; a ``stepped`` curve changes in jumps."""
 
     points: Sequence[tuple[float, float]]
     style: str = "1"
@@ -24,7 +24,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Whisker:
-    """A point that was measured several times, and the range of what was found."""
+    """A point that was measured several times, and the range of the results."""
 
     x: float
     y: float
@@ -34,9 +34,9 @@ class Whisker:
 
 @dataclass(frozen=True)
 class Plot:
-    """Lines over two axes, and what they show in words."""
+    """Lines over two axes, and a description of them in words."""
 
-    name: str  # of the element
+    name: str  # name of the element
     title: str
     description: str
     x_label: str
@@ -47,10 +47,10 @@ class Plot:
     whiskers: Sequence[Whisker] = ()
     diamonds: Sequence[tuple[float, float]] = ()
     log_x: bool = False
-    cursor: bool = False  # a line that the page moves
+    cursor: bool = False  # whether there is a line that the page moves
 
     def place(self, x: float, y: float) -> str:
-        """Where a point is, in units of the drawing."""
+        """Return the position of a point in units of the drawing."""
         span = [math.log(v) if self.log_x else v for v in (*self.x, x)]
         right = (span[2] - span[0]) / (span[1] - span[0])
         up = (y - self.y[0]) / (self.y[1] - self.y[0])
@@ -58,7 +58,7 @@ class Plot:
 
 
 def draw(plot: Plot) -> Markup:
-    """A figure with a caption, read out by its title and description."""
+    """Return a figure with a caption; screen readers read its title and description."""
     title = tag("title", plot.title, id=f"{plot.name}-title")
     description = tag("desc", plot.description, id=f"{plot.name}-desc")
     drawing = tag(
@@ -74,7 +74,7 @@ def draw(plot: Plot) -> Markup:
         role="img",
         aria_labelledby=f"{plot.name}-title",
         aria_describedby=f"{plot.name}-desc",
-        # The page turns a pointer into a value on the horizontal axis.
+        # The page converts a pointer position to a value on the horizontal axis.
         data_span=f"{LEFT} {RIGHT} {plot.x[0]:g} {plot.x[1]:g}" if plot.cursor else None,
     )
     caption = tag("figcaption", plot.title, aria_hidden="true")
@@ -82,7 +82,7 @@ def draw(plot: Plot) -> Markup:
 
 
 def bar(value: float, largest: float) -> Markup:
-    """A bar to the left or right of a middle line. It stretches with the cell it is in."""
+    """Return a bar to the left or right of a middle line, which stretches with its cell."""
     length = 100 * abs(value) / largest
     box = tag(
         "rect",
@@ -104,7 +104,7 @@ def bar(value: float, largest: float) -> Markup:
 
 
 def legend(items: Sequence[tuple[str, Markup | str]], labelled_by: str) -> Markup:
-    """What the lines of charts are, by their style, or a "diamond": samples with words beside."""
+    """Explain each line style of a chart, or the "diamond", with a sample and words."""
     rows = []
     for style, words in items:
         line = tag("path", d="M0,6H28", class_=f"line line-{style}")
@@ -115,7 +115,7 @@ def legend(items: Sequence[tuple[str, Markup | str]], labelled_by: str) -> Marku
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers from low to high, 1, 2 or 5 times a power of ten apart.
+    """Return round numbers from low to high, spaced by 1, 2 or 5 times a power of ten.
 
     >>> ticks(0.0, 1.0)
     [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
@@ -128,7 +128,7 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def whole_ticks(low: float, high: float, most: int = 8) -> list[float]:
-    """The same for a logarithmic axis: 1, 2 and 5 times powers of ten, or those alone.
+    """Return ticks of a logarithmic axis: 1, 2 and 5 times powers of ten, or only the powers.
 
     >>> whole_ticks(0.1, 2.0)
     [0.1, 0.2, 0.5, 1.0, 2.0]
@@ -140,7 +140,7 @@ def whole_ticks(low: float, high: float, most: int = 8) -> list[float]:
 
 
 def rounded_out(low: float, high: float) -> Range:
-    """The least range from tick to tick that holds both.
+    """Return the smallest range between two ticks that contains both numbers.
 
     >>> rounded_out(0.13, 0.87)
     (0.0, 1.0)
@@ -153,7 +153,7 @@ def rounded_out(low: float, high: float) -> Range:
 
 
 def thinned(items: Sequence[tuple[float, ...]], most: int) -> list[tuple[float, ...]]:
-    """At most so many, evenly spread, with the first and the last."""
+    """Return at most ``most`` items, evenly spread, including the first and the last."""
     if len(items) <= most:
         return list(items)
     return [items[round(k * (len(items) - 1) / (most - 1))] for k in range(most)]

@@ -1,8 +1,8 @@
 """The largest coefficients: a table with a column that is a bar chart.
 
-Where columns have different bounds, a coefficient per unit says little: one year of age moves the
-margin less than a word does, a hundred years more. There, coefficients go by the most that they can
-move the margin, the coefficient times the bound of its column.
+If columns have different bounds, a coefficient per unit says little: one year of age changes the
+margin less than a word does, a hundred years change it more. Such coefficients are ranked by the
+largest change of the margin, the coefficient times the bound of its column.
 """
 
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from dplasso.report.scale import bounds_of, largest_bound, norm_of, radius_of
 from dplasso.report.weights import weights_of
 
 MOST = 500  # coefficients on the page
-FIRST = 30  # of them shown before someone asks for all
+FIRST = 30  # coefficients shown until the reader asks for all
 _MOST_INTERCEPTS = 20
 
 
@@ -27,11 +27,11 @@ class Coefficient(NamedTuple):
     column: int
     output: int
     value: float
-    reach: float  # the value, times its column's bound where bounds differ
+    reach: float  # the value, times the bound of its column if bounds differ
 
 
 def coefficients(model: Any) -> Markup:
-    """Chart, controls to search it, and the intercept."""
+    """Return the chart, controls to search it, and the intercept."""
     listed, count = largest(model), nonzeros(model)
     if not listed:
         none = tag("p", "All coefficients are zero.")
@@ -52,7 +52,7 @@ def coefficients(model: Any) -> Markup:
 
 
 def largest(model: Any, most: int = MOST) -> list[Coefficient]:
-    """Nonzero coefficients by falling reach. Columns without one cost nothing."""
+    """Return nonzero coefficients by decreasing reach. Columns without one take no memory."""
     weights, bounds = weights_of(model), bounds_of(model)
     reach = weights.data if bounds is None else weights.data * bounds[weights.indices]
     outputs = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
@@ -169,7 +169,7 @@ def _intercepts(model: Any) -> Markup:
 
 
 def _size(model: Any) -> Markup:
-    """How much of the ball is used, counted as the radius counts."""
+    """Say how much of the ball is used, measured as the radius is."""
     if "radius" not in model.privacy_["bounds"]:
         how = "as they are" if model.rows == "as_is" else "scaled to length 1"
         return tag("p", f"Coefficients are of rows {how}.")

@@ -1,4 +1,4 @@
-"""Which role each column of a table had, or which bound each column of a matrix."""
+"""The role of each column of a table, or the bound of each column of a matrix."""
 
 from typing import Any
 
@@ -10,15 +10,15 @@ from dplasso.report.markup import Markup, folded, join, table, tag
 from dplasso.report.names import column_name, number, quoted, shortened
 from dplasso.report.scale import bounds_of
 
-_OPEN = 12  # rows that are shown without being asked for
+_OPEN = 12  # longest table that is not folded
 _MOST = 200  # rows of the table
-_NAMED = 3  # columns of one bound that are named
+_NAMED = 3  # columns with the same bound that are named
 
 Row = tuple[Any, ...]
 
 
 def columns_declared(model: Any) -> Markup:
-    """A table of columns, folded where it is long; nothing where all have the same bound."""
+    """Return a table of columns, folded if it is long; empty if all have the same bound."""
     roles, bounds = roles_of(model), bounds_of(model)
     if roles:
         names = ((quoted(shortened(name)), role, f"{count:,}") for name, role, count in roles)
@@ -37,8 +37,10 @@ def _listed(caption: str, heads: tuple[str, ...], rows: list[Row]) -> Markup:
 
 
 def _of_columns(model: Any, bounds: NDArray[np.float64]) -> list[Row]:
-    """Columns of the matrix, those of one bound together, by falling bound; one row too many at
-    most, which tells that there are more."""
+    """Group columns of the matrix by bound, in decreasing order of the bound.
+
+    The result has at most one row more than is shown, which signals that there are more.
+    """
     falling = np.argsort(-bounds, kind="stable")
     starts = np.flatnonzero(np.diff(bounds[falling], prepend=np.inf))
     ends = np.append(starts[1:], len(bounds))

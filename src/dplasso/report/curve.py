@@ -1,4 +1,4 @@
-"""The score against epsilon: other fits with the settings of a model, on rows that are public."""
+"""Scores at several epsilons, from other fits with the settings of a model on public rows."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,18 +15,19 @@ from dplasso.estimators import PrivateLassoClassifier
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, math.inf)
 FITS = 5
-FEWEST_SCORED = 100  # rows: by chance alone, an accuracy of fewer is off by 5 points and more
-LEAST_SHARE = 0.1  # of the model's rows that a fit must have to be like it
+FEWEST_SCORED = 100  # with fewer rows, an accuracy is off by 5 points or more by chance alone
+LEAST_SHARE = 0.1  # smallest share of the model's rows that makes a fit comparable
 
 Point = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
 class Curve:
-    """What other models with the same settings scored, at several epsilons.
+    """Scores of other models with the same settings at several epsilons.
 
-    ``points`` are (epsilon, mean, least, most) over ``repeats`` fits, each on ``fitted_rows`` rows
-    and scored on ``scored_rows`` others. ``left_out`` says why there are no points.
+    ``points`` are (epsilon, mean, smallest, largest) over ``repeats`` fits, each fitted to
+    ``fitted_rows`` rows and scored on ``scored_rows`` others. ``left_out`` says why there are no
+    points.
     """
 
     points: tuple[Point, ...]
@@ -49,13 +50,13 @@ def accuracy_curve(
 ) -> Curve:
     """Fit the model's settings to two thirds of public rows, and score the last third.
 
-    At each of ``epsilons``, by default some round ones and the model's own, ``fits`` times with
-    other splits. Left out, with the reason, where the rows cannot tell: fewer than 100 to score,
-    fewer to fit to than a tenth of those the model declares, or splits that differ more than
-    epsilons do. NOT private: rows are used as often as it takes.
+    Fits are made ``fits`` times, with different splits, at each of ``epsilons``, by default some
+    round numbers and the model's own. The curve is left out, with the reason, if the rows do not
+    suffice: fewer than 100 to score, fewer to fit to than a tenth of those the model declares, or
+    splits that differ more than epsilons do. NOT private: every fit uses the rows again.
     """
     X = array_of(sound(X))
-    X = sp.csr_array(X) if sp.issparse(X) else X  # of which rows can be picked
+    X = sp.csr_array(X) if sp.issparse(X) else X  # a format whose rows can be indexed
     rows = X.shape[0]
     cut = 2 * rows // 3
     reason = _too_few(model, cut, rows - cut)
@@ -71,7 +72,7 @@ def accuracy_curve(
 
 
 def declared_rows(model: Any) -> int | None:
-    """The number of rows that the model's statement rests on, where it has one."""
+    """Return the number of rows that the model's statement uses, if there is one."""
     rows = model.privacy_["public"]["n_rows"]["value"]
     return None if rows is None else int(rows)
 
@@ -92,7 +93,7 @@ def _too_few(model: Any, fitted: int, scored: int) -> str:
 
 
 def _indistinct(points: list[Point]) -> str:
-    """Whether chance moves the scores more than epsilon does."""
+    """Say that chance changes the scores more than epsilon does; empty if it does not."""
     spread = float(np.median([high - low for _, _, low, high in points]))
     means = [mean for _, mean, _, _ in points]
     effect = max(means) - min(means)
@@ -117,9 +118,9 @@ def _unfitted(model: Any, epsilon: float, rows: int) -> Any:
     )
     if isinstance(model, PrivateLassoClassifier):
         fresh.set_params(classes=model.classes_)
-    for name in ("x_bound", "y_bound"):  # of the model's own fit, 1 where they were left out
+    for name in ("x_bound", "y_bound"):  # as in the model's own fit, 1 if not declared
         if getattr(model, name, 1.0) is None:
             fresh.set_params(**{name: 1.0})
-    if isinstance(model.x_bound, Mapping):  # rows here have no names
+    if isinstance(model.x_bound, Mapping):  # the columns here have no names
         fresh.set_params(x_bound=[model.x_bound[name] for name in model.feature_names_in_])
     return fresh

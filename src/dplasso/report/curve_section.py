@@ -1,4 +1,4 @@
-"""The curve over epsilon on the page: how it was made, the model beside it, and what is trivial."""
+"""The section on scores over epsilon: its origin, the model's own score, the trivial score."""
 
 import math
 from typing import Any
@@ -10,11 +10,11 @@ from dplasso.report.headline import epsilon_of
 from dplasso.report.markup import Markup, join, table, tag
 from dplasso.report.names import number, score_text
 
-_MARGIN = 1.2  # left and right of the points
+_MARGIN = 1.2  # factor of space to the left and right of the points
 
 
 def curve_section(model: Any, found: Evaluation) -> Markup:
-    """Words, chart and table; or why there are none."""
+    """Return words, chart and table, or the reason why there are none."""
     curve = found.curve
     if curve is None:
         return Markup()

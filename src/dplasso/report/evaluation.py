@@ -1,4 +1,4 @@
-"""How well a model does on data that its user declares public."""
+"""Scores of a model on data that its user declares public."""
 
 import math
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from dplasso.storage.prediction_lines import label_text
 
 Points = tuple[tuple[float, float], ...]
 
-_MOST_NAMED = 10  # classes in an error
+_MOST_NAMED = 10  # classes that an error lists
 _GRID = np.linspace(0.0, 1.0, 201)  # false positive rates at which curves are averaged and drawn
 
 
 class OfClass(NamedTuple):
-    """Rows that have a class, rows the model answered it for, and rows of both kinds."""
+    """Rows that have a class, rows predicted to have it, and rows where both agree."""
 
     rows: int
     answered: int
@@ -28,13 +28,13 @@ class OfClass(NamedTuple):
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Scores of a model. Nothing of them is private: compute them on public data only.
+    """Scores of a model. They are NOT private: compute them on public data only.
 
     ``roc`` has points (false positive rate, true positive rate): of the second of two classes, or
     the mean over more classes, each against the rest. ``confusion[i][j]`` counts rows of class i
-    that were taken for class j. ``calibration`` has (mean predicted probability, share that was of
-    the second class, rows). ``curve`` is of other fits, see `accuracy_curve`. ``data_name`` is what
-    the rows are called.
+    that were predicted as class j. ``calibration`` has (mean predicted probability, share of the
+    second class, rows). ``curve`` has the scores of other fits, see `accuracy_curve`.
+    ``data_name`` is the name of the rows.
     """
 
     rows: int
@@ -50,7 +50,7 @@ class Evaluation:
 
     @property
     def by_class(self) -> dict[str, OfClass]:
-        """What became of every class, where rows were counted."""
+        """Counts per class, if the confusion is known."""
         answered = [sum(column) for column in zip(*self.confusion, strict=True)]
         return {
             name: OfClass(sum(row), answered[k], row[k])
@@ -64,9 +64,9 @@ class Evaluation:
 
     @property
     def trivial(self) -> float | None:
-        """What the best answer that looks at no feature scores: the commonest class, or the mean.
+        """Score of the best answer that uses no feature: the most common class, or the mean.
 
-        None for a classifier whose confusion is not known.
+        It is None for a classifier whose confusion is not known.
         """
         if self.score_name == "R²":
             return 0.0
@@ -79,7 +79,7 @@ class Evaluation:
 
     @property
     def verdict(self) -> str:
-        """Whether the model beats the trivial answer on these rows; accuracy by two errors."""
+        """Say whether the model beats the trivial answer, in accuracy by two standard errors."""
         if self.trivial is None:
             return ""
         if self.score <= self.trivial:
@@ -89,7 +89,7 @@ class Evaluation:
         return f"better than {self.trivial_answer}"
 
     def _clear(self) -> bool:
-        """Whether rows won from the trivial answer outnumber those lost by more than chance."""
+        """Whether rows gained over the trivial answer exceed those lost by more than chance."""
         totals = [sum(row) for row in self.confusion]
         commonest = totals.index(max(totals))
         kept = self.confusion[commonest][commonest]
@@ -103,7 +103,8 @@ def evaluate(
 ) -> Evaluation:
     """Score a fitted model on rows and labels that are public. NOT private.
 
-    ``curve``, of `accuracy_curve`, and ``data_name``, what the rows are called, are passed on.
+    ``curve``, a result of `accuracy_curve`, and ``data_name``, the name of the rows, are stored in
+    the result.
     """
     truth = np.asarray(y)
     if not isinstance(curve, Curve | None):
@@ -138,7 +139,7 @@ def evaluate(
 
 
 def _numbers(labels: NDArray[Any]) -> Floats:
-    """Labels of a regressor; what they are is not told."""
+    """Return the labels of a regressor as numbers; an error does not quote them."""
     try:
         numbers = labels.astype(np.float64)
     except (TypeError, ValueError):
@@ -152,7 +153,7 @@ def _numbers(labels: NDArray[Any]) -> Floats:
 
 
 def _places(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
-    """Positions of labels among the classes, which are in order."""
+    """Return the positions of labels among the classes, which are sorted."""
     kinds = ["text" if _is_text(found) else "numbers" for found in (labels, classes)]
     if kinds[0] != kinds[1]:
         raise ValueError(
@@ -174,8 +175,8 @@ def _is_text(labels: NDArray[Any]) -> bool:
 
 
 def _roc(places: NDArray[np.intp], scores: Floats) -> tuple[Points, float | None]:
-    """The curve of the second of two classes; of more, the mean over those that occur."""
-    from sklearn.metrics import auc, roc_curve  # only where there are rows to score
+    """Return the curve of the second of two classes, or the mean over classes that occur."""
+    from sklearn.metrics import auc, roc_curve  # imported only to score rows
 
     outputs = scores.shape[1]
     curves, areas = [], []
@@ -194,7 +195,7 @@ def _roc(places: NDArray[np.intp], scores: Floats) -> tuple[Points, float | None
 def _calibration(
     places: NDArray[np.intp], predicted: Floats
 ) -> tuple[tuple[float, float, int], ...]:
-    """Ten bins of predicted probability, those without rows left out."""
+    """Return ten bins of predicted probability, without the empty ones."""
     bins = np.minimum((10 * predicted).astype(np.intp), 9)
     found = []
     for one in np.unique(bins):

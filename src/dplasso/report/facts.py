@@ -1,4 +1,4 @@
-"""What the guarantee rests on, where it ends, and how to check the file."""
+"""The facts that the guarantee depends on, its limits, and how to check the file."""
 
 import hashlib
 import math
@@ -18,8 +18,8 @@ from dplasso.report.names import number
 from dplasso.report.weights import is_online
 from dplasso.storage import read
 
-_LONGEST = 300  # characters of a value
-_CALLED = {  # facts of the statement, for those who never called fit
+_LONGEST = 300  # characters that a value may have
+_CALLED = {  # facts of the statement in plain words, for readers who do not know the parameters
     "x_bound": "Size of entries, at most",
     "y_bound": "Size of labels, at most",
     "radius": "Radius: what sizes of coefficients add up to, at most",
@@ -60,7 +60,7 @@ _OF_STREAMS = (
 
 
 def public_facts(model: Any) -> Markup:
-    """What was public, what was clipped, and where each number came from."""
+    """List the public facts and the clipping bounds, each with its source."""
     statement = model.privacy_
     words = "The guarantee holds given these facts, which anyone may know."
     if math.isinf(epsilon_of(statement)):
@@ -88,7 +88,7 @@ def not_protected(model: Any) -> Markup:
 
 
 def how_to_verify(model: Any, model_file: Path | None) -> Markup:
-    """Digest and commands, for the file if there is one."""
+    """Return the digest of the file, if there is one, and commands to check it."""
     from dplasso import __version__
 
     if model_file is None:
@@ -120,7 +120,7 @@ def today() -> str:
 
 
 def _on(day: str | None) -> str:
-    """A day in words, where there is one."""
+    """Return the day in words, if it is known."""
     return "" if day is None else f" on {day}"
 
 
@@ -150,7 +150,7 @@ def _source(source: str) -> Markup:
 
 
 def _digest(model: Any, path: Path) -> str:
-    """SHA-256 of the whole file, once it is known to hold this very model."""
+    """Return the SHA-256 of the whole file, after checking that it holds this model."""
     _, arrays = read(path)
     expected = {"weights": model.stream_.weights} if is_online(model) else arrays_of(model.fitted_)
     if not all(np.array_equal(arrays.get(name, ()), kept) for name, kept in expected.items()):

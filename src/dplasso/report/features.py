@@ -1,4 +1,4 @@
-"""What the model was fitted to predict, and what features of a table are, by the model's plan."""
+"""The target of a model and the meaning of its table features, from the model's table plan."""
 
 import shlex
 from collections.abc import Mapping
@@ -12,25 +12,25 @@ from dplasso.report.names import quoted, shortened
 
 
 def plan_of(model: Any) -> Mapping[str, Any]:
-    """The plan by which the model reads tables; empty where it was not fitted from one."""
+    """Return the plan by which the model reads tables; empty if it was not fitted to a table."""
     plan = getattr(model, "table_plan_", {})
     return plan if "target" in plan and hasattr(model, "feature_names_in_") else {}
 
 
 def target_of(model: Any) -> str | None:
-    """The column that is predicted, where it is known."""
+    """Return the column that is predicted, if it is known."""
     plan = plan_of(model)
     return str(plan["target"]) if plan else None
 
 
 def roles_of(model: Any) -> list[tuple[str, str, int]]:
-    """Every column of the table, what it was taken as, and its number of features."""
+    """Return every column of the table with its role and its number of features."""
     plan = plan_of(model)
     return list(FeatureSpace(TablePlan.from_dict(plan)).roles) if plan else []
 
 
 def explained(model: Any) -> Markup:
-    """A sentence for every kind of made-up feature that the model names, with an example."""
+    """Explain every kind of derived feature that the model names, with an example."""
     plan, found = plan_of(model), dict[str, Markup]()
     if not plan:
         return Markup()
@@ -53,7 +53,7 @@ def explained(model: Any) -> Markup:
 
 
 def _named(model: Any) -> list[str]:
-    """Features with a coefficient, largest first, and those that some round chose."""
+    """Return features with a coefficient, largest first, then those that some round chose."""
     weights = model.fitted_.weights
     falling = weights.indices[np.argsort(-np.abs(weights.data), kind="stable")]
     chosen = model.vertices_[:, 0][model.vertices_[:, 0] < model.n_features_in_]
@@ -71,7 +71,7 @@ def _bucket(name: str, column: str, bucket: str, kind: str, count: int) -> Marku
 
 
 def _back(named: list[str]) -> Markup:
-    """How a name that says nothing is turned into one that does."""
+    """Explain how to find the original name of a hashed feature."""
     column = shortened(named[0].rpartition("#")[0])
     return join(
         "The model holds no words: to turn such names back, take a public list and ask which "

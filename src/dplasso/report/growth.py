@@ -1,7 +1,8 @@
-"""How the model grew: all rounds again, from nothing but the released vertices.
+"""How the model grew: all rounds are replayed from the released vertices alone.
 
-Round t moves by the step 2 / (t + 2) towards a vertex. After round n, what is left of the step of
-round t is 2 (t + 1) / ((n + 1) (n + 2)): sums of whole numbers, over one number a round.
+Round t moves by the step 2 / (t + 2) towards a vertex. After round n, the remaining weight of the
+step of round t is 2 (t + 1) / ((n + 1) (n + 2)). Coefficients are therefore sums of whole numbers,
+divided by one number per round.
 """
 
 import json
@@ -20,19 +21,19 @@ from dplasso.report.names import column_name, number, output_name, quoted
 from dplasso.report.scale import bounds_of, largest_bound, radius_of
 
 PATHS = 6  # coefficients whose path is drawn; the style sheet has as many colours
-_POINTS = 300  # of a line
-_LISTED = 1500  # rounds that can be looked at one by one
+_POINTS = 300  # points of a line
+_LISTED = 1500  # rounds that the slider can show one by one
 
 
 class Growth(NamedTuple):
-    """One number a round: nonzero coefficients, and the 1-norm with the intercept, by the ball."""
+    """Per round: nonzero coefficients, and the 1-norm with the intercept, as the ball measures."""
 
     nonzeros: NDArray[np.int64]
     norms: NDArray[np.float64]
 
 
 def growth(model: Any) -> Markup:
-    """Charts over the rounds, and a slider that tells what each released."""
+    """Return charts over the rounds, and a slider that shows what each round released."""
     heading = "How the model grew"
     text = fitter_of(model.solver_).course(len(model.vertices_), model.n_iter_)
     if not has_rounds(model):
@@ -63,7 +64,7 @@ def growth(model: Any) -> Markup:
 
 
 def replay(model: Any) -> Growth:
-    """Nonzeros and 1-norm after every round."""
+    """Return the number of nonzeros and the 1-norm after every round."""
     keys, pushes = _keys(model), _pushes(model)
     order = np.argsort(keys, kind="stable")
     sums = np.cumsum(pushes[order])
@@ -81,21 +82,21 @@ def replay(model: Any) -> Growth:
 
 
 def _chosen(model: Any) -> NDArray[np.int64]:
-    """How many coefficients have been chosen after every round, the intercept not counted."""
+    """Number of coefficients chosen up to every round, not counting the intercept."""
     first = np.zeros(len(model.vertices_), np.int64)
     first[np.unique(_keys(model), return_index=True)[1]] = 1
     return np.cumsum(first * (model.vertices_[:, 0] < model.n_features_in_))
 
 
 def path(model: Any, column: int, output: int) -> NDArray[np.float64]:
-    """A coefficient after every round, before any were dropped; times its bound if they differ."""
+    """A coefficient after every round, before any is dropped; times its bound if bounds differ."""
     chosen = _keys(model) == column * len(model.intercept_) + output
     sums: NDArray[np.float64] = np.cumsum(chosen * _pushes(model)) / _denominators(len(chosen))
     return radius_of(model) * (1.0 if bounds_of(model) is None else largest_bound(model)) * sums
 
 
 def _keys(model: Any) -> NDArray[np.int64]:
-    """A number for every coefficient that was chosen."""
+    """Return an identifying number of the coefficient that each round chose."""
     vertices, outputs = model.vertices_, len(model.intercept_)
     output = vertices[:, 2] if outputs > 1 else 0
     keys: NDArray[np.int64] = vertices[:, 0] * outputs + output
@@ -153,7 +154,7 @@ def _norm_plot(norms: NDArray[np.float64], radius: float) -> Plot:
 def _path_plot(model: Any) -> Plot:
     chosen = largest(model, PATHS)
     paths = [path(model, found.column, found.output) for found in chosen]
-    # The first steps are so long that the paths jump by most of the radius.
+    # The first steps are so long that paths jump by most of the radius.
     rounds = len(model.vertices_)
     first = rounds // 10
     every = np.concatenate([np.zeros(1), *(found[max(0, first - 1) :] for found in paths)])
@@ -186,7 +187,7 @@ def _called(model: Any, column: int, output: int) -> Markup:
 
 
 def _looker(model: Any, counts: NDArray[np.int64], norms: NDArray[np.float64] | None) -> Markup:
-    """A slider; the page has a line of text for its place."""
+    """Return a slider; the page shows a line of text for its position."""
     rounds = len(model.vertices_)
     listed = [int(t) for (t,) in thinned([(t,) for t in range(1, rounds + 1)], _LISTED)]
     names: dict[tuple[str, str | None], int] = {}

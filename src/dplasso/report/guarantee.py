@@ -1,4 +1,4 @@
-"""What epsilon and delta promise, for people who do not work with them."""
+"""The meaning of epsilon and delta, for readers who do not work with them."""
 
 import math
 from typing import Any
@@ -16,7 +16,7 @@ _QUESTIONS = {
 
 
 def guarantee(model: Any) -> Markup:
-    """The promise in plain words, and the statement as it is to be filed."""
+    """Return the guarantee in plain words, and the statement to be filed."""
     statement = model.privacy_
     private = math.isfinite(epsilon_of(statement))
     words = _in_words(statement) if private else tag("p", "This model promises no privacy at all.")
@@ -25,7 +25,7 @@ def guarantee(model: Any) -> Markup:
 
 
 def posterior(prior: float, epsilon: float) -> float:
-    """A probability whose odds are e^epsilon times those of ``prior``.
+    """Return the probability whose odds are e^epsilon times those of ``prior``.
 
     >>> round(posterior(0.5, math.log(3.0)), 12)
     0.75
@@ -59,7 +59,7 @@ def _in_words(statement: PrivacyStatement) -> Markup:
 
 
 def _seen(statement: PrivacyStatement) -> str:
-    """What the promise is of."""
+    """Name the releases that the guarantee covers."""
     if "window_rows" not in statement:
         return "this model"
     released = "all weights that this stream has released so far, these and every one before"
@@ -83,14 +83,14 @@ def _chance(delta: float) -> str:
 
 
 def _row(prior: float, epsilon: float) -> tuple[str, str, str]:
-    """Bounds, rounded to the safe side."""
+    """Return the bounds, rounded to the safe side."""
     least = math.floor(1e4 * posterior(prior, -epsilon)) / 100
     most = math.ceil(1e4 * posterior(prior, epsilon)) / 100
     return f"{100 * prior:g} %", f"{least:.2f} %", f"{most:.2f} %"
 
 
 def _factor(epsilon: float) -> str:
-    """e^epsilon, which need not fit into a floating-point number."""
+    """Write e^epsilon, which may be too large for a floating-point number."""
     if epsilon < 30.0:
         return number(math.exp(epsilon))
     return f"a number of {math.floor(epsilon / math.log(10.0)) + 1:,} digits"

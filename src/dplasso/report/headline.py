@@ -1,4 +1,4 @@
-"""The top of the page: what the model is, in numbers, and what must not be overlooked."""
+"""The top of the page: the key numbers of the model, and warnings."""
 
 import math
 from datetime import date
@@ -17,11 +17,11 @@ from dplasso.report.weights import is_online, weights_of
 
 _MOST_CLASSES = 10
 QUALITY = "How well it predicts"  # a heading
-LARGE = 10.0  # beyond this epsilon a promise means little
+LARGE = 10.0  # beyond this epsilon, a guarantee means little
 
 
 def headline(model: Any, title: str, found: Evaluation | None, today: str) -> Markup:
-    """Title, what is predicted, the numbers, and warnings."""
+    """Return the title, the target, the numbers and the warnings."""
     return tag(
         "header",
         tag("h1", quoted(title)),
@@ -38,13 +38,13 @@ def epsilon_of(statement: PrivacyStatement) -> float:
 
 
 def read_from_data(statement: PrivacyStatement) -> list[str]:
-    """Facts that the guarantee does not cover because they were read, not declared."""
+    """List facts that the guarantee does not cover because they were read, not declared."""
     facts = {**statement["bounds"], **statement["public"]}
     return [name for name, known in facts.items() if READ in known["source"]]
 
 
 def day_of_fit(model: Any) -> str | None:
-    """The day that the statement has; those of earlier code have none."""
+    """Return the date of the statement; statements of earlier versions have none."""
     try:
         return date.fromisoformat(model.privacy_["date"]).isoformat()
     except (KeyError, TypeError, ValueError):
@@ -52,7 +52,7 @@ def day_of_fit(model: Any) -> str | None:
 
 
 def has_rounds(model: Any) -> bool:
-    """Whether what was released is one vertex per round, from which rounds can be rebuilt."""
+    """Whether the fit released one vertex per round, from which rounds can be rebuilt."""
     return len(model.vertices_) > 0 and fitter_of(model.solver_).replays_rounds
 
 
@@ -76,7 +76,7 @@ def _kind(model: Any) -> list[Any]:
 
 
 def _choice(model: Any) -> Markup:
-    """The classes: no or yes."""
+    """List the classes, for example "no or yes"."""
     labels = [quoted(shortened(label)) for label in model.classes_[:_MOST_CLASSES]]
     more = len(model.classes_) - len(labels)
     last = f"{more} more" if more else labels.pop()
@@ -84,7 +84,7 @@ def _choice(model: Any) -> Markup:
 
 
 def _days(model: Any, found: Evaluation | None, today: str) -> Markup:
-    """When it was fitted and told of, and on what it was scored."""
+    """State the dates of the fit and of the report, and the data of the scores."""
     fitted, scored = day_of_fit(model), Markup()
     if found is not None:
         named = (" of ", quoted(shortened(found.data_name))) if found.data_name else ()
@@ -133,7 +133,7 @@ def _score(found: Evaluation) -> Markup:
 
 
 def _worth(found: Evaluation | None) -> Markup:
-    """Said first where the model is of no use."""
+    """Warn at the top if the model is not known to beat the trivial answer."""
     if found is None or not found.poor:
         return Markup()
     words = f"See “{QUALITY}” before you use its answers."

@@ -1,17 +1,17 @@
-"""HTML out of nested calls, where text is escaped unless it is known to be markup."""
+"""Build HTML by nested calls; text is escaped unless it is marked as markup."""
 
 from html import escape
 from typing import Any
 
 
 class Markup(str):
-    """Text that is HTML already."""
+    """Text that is already HTML."""
 
     __slots__ = ()
 
 
 def tag(name: str, *children: Any, **attributes: Any) -> Markup:
-    """An element. Attributes that are None or False are left out; ``_`` in their names is ``-``.
+    """Return an element. Attributes None or False are left out; ``_`` in names becomes ``-``.
 
     >>> tag("td", "<b>", class_="name", hidden=True)
     '<td class="name" hidden>&lt;b&gt;</td>'
@@ -25,7 +25,7 @@ def tag(name: str, *children: Any, **attributes: Any) -> Markup:
 
 
 def join(*children: Any) -> Markup:
-    """Markup one after the other; what is not markup is escaped."""
+    """Concatenate markup; other values are escaped."""
     return Markup("".join(c if isinstance(c, Markup) else _safe(c) for c in children))
 
 
@@ -35,12 +35,12 @@ def section(name: str, heading: str, *children: Any) -> Markup:
 
 
 def callout(kind: str, title: str, *children: Any) -> Markup:
-    """A box that cannot be overlooked: ``kind`` is "danger", "warning" or "note"."""
+    """Return a prominent box: ``kind`` is "danger", "warning" or "note"."""
     return tag("div", tag("strong", title), " ", *children, class_=f"callout {kind}", role="note")
 
 
 def table(caption: str, heads: tuple[str, ...], rows: list[tuple[Any, ...]]) -> Markup:
-    """A table whose first column names the rows."""
+    """Return a table whose first column names the rows."""
     head = tag("tr", *(tag("th", cell, scope="col") for cell in heads))
     body = (
         tag("tr", tag("th", first, scope="row"), *(tag("td", cell) for cell in rest))
@@ -50,15 +50,15 @@ def table(caption: str, heads: tuple[str, ...], rows: list[tuple[Any, ...]]) -> 
 
 
 def folded(summary: str, *children: Any) -> Markup:
-    """What is there for those who ask for it, and on paper."""
+    """Return content that is hidden until the reader opens it, but always printed."""
     return tag("details", tag("summary", summary), *children)
 
 
 def scroller(label: str, content: Markup) -> Markup:
-    """What may be wider than a phone, scrolled by itself, with the keyboard as well."""
+    """Return a box that scrolls wide content, also by keyboard."""
     return tag("div", content, class_="scroller", role="region", tabindex=0, aria_label=label)
 
 
 def _safe(value: Any) -> str:
-    # Half a surrogate pair is text to Python but cannot be written to a file.
+    # Python accepts half a surrogate pair as text, but cannot write it to a file.
     return escape(str(value)).encode("utf-8", "replace").decode("utf-8")

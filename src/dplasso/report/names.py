@@ -1,14 +1,14 @@
-"""What columns, outputs and numbers are called on the page."""
+"""Names of columns and outputs, and the form of numbers, on the page."""
 
 from typing import Any
 
 from dplasso.report.markup import Markup, tag
 
-LONGEST = 80  # characters of a name
+LONGEST = 80  # characters that a name may have
 
 
 def column_name(model: Any, column: int) -> str:
-    """The feature's name, "column 7" where it has none; the column after the last: intercept."""
+    """Name of a feature, or "column 7" without a name; after the last column is the intercept."""
     if column == model.n_features_in_:
         return "intercept"
     names = getattr(model, "feature_names_in_", None)
@@ -16,12 +16,12 @@ def column_name(model: Any, column: int) -> str:
 
 
 def output_name(model: Any, output: int) -> str | None:
-    """The class an output is of, None where there is one output only."""
+    """Return the class of an output, or None if there is only one output."""
     return None if len(model.intercept_) == 1 else shortened(model.classes_[output])
 
 
 def shortened(name: Any) -> str:
-    """Beginning and end of a name that is too long.
+    """Shorten a name that is too long to its beginning and end.
 
     >>> len(shortened("x" * 1000))
     80
@@ -31,12 +31,12 @@ def shortened(name: Any) -> str:
 
 
 def quoted(name: str) -> Markup:
-    """A name on the page: whatever its writing direction, the text around keeps its own."""
+    """Return a name as markup that keeps its writing direction apart from the text around it."""
     return tag("bdi", name)
 
 
 def score_text(value: float) -> str:
-    """A score, with the same digits wherever the page has it.
+    """Write a score with the same number of digits everywhere on the page.
 
     >>> score_text(0.64825), score_text(0.9)
     ('0.6482', '0.9000')
@@ -45,7 +45,7 @@ def score_text(value: float) -> str:
 
 
 def number(value: float, form: str = ".4g") -> str:
-    """Four digits, with a minus sign that is as wide as a plus.
+    """Write a number with four digits, and a minus sign that is as wide as a plus.
 
     >>> number(-0.123456), number(12345.0), number(1e-6)
     ('−0.1235', '12,345', '1e−06')

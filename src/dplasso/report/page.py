@@ -1,4 +1,4 @@
-"""The whole page: one file that needs nothing else and asks nobody for anything."""
+"""The whole page: one file that needs no other file and makes no network request."""
 
 import base64
 import hashlib
@@ -34,19 +34,30 @@ def render(
     progress: Progress | None = None,
     title: str | None = None,
 ) -> str:
-    """A page about a fitted classifier or regressor, as HTML; online ones among them.
+    """Return an HTML page about a fitted classifier or regressor, which may be an online one.
 
     Parameters
     ----------
-    model_file : where the model was saved; the page then has its digest.
-    evaluation : of `evaluate`, on data that are public.
-    progress : scores of a stream as it went on, which are not private.
-    title : the heading of the page.
+    model : estimator
+        The fitted model.
+    model_file : Path or None, default=None
+        File of the saved model; the page then shows its digest.
+    evaluation : Evaluation or None, default=None
+        Result of `evaluate` on public data.
+    progress : Progress or None, default=None
+        Scores in the course of a stream, which are not private.
+    title : str or None, default=None
+        Heading of the page.
+
+    Returns
+    -------
+    str
+        The page as HTML.
 
     Formal guarantees
     -----------------
-    Apart from ``evaluation`` and ``progress``, the page is computed from what the fit released and
-    from public facts: it costs no privacy.
+    Apart from ``evaluation`` and ``progress``, the page is post-processing: it is computed from the
+    releases of the fit and from public facts.
     """
     of_stream = is_online(model)
     if not of_stream and not isinstance(model, PrivateLassoClassifier | PrivateLassoRegressor):
@@ -101,7 +112,7 @@ def _document(title: str, main: Markup) -> str:
     head = tag(
         "head",
         Markup('<meta charset="utf-8">'),
-        # Ahead of anything that it is to hold back.
+        # The policy comes before everything that it restricts.
         Markup(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
         Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
         Markup('<meta name="referrer" content="no-referrer">'),
@@ -119,6 +130,6 @@ def _resource(name: str) -> Markup:
 
 
 def _hash(text: str) -> str:
-    """How a content security policy names the one style or script that it allows."""
+    """Return the hash by which a content security policy allows one style or script."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"

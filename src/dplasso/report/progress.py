@@ -1,4 +1,4 @@
-"""How well a stream was predicted as it went on: each row before it was learned from."""
+"""Scores in the course of a stream: each row is predicted before it is learned from."""
 
 import json
 import math
@@ -11,8 +11,8 @@ from dplasso.report.charts import Line, Plot, draw, legend, rounded_out, thinned
 from dplasso.report.markup import Markup, callout, section, table, tag
 from dplasso.report.names import score_text
 
-_MOST_ROWS = 12  # of the table
-_BEYOND = 1.05  # the last row, so that its label has room
+_MOST_ROWS = 12  # rows of the table
+_BEYOND = 1.05  # the axis extends past the last row, so that its label has room
 _UNITS = ((1e6, "million rows"), (1e3, "thousand rows"), (1.0, "rows"))
 
 Point = tuple[float, float, float]
@@ -20,9 +20,9 @@ Point = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Progress:
-    """Scores of a stream. Functions of its rows without noise: NOT PRIVATE.
+    """Scores of a stream. They depend on its rows without noise: NOT PRIVATE.
 
-    ``points`` are (rows so far, the score of all of them, that of the last ``recent_rows``).
+    ``points`` are (rows so far, score of all of them, score of the last ``recent_rows``).
     """
 
     score: str
@@ -31,7 +31,7 @@ class Progress:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Progress":
-        """From the ``metrics.json`` of a stream's state folder."""
+        """Read the scores from the ``metrics.json`` of a stream's state folder."""
         try:
             found = json.loads(Path(path).read_text("utf-8"))["curve"]
             points = tuple(_point(point) for point in found["points"])
@@ -52,7 +52,7 @@ def _point(found: Any) -> Point:
 
 
 def progress_section(found: Progress) -> Markup:
-    """Two curves over the rows, and the numbers."""
+    """Return two curves over the rows, and a table of the numbers."""
     label = callout(
         "danger",
         "NOT PRIVATE.",

@@ -1,4 +1,4 @@
-"""The evaluation on the page: scores, curves and confusion."""
+"""The section on evaluation: scores, curves and confusion."""
 
 import math
 from typing import Any
@@ -12,13 +12,13 @@ from dplasso.report.headline import QUALITY
 from dplasso.report.markup import Markup, callout, join, scroller, section, tag
 from dplasso.report.names import quoted, score_text, shortened
 
-_MOST_CLASSES = 20  # of a confusion matrix on the page
-_MOST_TOLD = 10  # of them in words
-_SHADES = 5  # of its cells, in the style sheet
+_MOST_CLASSES = 20  # classes of a confusion matrix on the page
+_MOST_TOLD = 10  # classes that are described in words
+_SHADES = 5  # shades of its cells in the style sheet
 
 
 def quality(model: Any, found: Evaluation) -> Markup:
-    """How well the model does, labelled as what it is."""
+    """Return the section on scores, with a note that they are computed on public data."""
     of = join(" of ", quoted(shortened(found.data_name))) if found.data_name else " of this section"
     label = callout(
         "note",
@@ -50,7 +50,7 @@ def _scores(found: Evaluation) -> Markup:
 
 
 def _verdict(found: Evaluation) -> Markup:
-    """Said aloud where a high score is no merit of the model."""
+    """Warn if a high score is no merit of the model."""
     if not found.verdict:
         return Markup()
     words = f"{found.score_name}: {found.verdict}."
@@ -97,7 +97,7 @@ def _confusion(model: Any, found: Evaluation) -> Markup:
 
 
 def _by_class(model: Any, found: Evaluation) -> Markup:
-    """What became of each class: a high accuracy may hide that one is hardly ever found."""
+    """Show counts per class: a high accuracy may hide that one class is hardly ever found."""
     if len(found.classes) > _MOST_TOLD:
         return Markup()
     target = target_of(model)
@@ -119,7 +119,7 @@ def _heads(names: list[Markup], scope: str) -> list[Markup]:
 
 
 def _cells(counts: tuple[int, ...]) -> Markup:
-    """Counts, shaded by their share of the row."""
+    """Return table cells with counts, shaded by their share of the row."""
     total = max(1, sum(counts))
     shades = (math.ceil(_SHADES * count / total) for count in counts)
     cells = zip(counts, shades, strict=True)

@@ -1,4 +1,4 @@
-"""How much each column can weigh: its public bound, where columns differ in it."""
+"""The scale of each column: its public bound, if columns have different bounds."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from dplasso.report.weights import is_online
 
 
 def bounds_of(model: Any) -> Floats | SparseBounds | None:
-    """One bound per column; None where weights can be compared as they are."""
+    """Return one bound per column, or None if weights can be compared without scaling."""
     found: Floats | SparseBounds | None = None
     if not is_online(model):
         found = model.fitted_.reader.bounds_by_column
@@ -18,7 +18,7 @@ def bounds_of(model: Any) -> Floats | SparseBounds | None:
 
 
 def largest_bound(model: Any) -> float:
-    """The bound that all columns are stretched to."""
+    """Return the bound that all columns are stretched to."""
     return float(model.fitted_.reader.largest)
 
 
@@ -27,8 +27,11 @@ def radius_of(model: Any) -> float:
 
 
 def norm_of(model: Any) -> float:
-    """The sum that the radius bounds: coefficients by their bounds over the largest, and the
-    intercept over the largest."""
+    """Return the sum that the radius bounds.
+
+    Coefficients are multiplied by their bounds over the largest bound, and the intercept is divided
+    by the largest bound.
+    """
     weights, bounds, largest = model.fitted_.weights, bounds_of(model), largest_bound(model)
     sizes = np.abs(weights.data)
     if bounds is not None:

@@ -1,4 +1,4 @@
-"""How strong a feature must be to be found: from what a classifier's statement declares."""
+"""How strong a feature must be to be found, by the facts that a classifier's statement declares."""
 
 import math
 from typing import Any
@@ -9,11 +9,12 @@ FEW_ROWS = 0.1  # a `weakest_signal` above which little can be found
 def weakest_signal(
     theta: float, x_bound: float, rows: int, columns: int, classes: int = 2
 ) -> float:
-    """What a feature must mark, as a share of the rows, to be as likely a first choice as all the
-    others together: rows with it (at the bound) in one class, less those in the others.
+    """Return the share of rows that a feature must mark to be found.
 
-    A first score of ``rows * share * x_bound * (1 - 1 / classes)`` then has ``theta`` times it
-    equal to the log of the number of vertices. Above 1 no feature can do that.
+    At this share, a feature is as likely the first choice as all others together. It counts rows
+    with the feature (at the bound) in one class, minus those in the other classes. The first score
+    is then ``rows * share * x_bound * (1 - 1 / classes)``, and ``theta`` times it equals the log of
+    the number of vertices. Above 1, no feature can be that strong.
 
     >>> round(weakest_signal(0.02, 1.0, 15_000, 42_000), 3)
     0.076
@@ -23,9 +24,9 @@ def weakest_signal(
 
 
 def weakest_signal_of(model: Any) -> float | None:
-    """`weakest_signal` of a fitted classifier, from what its statement declares.
+    """Return `weakest_signal` of a fitted classifier, from the facts in its statement.
 
-    None where there is no such share: for a regressor, without privacy, or where no number of rows
+    It is None if there is no such share: for a regressor, without privacy, or if no number of rows
     was declared or used.
 
     >>> from dplasso import PrivateLassoClassifier

@@ -1,4 +1,4 @@
-"""The coefficients of a model, whichever kind it is."""
+"""The coefficients of a model of any kind."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from dplasso.estimators import PrivateOnlineClassifier, PrivateOnlineRegressor
 
 
 def is_online(model: Any) -> bool:
-    """Whether it learns from a stream."""
+    """Whether the model learns from a stream."""
     return isinstance(model, PrivateOnlineClassifier | PrivateOnlineRegressor)
 
 
 def weights_of(model: Any) -> sp.csr_array:
-    """Outputs x columns."""
+    """Return the coefficients: outputs x columns."""
     return sp.csr_array(model.coef_) if is_online(model) else model.fitted_.weights
