@@ -1,4 +1,4 @@
-"""What tests of model files share."""
+"""Helpers for tests of model files."""
 
 import hashlib
 import io
@@ -34,7 +34,7 @@ MEGABYTE = 1 << 20
 
 
 def assert_same(found, wanted):
-    """Equal to the bit: type, order and sign of zero included."""
+    """Assert that arrays are equal bit for bit, including type, order and sign of zero."""
     assert repr(found[0]) == repr(wanted[0])
     assert found[1].keys() == wanted[1].keys()
     for name, array in wanted[1].items():
@@ -50,7 +50,7 @@ def assert_refused(path, because=""):
 
 
 def signed(content):
-    """A first line that fits: whoever writes a file can compute its digest."""
+    """A first line that matches the content: anyone who writes a file can compute its digest."""
     return b"dplasso-model 1 sha256=%s\n" % hashlib.sha256(content).hexdigest().encode() + content
 
 

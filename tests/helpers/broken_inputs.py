@@ -1,7 +1,7 @@
-"""Broken model files and options, and what must become of them. Shared with benchmarks.
+"""Broken model files and options, and how they must be handled. Shared with benchmarks.
 
-Every check takes a seed and says what is wrong, or nothing: input must be refused by an error that
-is meant for people, or be taken for what it is; and nothing else may be altered.
+Every check takes a seed and returns the problem found, or None: input must be rejected with a
+readable error or be read correctly, and nothing else may be changed.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ def model_bytes(folder):
 
 
 def bent(rng, content):
-    """A few bytes replaced, inserted, deleted, repeated or cut off."""
+    """Replace, insert, delete, repeat or cut off a few bytes."""
     content = bytearray(content)
     for _ in range(rng.choice((1, 1, 1, 2, 4, 16))):
         place, size = rng.randrange(len(content) + 1), rng.choice((0, 0, 1, 1, 2, 8))
@@ -54,7 +54,7 @@ def bent(rng, content):
 
 
 def check_model(path, content, seed):
-    """A file altered, half of the time with a digest that fits: a sound model, or refused."""
+    """Check that a changed file, half of the time with a valid digest, is sound or rejected."""
     rng = random.Random(seed)
     if rng.random() < 0.5:
         altered = bent(rng, content)
@@ -81,7 +81,7 @@ def options_of(name):
 
 
 def arguments(rng, places):
-    """A command with odd options, some of them right, so that not all end at the first one."""
+    """A command with odd options; some are valid, so that not all commands fail at the first."""
     name = rng.choice(("train", "train", "predict", "evaluate", "inspect", "convert", "report"))
     valued, flags = options_of(name)
     values = [value.format(**places) if value.startswith("{") else value for value in VALUES]
@@ -100,14 +100,14 @@ def arguments(rng, places):
 
 
 def check_command(folder, seed):
-    """Odd options: exit code 0, 1 or 2, no defect told, what stands in the folder unharmed."""
+    """Check odd options: exit code 0, 1 or 2, no defect reported, files in the folder unchanged."""
     rng = random.Random(seed)
     places = {name: str(folder / name) for name in ("rows", "table", "model", "new")}
     places = {**places, "folder": str(folder), "table": places["table"] + ".csv"}
     before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     given = arguments(rng, places)
     if "--budget" in given or "--memory" in given[:-1]:
-        return None  # fuzzed elsewhere; and no test takes all memory there is
+        return None  # fuzzed elsewhere; and no test may use all memory
     code, told = _run(given)
     if code not in (0, 1, 2) or "defect" in told or "Traceback" in told:
         return f"{given}: {code}: {told[-300:]}"

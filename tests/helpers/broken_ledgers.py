@@ -1,7 +1,7 @@
-"""Broken input to a ledger, and what must become of it. Shared with benchmarks/fuzz_ledger.py.
+"""Broken input to a ledger, and how it must be handled. Shared with benchmarks/fuzz_ledger.py.
 
-Every check takes a seed and returns whether the input was dealt with as it must be: refused by an
-error that is meant for people, or taken for what it is; and nothing else was altered.
+Every check takes a seed and returns whether the input was handled correctly: it was rejected with
+a readable error or read correctly, and nothing else was changed.
 """
 
 import json
@@ -44,7 +44,7 @@ def sound_lines(charges):
 
 
 def bent(rng, text):
-    """A few characters replaced, inserted, deleted or repeated."""
+    """Replace, insert, delete or repeat a few characters."""
     for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
         place, size = rng.randrange(len(text) + 1), rng.randrange(4)
         new = rng.choice(("", rng.choice(SIGNS), text[place : place + 9]))
@@ -63,7 +63,7 @@ def bent_value(rng, value):
 
 
 def check_line(lines, seed):
-    """An altered line is refused, alone or in its chain; unless nothing was altered."""
+    """A changed line is rejected, alone or in its chain, unless the change had no effect."""
     rng = random.Random(seed)
     place = rng.randrange(len(lines))
     if rng.random() < 0.5:
@@ -75,7 +75,7 @@ def check_line(lines, seed):
 
 
 def check_event(seed):
-    """A JSON value is an event that is written as it was read, or refused."""
+    """A JSON value is rejected, or is an event that is written as it was read."""
     from dplasso.ledger.event_form import to_form
 
     rng = random.Random(seed)
@@ -87,7 +87,7 @@ def check_event(seed):
 
 
 def check_charge(budget, seed):
-    """A charge with an odd argument is refused, or entered for what it is."""
+    """A charge with an odd argument is rejected, or entered correctly."""
     rng = random.Random(seed)
     arguments = {"event": EVENT, "delta": 1e-6, "neighboring": "add_remove", "label": "odd"}
     for name in rng.sample(list(arguments), rng.choice((1, 1, 2))):
@@ -102,9 +102,9 @@ def check_charge(budget, seed):
 
 
 def check_file(path, copy, seed):
-    """A damaged SQLite file is refused, or still holds the same lines; reading it alters nothing.
+    """A damaged SQLite file is rejected or still holds the same lines; reading changes nothing.
 
-    A charge to it is refused as well, or stands after all that was there.
+    A charge to it is rejected as well, or entered after all earlier lines.
     """
     rng = random.Random(seed)
     lines = Budget.open(path)._store.lines()

@@ -1,4 +1,4 @@
-"""Whether something that failed was charged, and parameters that may make it fail."""
+"""Whether failed work was charged, and parameters that may make work fail."""
 
 import warnings
 
@@ -16,7 +16,7 @@ class Counted:
 
 
 def succeeds_or_costs_nothing(work, accountant):
-    """Whether work was done, or refused by an error for people before anything was charged."""
+    """Whether work was done, or rejected with a readable error before any charge."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -34,5 +34,5 @@ deltas = st.sampled_from([1e-6, 1e-12, 1e-300, 0.5, 1.0 - 2.0**-53])
 
 
 def usually(usual, others):
-    """The usual value half of the time: what is wrong is then seldom hidden by something else."""
+    """The usual value half of the time, so that one error seldom hides another."""
     return st.one_of(st.just(usual), others)

@@ -22,7 +22,7 @@ ROWS, COLUMNS = 300, 40
 FEW = ("--rounds", 15, "--radius", 5)
 KNOWN = ("--classes", "-1,1", "--rows", ROWS, *FEW)
 DECLARED = ("--features", COLUMNS, *KNOWN)
-SECRET = "61.80339"  # stands in broken lines, and must not in what is said of them
+SECRET = "61.80339"  # occurs in broken lines, and must not occur in messages about them
 
 
 class Done(NamedTuple):

@@ -30,7 +30,7 @@ def unsealed(request):
 
 
 class Party:
-    """Draws a number for each round, on the disk before it is told."""
+    """Draws a number for each round, and writes it to disk before it answers."""
 
     def __init__(self, holdings, job):
         self._holdings, self._job = holdings, job

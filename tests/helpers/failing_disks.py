@@ -9,7 +9,7 @@ NOBODY = 65534
 
 @contextmanager
 def no_file_beyond(size):
-    """No file may grow beyond so many bytes, as on a disk that is full."""
+    """Let no file grow beyond ``size`` bytes, as on a full disk."""
     import resource
 
     _, hard = before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -22,7 +22,7 @@ def no_file_beyond(size):
 
 @contextmanager
 def small_disk(folder, size):
-    """A file system of so many bytes in a folder; None where this machine does not allow it."""
+    """A file system of ``size`` bytes in a folder; None where this machine does not allow it."""
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
     try:
@@ -38,7 +38,7 @@ def small_disk(folder, size):
 
 @contextmanager
 def an_ordinary_user():
-    """Modes of files do not bind root: whoever runs the tests as root is nobody for a while."""
+    """Act as the user nobody where the tests run as root, whom file modes do not restrict."""
     if os.geteuid() != 0:
         yield
         return

@@ -20,7 +20,7 @@ def bank(folder, **options):
 
 
 def ask_bank(at):
-    """The labels in round 0, a feature in others."""
+    """A request for the labels in round 0, and for a feature in others."""
     return ask(TERMS, "bank", at, Ask.SELECT if at else Ask.LABELS)
 
 
@@ -35,7 +35,7 @@ def living(folder, **options):
 
 
 def rounds_on_disk(folder):
-    """Of the releases in the log."""
+    """The rounds of the releases in the log."""
     with contextlib.closing(ReleaseLog(TERMS, "bank", folder)) as log:
         return [release.round for release in log.releases()]
 
@@ -57,7 +57,7 @@ class Life:
         theirs.close()
 
     def ask(self, request, patience):
-        """The answer, if there is one before the patience ends with SIGKILL."""
+        """The answer, if it comes within ``patience``; after that the process gets SIGKILL."""
         with contextlib.suppress(BrokenPipeError):
             self._ours.send_bytes(request)
         if patience is not None and not self._ours.poll(patience):

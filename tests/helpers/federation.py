@@ -18,7 +18,7 @@ COMMAND = Path(sys.executable).with_name("dplasso")
 PARTIES = ("clinic", "insurer", "registry")
 USUAL = {"epsilon": 0.5, "delta": 1e-6, "radius": 1.0, "rounds": 9, "tau": HONEST}
 USUAL |= {"sketch_size": 10, "n_rows": 100, "label_holder": "clinic", "parties": PARTIES}
-LONG = 180.0  # seconds: on a machine with much else to do
+LONG = 180.0  # seconds, for a busy machine
 TESTS = str(Path(__file__).parent)
 ENVIRONMENT = {
     **os.environ,
@@ -37,7 +37,7 @@ with administering(open_kit(pathlib.Path(sys.argv[1]), "admin")) as admin:
 
 
 def until(true, what, seconds=LONG):
-    """Wait for something to come true; returns it."""
+    """Wait until ``true()`` is true, and return its value."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if found := true():
@@ -57,7 +57,7 @@ def free_port():
 
 
 def set_in(path, **values):
-    """Change settings of a file that has one a line."""
+    """Change settings in a file with one setting per line."""
     lines = path.read_text().splitlines()
     for name, value in values.items():
         (k,) = (k for k, line in enumerate(lines) if line.startswith(f"{name} = "))
@@ -94,7 +94,7 @@ class Federation:
         return done.stdout
 
     def complaint(self, *words):
-        """What a command says that is refused."""
+        """The error output of a command that is rejected."""
         done = run([COMMAND, "federated", *map(str, words)])
         assert done.returncode == 1
         return done.stderr
@@ -113,7 +113,7 @@ class Federation:
         return self._logs / f"{name}.log"
 
     def says(self, name, *words):
-        """Whether all these words are in what a process has logged, the last after the first."""
+        """Whether the log of a process has all these words, the last after the first."""
         before, found, after = self.log(name).read_text().partition(words[0])
         return bool(found) and all(word in after for word in words[1:])
 
@@ -138,7 +138,7 @@ class Federation:
         self.processes[name].wait(LONG)
 
     def stop(self, name):
-        """End a process as a system would; returns how it ended."""
+        """Stop a process as the system would, and return how it ended."""
         self.processes[name].terminate()
         return self.processes[name].wait(LONG)
 
@@ -164,7 +164,7 @@ class Federation:
         return json.loads(path.read_text()), card
 
     def drawn(self, name, job):
-        """What a party has drawn for a job, in order."""
+        """The numbers that a party has drawn for a job, in order."""
         path = self.folder / name / "state" / job / "drawn"
         if not path.exists():
             return []

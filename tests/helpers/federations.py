@@ -1,4 +1,4 @@
-"""Federations for tests: made-up ones, recorded runs, and what was released without its noise."""
+"""Federations for tests: synthetic data, recorded runs, and releases without their noise."""
 
 from contextlib import contextmanager
 from fractions import Fraction
@@ -24,14 +24,14 @@ def agreed(features=FEATURES, holder="bank", **options):
 
 
 class Data(NamedTuple):
-    """What all parties hold together. Rows of a party may be of some of the people only."""
+    """The data of all parties. The rows of a party may cover only some of the people."""
 
     blocks: dict
     identifiers: dict
     y: np.ndarray
 
     def without(self, person):
-        """The same, but for one person's rows, at all parties."""
+        """The same data without one person's rows, at all parties."""
         blocks, identifiers, y = {}, {}, self.y
         for name, block in self.blocks.items():
             kept = np.array([one != person for one in self.identifiers[name]], bool)
@@ -52,7 +52,7 @@ def made(rows=40, features=FEATURES, seed=0, bound=1.0):
 
 
 def parties_of(terms, data, **options):
-    """The parties of a job; a seed of ``random_state`` is made one for each."""
+    """The parties of a job; each gets its own seed, derived from ``random_state``."""
     seed = options.pop("random_state", None)
     return {
         name: Party(
@@ -82,7 +82,7 @@ class Message(NamedTuple):
 
 
 def recorded(coordinator, parties):
-    """Run a job to its end; every message, a list a round."""
+    """Run a job to its end; returns every message, as one list per round."""
     rounds = []
     while requests := coordinator.requests():
         answers = {name: parties[name].answer(request) for name, request in requests.items()}
@@ -98,13 +98,13 @@ def run_job(terms, data, **options):
 
 
 def ask(terms, party, at, kind=Ask.SELECT, numbers=None, clip=1.0):
-    """A request, as any coordinator may make it up."""
+    """A request, as any coordinator may invent it."""
     given = np.ones(terms.sketch_size) if numbers is None else np.asarray(numbers, float)
     return Request(terms.digest, terms.number_of(party), at, kind, clip, given).to_bytes()
 
 
 class Part(NamedTuple):
-    """A vector that was released: before its noise, and how much of that it got."""
+    """A released vector: its values before noise, and the size of its noise."""
 
     party: str
     kind: Gave
@@ -113,7 +113,7 @@ class Part(NamedTuple):
 
 
 class _Recorder:
-    """Stands in for the noise: keeps what it is given, and puts what was released in its place."""
+    """Stands in for the noise: records the exact values, and replaces them by the releases."""
 
     def __init__(self, log, sigma):
         self._log, self.sigma = log, sigma
@@ -125,8 +125,8 @@ class _Recorder:
 
 
 class Replay:
-    """What the releases of a job are, before noise, on given data: the same features in the same
-    order, about the same totals."""
+    """The releases of a job on given data before noise, for the same features in the same order
+    and the same totals."""
 
     def __init__(self, terms, data):
         self._patched = pytest.MonkeyPatch()
@@ -152,7 +152,7 @@ class Replay:
             yield
 
     def parts(self, releases):
-        """Of (party, release) pairs, in order."""
+        """The parts of (party, release) pairs, in order."""
         for name, held in self._held.items():
             held._columns.left[:] = self._full[name]
         found = []
@@ -168,7 +168,7 @@ class Replay:
 
 
 def moved(present, absent):
-    """Squared changes over squared noise, added up exactly: twice the rho of what was released."""
+    """The exact sum of squared changes over squared noise: twice the rho of the releases."""
     total = Fraction(0)
     for one, other in zip(present, absent, strict=True):
         change = sum((int(a) - int(b)) ** 2 for a, b in zip(one.exact, other.exact, strict=True))

@@ -1,6 +1,6 @@
-"""Column stores and .npz files that were written to do harm, and what must become of them.
+"""Malicious column stores and .npz files, and how they must be handled.
 
-Whoever writes a store can compute its digests, so most cases have digests that fit.
+Anyone who writes a store can compute its digests, so most cases have valid digests.
 """
 
 import hashlib
@@ -31,13 +31,13 @@ ANYTHING = (None, True, -1, 0, 3, 2**40, 10**30, 0.5, math.inf, math.nan, "x", "
 
 
 def judge():
-    """What judges a case by its seed."""
+    """A function that judges a case by its seed."""
     cases = Cases(Path(tempfile.mkdtemp(prefix="hostile-")))
     return cases.judged
 
 
 class Cases:
-    """Sound files of every kind, which cases bend."""
+    """Sound files of every kind, which the cases damage."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -74,7 +74,7 @@ class Cases:
             return f"store: raised {type(error).__name__}: {str(error)[:200]}"
 
     def _used(self, path, x_bound):
-        """A store that opens gives a matrix that kernels may trust, and everything else."""
+        """A store that opens gives a matrix that kernels may trust, and valid facts."""
         store = open_store(path)
         matrix = store.matrix(x_bound)
         wrong = unsound(matrix) or unsound(matrix.with_constant())
@@ -93,7 +93,7 @@ class Cases:
             X = hostile_matrices.case(int(rng.integers(2**40)))
             archive = packed(X, compressed=rng.random() < 0.5)
         except (TypeError, ValueError, OverflowError, AttributeError, KeyError):
-            return None  # nothing that numpy would write
+            return None  # numpy would not write it
         return self._read(archive, hostile_matrices.read_slowly(X))
 
     def _archive(self, rng):
@@ -117,7 +117,7 @@ class Cases:
         except Exception as error:
             return f"npz: raised {type(error).__name__}: {str(error)[:200]}"
         if any_other:
-            found.astype(np.float64).tocsr()  # would die of one that is not sound
+            found.astype(np.float64).tocsr()  # would crash on an unsound one
             return None
         if wanted is None and 0 not in found.shape:
             return "npz: a matrix that is not sound was taken"
@@ -131,7 +131,7 @@ def _content(path):
 
 
 def bent_store(rng, content):
-    """Bytes, entries, files or facts of the header altered; nearly always with digests that fit."""
+    """Change bytes, entries, files or header facts, nearly always with valid digests."""
     content = dict(content)
     header = json.loads(content["store.json"])
     header.pop("sha256")
@@ -169,7 +169,7 @@ def _bent_file(rng, data, file):
 
 
 def _bend_header(rng, header):
-    """A fact of the header, or of one of its files, replaced by anything."""
+    """Replace a fact of the header, or of one of its files, by anything."""
     value = ANYTHING[rng.integers(len(ANYTHING))]
     keys = list(header)
     key = keys[rng.integers(len(keys))]
@@ -203,7 +203,7 @@ def packed(X, compressed=False):
 
 
 def bent_archive(rng, archive):
-    """Bytes altered; or an array with another header, or one twice, in an archive that fits."""
+    """Change bytes; or give an array another header, or repeat one, in a valid archive."""
     if rng.random() < 0.3:
         data = bytearray(archive)
         for _ in range(rng.integers(1, 5)):
@@ -242,7 +242,7 @@ def _bent_member(rng, data):
 
 
 def unsound(matrix):
-    """What of that which kernels rely on does not hold, read slowly; or None."""
+    """The property needed by kernels that the matrix violates, found by slow checks; or None."""
     rows, columns = matrix.shape
     indptr, entries = matrix.indptr.tolist(), matrix.entries
     if len(indptr) != columns + 1 or indptr[0] != 0 or indptr != sorted(indptr):

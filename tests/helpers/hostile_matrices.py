@@ -1,7 +1,7 @@
-"""Sparse matrices whose arrays were tampered with, and what must become of them at every door.
+"""Sparse matrices whose arrays were tampered with, and how every entry point must handle them.
 
-Conversions and kernels trust a matrix that has passed a door, so these run in a process of their
-own (`hostile_runs`): a door that lets one pass may kill it.
+Conversions and kernels trust a matrix that has passed an entry point ("door"), so these run in a
+separate process (`hostile_runs`): a door that accepts a bad matrix may kill it.
 """
 
 import contextlib
@@ -23,8 +23,8 @@ from dplasso.search import PrivateSearch
 from dplasso.streams import running_sum
 
 ROWS, COLUMNS = 12, 8
-SECRET = 7391.25  # stands in every matrix; no message may repeat it
-# They do not look for gaps, or not everywhere: what they make is checked for them later.
+SECRET = 7391.25  # occurs in every matrix; no message may repeat it
+# These do not check for gaps, or not everywhere: their results are checked later.
 MAPS = ("into_bounds", "into_map", "into_clip", "into_margins")
 FORMATS = ("csr", "csc", "coo", "bsr", "dia", "lil", "dok")
 FAR = (-1, -5, 8, 12, 13, 97, 2**31 - 1, -(2**31), 2**31, 2**40, 2**63 - 1, -(2**63))
@@ -58,7 +58,7 @@ def parts_of(X):
 
 
 def bent_array(rng, array):
-    """An array with entries, type, length or dimensions other than they were."""
+    """An array with changed entries, type, length or dimensions."""
     if not isinstance(array, np.ndarray):
         return array
     how = rng.integers(16)
@@ -91,7 +91,7 @@ def bent_array(rng, array):
 
 
 def tamper(rng, X):
-    """Replace arrays, the shape, or keys; then say that all is in order."""
+    """Replace arrays, the shape, or keys; then mark the matrix as canonical."""
     for _ in range(rng.integers(1, 3)):
         names = parts_of(X)
         if rng.random() < 0.1:
@@ -109,7 +109,7 @@ def tamper(rng, X):
                 setattr(X, name, bent_array(rng, part))
     if X.format in ("csr", "csc", "coo") and rng.random() < 0.5:
         with contextlib.suppress(AttributeError):
-            X.has_canonical_format = True  # a lie, where entries are repeated
+            X.has_canonical_format = True  # false, where entries are repeated
     return X
 
 
@@ -133,7 +133,7 @@ def _bend_coordinates(rng, X):
             coords[place] = bent_array(rng, coords[place])
             X.coords = tuple(coords)
     except (TypeError, ValueError):
-        pass  # scipy itself would not have it
+        pass  # scipy itself rejects it
 
 
 def read_slowly(X):
@@ -306,7 +306,7 @@ class Doors:
         window.add(X)
 
     def judged(self, name, model, X):
-        """What is wrong with what becomes of a matrix at a door, or None."""
+        """The error in how a door handles a matrix, or None."""
         wanted = read_slowly(X)
         try:
             found = getattr(self, name)(X, model)
@@ -358,6 +358,6 @@ def judged(doors, seed):
 
 
 def judge():
-    """What judges a case by its seed."""
+    """A function that judges a case by its seed."""
     doors = Doors()
     return lambda seed: judged(doors, seed)

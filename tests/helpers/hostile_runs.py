@@ -1,7 +1,7 @@
-"""Cases that may kill a process, run in one of their own, which is watched from outside.
+"""Run cases that may kill a process in a separate, supervised process.
 
-A module of cases has ``judge()``: a function from a seed to what is wrong, or None. Shared with
-benchmarks/fuzz_matrices.py.
+A module of cases has ``judge()``, which returns a function from a seed to the error found, or None.
+Shared with benchmarks/fuzz_matrices.py.
 """
 
 import importlib
@@ -17,14 +17,14 @@ from pathlib import Path
 
 import numpy as np
 
-# Of one case, whose input is a few kilobytes: seconds of work, and bytes beyond the start. What is
-# compiled on the way may take as long again.
+# Limits per case, whose input is a few kilobytes: seconds of work, and bytes beyond the start.
+# Compilation during a case may take as long again.
 LONGEST, MOST_MEMORY = 10.0, 1 << 30
 _PATIENCE = 12  # times as long, where other processes share the machine
 
 
 def serve(module, first, last):
-    """Judge cases one after the other. Their seeds are written first, in case one kills us."""
+    """Judge cases one after the other. Each seed is printed first, in case the process dies."""
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     judge = importlib.import_module(module).judge()
@@ -49,7 +49,7 @@ def findings(module, first, last, until=float("inf")):
 
 def _watch(module, first, last, until, found):
     """Run cases until one kills or hangs the process; returns its seed, and whether none did."""
-    started = False  # importing and compiling is no case, and takes longer
+    started = False  # importing and compiling come before the cases, and take longer
     code = f"import hostile_runs; hostile_runs.serve({module!r}, {first}, {last})"
     paths = [str(Path(__file__).parent), *sys.path]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
@@ -92,7 +92,7 @@ def _line(child, found, module, seed, started, until):
 
 
 def _worked(process):
-    """Seconds of processor time."""
+    """Processor time of a process, in seconds."""
     fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -1,4 +1,4 @@
-"""Pages taken apart, and names that would like to do more than show."""
+"""Parsed pages, and names that try to inject markup."""
 
 from html.parser import HTMLParser
 
@@ -17,7 +17,7 @@ VOID = {"meta", "input"}
 
 
 class Page(HTMLParser):
-    """Elements with their attributes and text; refuses tags that do not match."""
+    """Elements with their attributes and text; rejects tags that do not match."""
 
     def __init__(self, text):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Commands killed with SIGKILL: what is left under the final name is whole, or nothing is.
+"""Commands killed with SIGKILL: the file under the final name is complete, or does not exist.
 
 Shared by the tests and by ``benchmarks/killed.py``, which kills more often.
 """
@@ -52,7 +52,7 @@ def seconds_of(command):
 
 
 def kill(command, moment):
-    """Start a command and kill it after so many seconds; whether it was still at work."""
+    """Start a command and kill it after ``moment`` seconds; whether it was still running."""
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(moment)
@@ -63,7 +63,7 @@ def kill(command, moment):
 def kill_while_writing(command, folder):
     """Start a command and kill it as soon as there is something new in the folder of its target.
 
-    A file of one byte is none: the command tries whether it can write at all.
+    A file of one byte does not count: the command tests whether it can write at all.
     """
     before = set(folder.iterdir())
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
@@ -87,8 +87,8 @@ def moments(lasts, count, seed):
 def kill_often(made, data, target, count, seed):
     """Kill a command at moments spread over its run, half of them while it writes.
 
-    Returns how many runs were killed at work. What is under the final name must be whole, and a
-    run that is not killed must succeed and clear away what those before it left.
+    Returns how many runs were killed while running. The file under the final name must be complete,
+    and a run that is not killed must succeed and remove the remains of earlier runs.
     """
     command = made(data, target)
     seconds_of(command)  # compiles what is not compiled yet

@@ -1,7 +1,7 @@
-"""Random pairs of neighbouring data sets, and what one row may change of each sum, exactly.
+"""Random pairs of neighbouring data sets, and the exact effect of one row on each sum.
 
 The row in which two neighbours differ may decide how all others are stored: as ones without values,
-in single or in double precision. The neighbours are handed in as different kinds of matrices.
+in single or in double precision. The neighbours are passed as different kinds of matrices.
 """
 
 import math
@@ -49,7 +49,7 @@ HARD = np.array(
 
 
 class Neighbours(NamedTuple):
-    """Two data sets that differ in one row: it is there or is not, or it is replaced."""
+    """Two data sets that differ in one row, which is added, removed or replaced."""
 
     one: tuple[Any, np.ndarray]
     other: tuple[Any, np.ndarray]
@@ -84,7 +84,7 @@ def _labels(rng: np.random.Generator, loss: str, rows: int) -> np.ndarray:
 
 
 def _kept(rng: np.random.Generator, X: np.ndarray) -> Any:
-    """The rows in some kind of matrix that holds them as they are."""
+    """The rows in some kind of matrix that holds them exactly."""
     form = FORM_NAMES[rng.integers(len(FORM_NAMES))]
     if "repeats" in form and np.any((X != 0) & (np.abs(X) < 1e-290)):
         form = "csr"  # parts of these would not add up to them
@@ -96,7 +96,7 @@ def _kept(rng: np.random.Generator, X: np.ndarray) -> Any:
 
 
 def neighbours(rng: np.random.Generator, loss: str) -> Neighbours:
-    """A pair at random."""
+    """A random pair."""
     rows, columns = int(rng.integers(1, 7)), int(rng.integers(1, 9))
     X, y = _numbers(rng, rows, columns), _labels(rng, loss, rows)
     more, label = _numbers(rng, 1, columns), _labels(rng, loss, 1)
@@ -148,7 +148,7 @@ def gradient_sums(rng: np.random.Generator, name: str, pair: Neighbours) -> Frac
 
 
 def few_scores(rng: np.random.Generator, name: str, pair: Neighbours) -> Fraction:
-    """Scores that columns are chosen by, and the sum of labels."""
+    """The scores that choose columns, and the sum of labels."""
     name = "logistic" if name == "softmax" else name
     loss, (rows, columns) = LOSSES[name], pair.shape
     bounds, which = _bounds(rng, columns), MAPS[rng.integers(4)]
@@ -168,7 +168,7 @@ def few_scores(rng: np.random.Generator, name: str, pair: Neighbours) -> Fractio
 
 
 def selection_scores(rng: np.random.Generator, name: str, pair: Neighbours) -> Fraction:
-    """Scores of all vertices after some public vertices, in grains of what a row may add."""
+    """Scores of all vertices after some public vertices, in grains of the most a row may add."""
     solver = sys.modules["dplasso.solvers.frank_wolfe"]  # the package has a function of that name
     loss, (_, columns) = LOSSES[name], pair.shape
     bounds, which = _bounds(rng, columns), MAPS[rng.integers(4)]
@@ -207,7 +207,7 @@ def _grains(problem: Any, walk: Any) -> list[int]:
 
 
 def stream_sums(rng: np.random.Generator, name: str, pair: Neighbours) -> Fraction:
-    """What rows of a stream add to its sum at public weights."""
+    """Contributions of rows of a stream to its sum, at public weights."""
     name = "logistic" if name == "softmax" else name
     loss, (_, columns) = LOSSES[name], pair.shape
     form = RowForm(columns, unit=bool(rng.random() < 0.5), intercept=bool(rng.random() < 0.5))
@@ -228,7 +228,7 @@ def stream_sums(rng: np.random.Generator, name: str, pair: Neighbours) -> Fracti
 
 
 def whole_rows(rng: np.random.Generator, name: str, pair: Neighbours) -> Fraction:
-    """Rows as a running sum takes them: only the one that differs may."""
+    """Rows as they enter a running sum: only the row that differs may change."""
     columns, sensitivity = pair.shape[1], float(rng.choice([1e-3, 1.0, 2.7, 1e40]))
     found = []
     for X, y in (pair.one, pair.other):
@@ -241,7 +241,7 @@ def whole_rows(rng: np.random.Generator, name: str, pair: Neighbours) -> Fractio
 
 
 def medians(rng: np.random.Generator, name: str, pair: Neighbours) -> Fraction:
-    """The numbers, one per row, that a private bound is a quantile of."""
+    """The numbers, one per row, whose quantile is a private bound."""
     counts: dict[float, int] = {}
     for sign, (X, _) in ((-1, pair.one), (1, pair.other)):
         for number in row_medians(entries_of(X)):
@@ -252,7 +252,7 @@ def medians(rng: np.random.Generator, name: str, pair: Neighbours) -> Fraction:
 
 
 def party_entries(rng: np.random.Generator, name: str, pair: Neighbours) -> Fraction:
-    """A party's columns, summed: what is charged is an entry at its bound."""
+    """Sums of a party's columns: the charge is for an entry at its bound."""
     x_bound, columns = float(rng.choice(BOUNDS)), pair.shape[1]
     sums = []
     for X, _ in (pair.one, pair.other):
@@ -274,7 +274,7 @@ CHECKS: dict[str, Callable[[np.random.Generator, str, Neighbours], Fraction]] = 
 
 
 def share_of(check: str, seed: int, number: int) -> float:
-    """How much of what is charged one pair of neighbours uses; above 1 is a breach."""
+    """The change between one pair of neighbours divided by the charge; above 1 is a violation."""
     rng = np.random.default_rng((seed, number))
     loss = sorted(LOSSES)[rng.integers(len(LOSSES))]
     pair = neighbours(rng, loss)

@@ -39,7 +39,7 @@ def assert_charged_for_mass(change: np.ndarray, plan: GradientPlan) -> None:
 
 
 def assert_charged_for_step(change: np.ndarray, plan: GradientPlan) -> None:
-    """No longer than what is charged, columns by themselves and with the intercepts."""
+    """Assert that a change is within the charge, for columns alone and with the intercepts."""
     unit = 2**plan.unit_bits
     assert square(change[:, :-1]) <= unit**2
     assert square(change) <= (Fraction(ROW_LENGTH) * unit) ** 2

@@ -1,4 +1,4 @@
-"""Plain references that the engine is held against."""
+"""Plain references with which the engine is compared."""
 
 import importlib
 
@@ -88,7 +88,7 @@ def weights_by_recursion(columns, signs, radius, size, step=None, steps=None):
 
 
 def l1_logistic(**options):
-    """scikit-learn's LASSO for logistic loss; how one asks for it has changed."""
+    """scikit-learn's LASSO for logistic loss, whose parameters differ between versions."""
     from sklearn import __version__
     from sklearn.linear_model import LogisticRegression
 

@@ -1,4 +1,4 @@
-"""Small convex sets, and what brute force knows of them: all vertices, nearest points."""
+"""Small convex sets with brute-force results: all vertices, nearest points."""
 
 import itertools
 

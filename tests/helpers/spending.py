@@ -26,7 +26,7 @@ LITTLE = 1e-9  # rho of a charge that is killed
 
 
 def run(mode, store, folder, *numbers):
-    """Run this file; what it printed."""
+    """Run this file and return its output."""
     command = [sys.executable, __file__, mode, store, folder, *map(str, numbers)]
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
 
@@ -67,7 +67,7 @@ def opened(folder):
 
 
 def together(store, folder, processes, rho):
-    """Each of so many processes spends until it is refused."""
+    """Each of ``processes`` processes spends until it is rejected."""
     budget = Budget.open(store)
 
     def work():

@@ -1,4 +1,4 @@
-"""The same rows, stored in every way there is."""
+"""The same rows, stored in every possible way."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -69,6 +69,6 @@ def stored(folder: Path, X: np.ndarray, x_bound: Any) -> ColumnMatrix:
 
 
 def fits(X: np.ndarray, kind: Any) -> bool:
-    """Whether this kind of number holds every entry as it is."""
+    """Whether this number type holds every entry exactly."""
     with np.errstate(all="ignore"):
         return bool(np.array_equal(X.astype(kind).astype(np.float64), X))

@@ -1,4 +1,4 @@
-"""What tests of column stores share."""
+"""Helpers for tests of column stores."""
 
 import os
 

@@ -57,7 +57,7 @@ def _run(arguments):
 
 
 class Forked(Command):
-    """The same in a child that has dplasso imported already: no second of waiting a life."""
+    """The same in a child that has dplasso imported already, which saves a second per life."""
 
     def __init__(self, arguments):
         context = multiprocessing.get_context("fork")
@@ -74,7 +74,7 @@ class Forked(Command):
 
 
 def undisturbed(start, lines, folder):
-    """What a run that is never killed writes."""
+    """The output of a run that is never killed."""
     folder.mkdir()
     data = folder / "rows.svm"
     data.write_text("".join(lines))

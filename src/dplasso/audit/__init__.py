@@ -1,11 +1,10 @@
-"""The audit: does the installed code keep what it promises?
+"""The audit: does the installed code keep its promises?
 
 A check is one file, written once for all solvers; `dplasso.audit.runner.CHECKS` lists them. A
-subject says how its solver is asked: `selection` (Frank-Wolfe), `descent` (gradient descent), `few`
-(a few columns selected first, then a descent) and `stream` have one each, and
+subject connects a solver to the checks: `selection` (Frank-Wolfe), `descent` (gradient descent),
+`few` (a few columns selected first, then a descent) and `stream` have one each, and
 `dplasso.audit.registry` lists them. Modules called `account`, `facts`, `likelihood` and `reference`
-compute what checks compare with a second time, by plain formulae that share no code with the
-product.
+compute the expected values independently, by plain formulae that share no code with the product.
 """
 
 from dplasso.audit.check import Check

@@ -1,4 +1,4 @@
-"""What the audit asks of an estimator besides fitting it."""
+"""What the audit needs from an estimator in addition to fitting it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,19 +8,19 @@ from dplasso.mechanisms.random_bits import RandomBits
 
 
 def bits_of(model: Any) -> RandomBits:
-    """The random bits that a fit of the estimator would draw from."""
+    """The random bits from which a fit of the estimator would draw."""
     found: RandomBits = model._random_bits()
     return found
 
 
 def with_bits(model: Any, bits: Callable[[], RandomBits]) -> Any:
-    """The estimator, which draws from these bits and takes them for its own."""
+    """The estimator, changed to draw from these bits as if they were its own."""
     model._random_bits = bits
     return model
 
 
 def solver_of(estimator: Any, rows: int, columns: int) -> str:
-    """The solver of a fit of so many rows, unless others are declared, and columns."""
+    """The solver of a fit of this size; a declared ``n_rows`` takes precedence over ``rows``."""
     classes = getattr(estimator, "classes", None)
     name, _ = fitters.choose(
         estimator.solver,
@@ -35,7 +35,7 @@ def solver_of(estimator: Any, rows: int, columns: int) -> str:
 
 
 def n_nonzero_of(estimator: Any) -> int | None:
-    """The public number of coefficients to keep; ``sparsify=k`` is the same."""
+    """The public number of coefficients to keep, also if it is given as ``sparsify=k``."""
     given = estimator.get_params()
     found = given["sparsify"] if given["n_nonzero"] is None else given["n_nonzero"]
     return found if isinstance(found, int) else None

@@ -1,7 +1,8 @@
-"""What releases cost, computed a second time: short, slow, and sharing no code with the product.
+"""The cost of releases, computed a second time by short, slow code that shares nothing with the
+product.
 
-The formulae are those of `dplasso.privacy.zcdp`, whose docstring says where they are proved; the
-way to their values is another one: a search over orders in place of the root of a derivative.
+The formulae are those of `dplasso.privacy.zcdp`, whose docstring says where they are proved. They
+are evaluated in another way: by a search over orders instead of the root of a derivative.
 """
 
 import math
@@ -20,12 +21,12 @@ from dplasso.privacy.events import (
     ZeroConcentrated,
 )
 
-_LAST_TERM = 60.0  # of a law of trials, over its chance to stop: e^-60 is left
-_LOG_ORDERS = (-40.0, 40.0)  # of a - 1, a the order of the divergence
+_LAST_TERM = 60.0  # terms summed, times the probability to stop: the rest is e^-60
+_LOG_ORDERS = (-40.0, 40.0)  # range of log(a - 1), where a is the order of the divergence
 
 
 def epsilon_at(rho: float, delta: float) -> float:
-    """The least epsilon over orders a of which rho-zCDP is (epsilon, delta)-DP."""
+    """The least epsilon, over all orders a, for which rho-zCDP implies (epsilon, delta)-DP."""
     if rho <= 0.0 or math.isinf(rho):
         return max(rho, 0.0)
 
@@ -34,7 +35,7 @@ def epsilon_at(rho: float, delta: float) -> float:
         rest = -math.log(delta) - math.log1p(u)
         return (1.0 + u) * rho + rest / u - math.log1p(1.0 / u)
 
-    # One basin: a coarse look finds it, a fine search its floor.
+    # There is one basin: a coarse grid finds it, and a fine search finds its minimum.
     low, high = _LOG_ORDERS
     places = [low + 0.05 * k for k in range(round((high - low) / 0.05) + 1)]
     best = min(places, key=at)
@@ -56,7 +57,7 @@ def rho_for(epsilon: float, delta: float) -> float:
 def epsilon_of_search(rho: float, delta: float, stop: float, law: str) -> float:
     """The epsilon of the best of a random number of trials (`dplasso.privacy.trials` proves it).
 
-    Their mean number is summed up, term by term, and the order of the extra cost is searched for.
+    Their mean number is summed term by term, and the order of the extra cost is found by a search.
     """
     counts = np.arange(1, math.ceil(_LAST_TERM / stop) + 1)
     weights = (1.0 - stop) ** counts / (counts if law == "logarithmic" else 1.0)
@@ -67,7 +68,7 @@ def epsilon_of_search(rho: float, delta: float, stop: float, law: str) -> float:
 
 
 def parts_of_event(event: Event) -> Iterator[tuple[Event, int]]:
-    """The single releases of what an accountant was charged, in order, and how often each."""
+    """The single releases that an accountant was charged for, in order, with their counts."""
     match event:
         case Composed(events):
             for part in events:
@@ -80,7 +81,7 @@ def parts_of_event(event: Event) -> Iterator[tuple[Event, int]]:
 
 
 def rho_of_event(event: Event) -> float:
-    """The zCDP cost of what an accountant was charged."""
+    """The zCDP cost of the event that an accountant was charged."""
     return sum(times * _rho(part) for part, times in parts_of_event(event))
 
 
@@ -98,7 +99,7 @@ def _rho(event: Event) -> float:
 
 
 def ranges_of_event(event: Event) -> list[float]:
-    """The bounded ranges of all kinds of draws, in order; 0 where there is none.
+    """The bounded ranges of all kinds of draws, in order; 0 for an event without a draw.
 
     A bound on entries, if any, is drawn first.
     """

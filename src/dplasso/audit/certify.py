@@ -1,4 +1,4 @@
-"""What a guesser's hits prove: a lower bound on the loss of privacy, with confidence."""
+"""Turn an attacker's correct guesses into a lower bound on the privacy loss, with confidence."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -11,13 +11,13 @@ from dplasso.base.arrays import Floats
 
 Measure = Callable[[float, float], float]
 
-_PLACES = np.linspace(0.002, 0.998, 200)  # of scores, that are tried as thresholds
-_CHOICE = (2e-4, 0.3)  # errors of the bounds by which a threshold is chosen, the second if all fail
+_PLACES = np.linspace(0.002, 0.998, 200)  # quantiles of the scores that are tried as thresholds
+_CHOICE = (2e-4, 0.3)  # errors of the bounds that choose a threshold; the second breaks ties
 _HISTOGRAM = 20
 
 
 class _Guess(NamedTuple):
-    """The canary is there where a score is above the threshold, or is not where it is not."""
+    """Guess that the canary is present if a score is above the threshold, or absent if below."""
 
     score: int
     threshold: float
@@ -29,8 +29,9 @@ def certify(
 ) -> tuple[float, dict[str, float]]:
     """The largest figure that two rates prove with confidence 1 - error.
 
-    ``present`` and ``absent`` are runs x scores, of runs with the canary and without. Which score,
-    which threshold, and which way round, is chosen on the first third; the rest is counted.
+    ``present`` and ``absent`` are runs x scores, of runs with the canary and without. The score,
+    the threshold and the direction of the guess are chosen on the first third of the runs; only
+    the rest is counted.
     """
     third = len(present) // 3
 
@@ -49,7 +50,7 @@ def certify(
 
     first, rest = slice(0, third), slice(third, None)
     guesses = _guesses(np.concatenate([present[first], absent[first]]))
-    # By what they prove with some confidence: the best rates alone would be those of lucky few.
+    # Rank by a bound with some confidence: the best rates alone may rest on a few lucky runs.
     worth = [[proved(first, guess, choice)[0] for choice in _CHOICE] for guess in guesses]
     best = guesses[worth.index(max(worth))]
     alike = [
@@ -57,7 +58,7 @@ def certify(
         for guess, figures in zip(guesses, worth, strict=True)
         if figures == max(worth) and (guess.score, guess.there) == (best.score, best.there)
     ]
-    # Of thresholds that are as good, one in the middle: it is farthest from where they are not.
+    # Of equally good thresholds take the middle one: it is farthest from the worse ones.
     return proved(rest, alike[len(alike) // 2], error)
 
 
@@ -69,7 +70,7 @@ def certified(
     error: float,
     **more: Any,
 ) -> Iterator[Verdict]:
-    """A verdict on each claim: what runs with the canary and without prove, and what is stated."""
+    """A verdict on each claim: the bound that the runs with and without the canary prove."""
     drawn = histograms(present[:, 0], absent[:, 0])
     for what, (measure, claimed) in claims.items():
         found, rates = certify(present, absent, measure, error)
@@ -102,14 +103,14 @@ def _guesses(scores: Floats) -> list[_Guess]:
 
 
 def _hits(present: Floats, absent: Floats, guess: _Guess) -> tuple[int, int]:
-    """How often the guess is made and right, and how often it is made and wrong."""
+    """How often the guess is made and correct, and how often it is made and wrong."""
     k, threshold = guess.score, guess.threshold
     above = int(np.sum(present[:, k] > threshold)), int(np.sum(absent[:, k] > threshold))
     return above if guess.there else (len(absent) - above[1], len(present) - above[0])
 
 
 def histograms(present: Floats, absent: Floats) -> dict[str, Any]:
-    """Both sets of one score, to be drawn."""
+    """Histograms of one score with and without the canary, for a chart."""
     edges = np.histogram_bin_edges(np.concatenate([present, absent]), _HISTOGRAM)
     return {
         "score_edges": edges.tolist(),

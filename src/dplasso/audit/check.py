@@ -1,4 +1,4 @@
-"""What a check is."""
+"""The base class of all checks."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -12,11 +12,12 @@ S = TypeVar("S", bound=Subject)
 
 
 class Check(ABC, Generic[S]):
-    """A family of tests with one question. To audit more, write another and put it in `CHECKS`.
+    """A family of tests that answer one question. To add a check, write a class and list it in
+    `CHECKS`.
 
-    A check is written once for all subjects. ``of`` is the kind of subjects that it can ask;
-    they say how the question is put to their solver. ``share`` is the part of the time that it
-    asks for, relative to the others. A check that is ``once`` is made for the first subject only.
+    A check is written once for all subjects. ``of`` is the kind of subjects that it applies to;
+    subjects adapt it to their solver. ``share`` is the part of the time that it requests, relative
+    to the others. A check that is ``once`` is made for the first subject only.
     """
 
     name: str
@@ -26,21 +27,21 @@ class Check(ABC, Generic[S]):
     of: type[Any] = Subject
 
     def is_for(self, subject: Subject) -> bool:
-        """Whether this subject has anything to check."""
+        """Whether this check applies to the subject."""
         return isinstance(subject, self.of)
 
     def tests_of(self, subject: S) -> int:
-        """How many verdicts on this subject are left to chance, and share that of a false alarm."""
+        """Number of statistical tests of this subject, which share the false-alarm probability."""
         return self.tests
 
     @abstractmethod
     def run(self, session: Session[S]) -> Iterator[Verdict]:
-        """Make the tests."""
+        """Run the tests."""
 
     def doubted(
         self, session: Session[S], p_values: Mapping[str, float], runs: int, **details: Any
     ) -> Iterator[Verdict]:
-        """Verdicts of tests that are left to chance: too small a p-value alarms."""
+        """Verdicts of statistical tests: a p-value that is too small is an alarm."""
         for tested, p_value in p_values.items():
             yield Verdict(
                 self.name,
@@ -57,6 +58,6 @@ class Check(ABC, Generic[S]):
     def limited(
         self, session: Session[S], figures: Mapping[str, tuple[float, float]], runs: int = 1
     ) -> Iterator[Verdict]:
-        """Verdicts on figures that have a limit, and leave nothing to chance."""
+        """Verdicts on deterministic figures that have a limit."""
         for tested, (figure, limit) in figures.items():
             yield Verdict(self.name, session.subject.name, tested, figure, limit, runs=runs)

@@ -17,9 +17,9 @@ def example_estimators(solver: str = "frank_wolfe", **parameters: Any) -> list[A
 
     The first by Frank-Wolfe has a Sparsifier. Those by gradient descent claim epsilon 8 by default,
     so that the few fits of a quick audit can certify most of the claim. Those that "select" two
-    columns first, by ``solver="auto"``, do so as well, and are not of three classes. ``solver`` may
+    columns first, by ``solver="auto"``, claim the same, and none has three classes. ``solver`` may
     also be "online", for estimators of streams: one with a window, an endless one, and one whose
-    rows are as long as they are.
+    rows are not scaled.
     """
     return SUBJECTS[solver].examples(**parameters)
 
@@ -27,9 +27,9 @@ def example_estimators(solver: str = "frank_wolfe", **parameters: Any) -> list[A
 def usual_estimators(
     common: Mapping[str, Any], own: Mapping[str, Any], *, thorough: bool
 ) -> list[Any]:
-    """What is audited where nothing is named: all solvers and streams, a classifier at least.
+    """The default subjects of an audit: at least one classifier per solver, and for streams.
 
-    Options are ``common`` to all solvers, or for those that have them.
+    Options are ``common`` to all solvers, or apply only to those that have them (``own``).
     """
     return [
         estimator
@@ -46,7 +46,7 @@ def _examples(kind: type[Subject], common: Mapping[str, Any], own: Mapping[str, 
 def named_estimators(
     kind: int | None, solver: str | None, common: Mapping[str, Any], own: Mapping[str, Any]
 ) -> list[Any]:
-    """Examples of one solver, or of all, and of one place in their lists, or of all."""
+    """The examples of one solver or of all solvers; only the one at index ``kind`` if given."""
     found = []
     for each in SUBJECTS.values() if solver is None else (SUBJECTS[solver],):
         made = _examples(each, common, own)
@@ -55,7 +55,7 @@ def named_estimators(
 
 
 def subject_of(estimator: Any, name: str | None = None, weight: float = 1.0) -> Subject:
-    """The estimator as a subject of the solver that it would be fitted by, or of a stream."""
+    """The estimator as a subject of the solver that would fit it, or of a stream."""
     refuse(estimator)
     estimator.check_parameters()
     if isinstance(estimator, TABLES) and is_asked(estimator.x_bound):
@@ -69,13 +69,13 @@ def subject_of(estimator: Any, name: str | None = None, weight: float = 1.0) -> 
 
 
 def _with_known_bound(estimator: Any) -> Any:
-    """As a fit has it once a bound is released; "auto" leaves entries that have one as they are."""
+    """The estimator after its bound is released; "auto" does not map entries with a known bound."""
     rows = AS_IS if estimator.rows == "auto" else estimator.rows
     return clone(estimator).set_params(x_bound=RELEASED, rows=rows)
 
 
 def variations(estimator: Any) -> Iterator[Subject]:
-    """The configuration itself, then, for as long in all, others that differ in one respect."""
+    """The configuration itself, then others that differ in one respect and share as much time."""
     first = subject_of(estimator)
     yield first
     others = list(first.others())

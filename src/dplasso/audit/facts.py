@@ -1,4 +1,4 @@
-"""The public numbers that a guarantee rests on."""
+"""The public numbers on which a guarantee rests."""
 
 import math
 from collections.abc import Callable
@@ -8,19 +8,19 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-# Losses for which the audit has formulas of its own.
+# Losses for which the audit has its own formulas.
 LOGISTIC, SOFTMAX, SQUARED = "logistic", "softmax", "squared"
-# Row gradients, ... x rows x 1, from margins of that shape and labels of the rows.
+# Function from margins, ... x rows x 1, and labels to row gradients of that shape.
 Slope = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 AS_IS, PRESENCE, SQRT, BLEND = "as_is", "presence", "sqrt", "blend"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """What is promised, and of which labels. Nothing here is taken from the product's account.
+    """The promise, and the labels it is about. Nothing here comes from the product's account.
 
     ``slope`` is the gradient of any other loss, as its file states it in plain numpy: not the
-    compiled one, which is audited. None where the audit has a formula of its own.
+    compiled gradient, which is audited. It is None where the audit has its own formula.
     """
 
     loss: str
@@ -34,16 +34,16 @@ class Claim:
 
     @property
     def classes(self) -> int:
-        """Kinds of labels; 0 where labels are numbers."""
+        """Number of classes; 0 where labels are numbers."""
         return 0 if self.loss == SQUARED else max(self.outputs, 2)
 
     @property
     def rows_changed(self) -> int:
-        """How many rows' contributions two neighbours differ in."""
+        """In how many rows' contributions two neighbours differ."""
         return 1 if self.neighboring == "add_remove" else 2
 
     def to_dict(self) -> dict[str, Any]:
-        """What the report shows of them."""
+        """The facts that the report shows."""
         return {name: getattr(self, name) for name in self.shown}
 
 
@@ -51,8 +51,8 @@ class Claim:
 class Facts(Claim):
     """One configuration of a fit.
 
-    ``bounds`` is the declared bound on every column, or None where ``x_bound`` is that of all;
-    ``rows`` is the map that entries go through first.
+    ``bounds`` is the declared bound on every column, or None where ``x_bound`` holds for all;
+    ``rows`` is the map that is applied to entries first.
     """
 
     rows: str = AS_IS
@@ -63,7 +63,7 @@ class Facts(Claim):
 
     @property
     def held_bound(self) -> float:
-        """The bound on entries as a fit holds them."""
+        """The bound on the entries that a fit holds."""
         if self.rows == PRESENCE:
             return 1.0
         return math.sqrt(self.x_bound) if self.rows == SQRT else self.x_bound

@@ -1,4 +1,4 @@
-"""What one person's row moves in the releases of a federation, over what their noise pays for."""
+"""The effect of one person's row on a federation's releases, divided by the charged sensitivity."""
 
 import math
 from fractions import Fraction
@@ -22,12 +22,12 @@ from dplasso.mechanisms.random_bits import random_bits
 NEIGHBOURS = 12
 ROWS, COLUMNS, _SKETCH = 60, 5, 16
 SECRET = bytes(16)
-BOUNDS = {"a": 2.7, "b": 0.1}  # which single precision does not hold
+BOUNDS = {"a": 2.7, "b": 0.1}  # not exact in single precision
 _Y_BOUND = 1.1
 
 
 class _Released(NamedTuple):
-    """What a party would add noise to, and draw by, where its releases are forged."""
+    """The exact sums and scores of a party whose releases are forged."""
 
     labels: list[Recorded]
     features: list[Recorded]
@@ -35,7 +35,7 @@ class _Released(NamedTuple):
 
 
 def terms_of_job(label_holder: str) -> Terms:
-    """Two parties, of which one has labels."""
+    """The terms of a job of two parties, of which one has labels."""
     return agree(
         dict.fromkeys(BOUNDS, COLUMNS),
         label_holder,
@@ -50,7 +50,7 @@ def terms_of_job(label_holder: str) -> Terms:
 
 
 def shares_of_charges(rng: np.random.Generator) -> dict[str, float]:
-    """How far a row moves releases, and what they cost, over what is charged: 1 at most."""
+    """The effect of a row on releases, and their cost, divided by the charge: at most 1."""
     terms = terms_of_job("a")
     found = [_widest(terms, rng) for _ in range(NEIGHBOURS)]
     worst = {tested: max(one[tested] for one in found) for tested in found[0]}
@@ -58,7 +58,7 @@ def shares_of_charges(rng: np.random.Generator) -> dict[str, float]:
 
 
 def _widest(terms: Terms, rng: np.random.Generator) -> dict[str, float]:
-    """Of two neighbours."""
+    """The effects of a row, for one pair of neighbours."""
     plan, event = plan_of(terms), plan_of(terms).event_of("a")
     features, *labels = multipliers_of(event)
     at, forged = int(rng.integers(ROWS)), _forged(rng)
@@ -76,13 +76,13 @@ def _widest(terms: Terms, rng: np.random.Generator) -> dict[str, float]:
         share_of_charge(mine, theirs, features)
         for mine, theirs in zip(one.features, other.features, strict=True)
     ]
-    # Either sign may be drawn: the widest change of one is met by its opposite.
+    # Either sign may be drawn: the largest change for one sign has its opposite for the other.
     range_drawn = plan.theta * (2 * int(np.abs(one.scores - other.scores).max()))
     return {
         "widest change of labels, over that charged": max(
             share_of_charge(*three) for three in zip(one.labels, other.labels, labels, strict=True)
         ),
-        # Rows have a budget for all features together: squares add up.
+        # A row's budget covers all features together: squares add up.
         "widest change of features, over that charged": math.hypot(*summed),
         "widest log-ratio of a choice, over that charged": float(
             range_drawn / Fraction(ranges_of_event(event)[-1])
@@ -91,7 +91,7 @@ def _widest(terms: Terms, rng: np.random.Generator) -> dict[str, float]:
 
 
 def _forged(rng: np.random.Generator) -> list[Ints]:
-    """Sums and sketches in turn; sums put the centre at an end, in the middle, or anywhere."""
+    """Alternating sums and sketches; sums put the centre at an end, in the middle, or anywhere."""
     releases = []
     for _ in range(1 + COLUMNS):
         mean = rng.choice([-2.0, -1.0, 0.0, 1.0, 2.0, rng.uniform(-1.0, 1.0)])
@@ -113,7 +113,7 @@ def _released(
 
 
 def _account(terms: Terms) -> dict[str, float]:
-    """What all parties were charged in a job, over what its terms claim."""
+    """The charge to all parties in a job, divided by the claim of its terms."""
     accountants: dict[str, Recorder] = {name: Recorder() for name in BOUNDS}
     parties: dict[str, Any] = {}
     for name, accountant in accountants.items():

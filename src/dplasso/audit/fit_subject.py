@@ -1,4 +1,4 @@
-"""Subjects that are fitted to a table at once, by whatever solver."""
+"""Subjects that are fitted to a whole table, by any solver."""
 
 import math
 from abc import abstractmethod
@@ -24,9 +24,9 @@ from dplasso.losses import loss_of_classes
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.privacy.events import Event
 
-RELEASED = 1.0  # what a bound that is released is taken to be
-DECLARED_ROWS = 1000  # where the number of rows matters and was not declared
-WIDE = 1100  # columns, of which ``solver="auto"`` may choose a few
+RELEASED = 1.0  # the value assumed for a released bound
+DECLARED_ROWS = 1000  # used where the number of rows matters and was not declared
+WIDE = 1100  # columns, so many that ``solver="auto"`` may choose a few
 
 
 class Arm(NamedTuple):
@@ -40,7 +40,7 @@ class Arm(NamedTuple):
 class Ratios(NamedTuple):
     """Log-likelihood ratios of runs, runs x scores.
 
-    ``squares`` are those of the distance of the two laws, in standard deviations of normal noise.
+    ``squares`` are squared distances of the two laws, in noise standard deviations.
     """
 
     by_score: Floats
@@ -51,7 +51,7 @@ class FitSubject(Subject):
     """A configuration of an estimator that is fitted to a table."""
 
     facts: Facts
-    canary_batch: ClassVar[int] = 1 << 30  # runs whose releases are held at a time
+    canary_batch: ClassVar[int] = 1 << 30  # runs whose releases are in memory at a time
 
     @classmethod
     def takes(cls, estimator: Any) -> bool:
@@ -67,10 +67,10 @@ class FitSubject(Subject):
             if rows != self.facts.rows:
                 yield f"rows {rows}", {"rows": rows}
 
-    # How tables are handed to a fit.
+    # How tables are given to a fit.
 
     def model_for(self, columns: int, **parameters: Any) -> Any:
-        """A fresh estimator for so many columns: bounds by column are repeated from the first."""
+        """A fresh estimator for this many columns: bounds by column repeat from the first."""
         model = self.copy(**parameters)
         if np.ndim(model.x_bound) and columns != len(model.x_bound):
             model.set_params(x_bound=np.resize(model.x_bound, columns).tolist())
@@ -78,15 +78,15 @@ class FitSubject(Subject):
 
     @property
     def given_columns(self) -> int:
-        """Columns of a table that the fit is given."""
+        """Number of columns of a table given to the fit."""
         return self.columns
 
     def given(self, X: Any) -> Any:
-        """Rows as the fit is given them."""
+        """Rows in the form that the fit is given."""
         return X
 
     def as_declared(self, table: Table) -> Table:
-        """The table with as many rows as the fit asks for."""
+        """The table with as many rows as the fit requires."""
         return table
 
     @abstractmethod
@@ -94,23 +94,23 @@ class FitSubject(Subject):
         """A fit up to its first draw."""
 
     def _started(self, X: Any, y: Floats) -> tuple[Any, Any]:
-        """A model and its fit up to its first draw; where its bound is released, after that."""
+        """A model and its fit up to its first draw, or after the draw of a released bound."""
         rows = self.given(X)
         model = self.model_for(rows.shape[1])
         task = model.prepare(rows, self.labels(y))
         return model, task.at(self.facts.x_bound) if isinstance(task, UnboundedTask) else task
 
     def fitted(self, X: Floats, y: Floats, seed: int) -> Any:
-        """An estimator that a user would fit, but for the seed of its bits."""
+        """An estimator fitted as by a user, except that its bits are seeded."""
         rows = self.given(X)
         model = with_bits(self.model_for(rows.shape[1]), lambda: random_bits(seed))
         return model.fit(rows, self.labels(y))
 
-    # What checks ask.
+    # Questions of the checks.
 
     @abstractmethod
     def usual_rows(self, rng: np.random.Generator) -> Table:
-        """Rows and labels of no particular kind, with labels of all classes."""
+        """Ordinary rows and labels, with labels of all classes."""
 
     def charged(self, rng: np.random.Generator) -> Charged:
         X, y = self.usual_rows(rng)
@@ -122,7 +122,7 @@ class FitSubject(Subject):
         return Charged(statement, first, second)
 
     def charged_cost(self, event: Event) -> float:
-        """In zCDP, as ledgers count."""
+        """The cost in zCDP, as in ledgers."""
         return rho_of_event(event)
 
     def epsilon_of(self, cost: float) -> float:
@@ -139,37 +139,37 @@ class FitSubject(Subject):
     @property
     @abstractmethod
     def own_claim(self) -> Claims:
-        """What the solver is calibrated to, of which epsilon is a function."""
+        """The quantity to which the solver is calibrated; epsilon is a function of it."""
 
     @abstractmethod
     def canary_rows(self) -> Neighbours:
-        """Neighbours of which one has a canary."""
+        """Two neighbours, of which one has a canary."""
 
     @abstractmethod
     def released(
         self, prepared: Any, runs: int, session: Session[Any], tell: Callable[[float], None]
     ) -> Any:
-        """What so many runs of a fit release."""
+        """The releases of ``runs`` runs of a fit."""
 
     @abstractmethod
     def log_ratios(self, arms: Sequence[Arm], released: Any) -> Ratios:
-        """How much more likely releases are with the canary than without, by the reference."""
+        """Log-likelihood ratios of releases with the canary to without, by the reference."""
 
     def attack(self, session: Session[Any]) -> Attack:
         return FitAttack(self, session)
 
     @abstractmethod
     def held(self, task: Any) -> list[Floats]:
-        """All that sums and draws are made of, one row of numbers per row of the table."""
+        """Everything that sums and draws use, as one row of numbers per row of the table."""
 
     def holders(self) -> list[Holder]:
         return list(FitHolder.of_variations(self))
 
     def rows_at_least(self, rows: int) -> int:
-        """Rows of a table that audits may choose the size of."""
+        """Number of rows of a table whose size the audit may choose."""
         return rows
 
-    # What configurations are made of.
+    # Parts of a configuration.
 
     def _fix_rows(self, rows: str) -> None:
         if self._model.rows == "auto":
@@ -178,13 +178,13 @@ class FitSubject(Subject):
                 self.notes.append("rows='auto' is presence for sparse rows: the audit takes that")
 
     def _fix_bounds(self) -> None:
-        """Bounds by column: a few of them, from the smallest to the largest."""
+        """Reduce bounds by column to a few, from the smallest to the largest."""
         x_bound = self._model.x_bound
         if is_asked(x_bound):
             return
         for name in ("x_bound", "y_bound"):
             if getattr(self._model, name, 1.0) is None:
-                self._model.set_params(**{name: 1.0})  # as a fit has it
+                self._model.set_params(**{name: 1.0})  # as in a fit
         if isinstance(x_bound, Mapping):
             x_bound = list(x_bound.values())
         if np.ndim(x_bound) == 0:
@@ -201,7 +201,7 @@ class FitSubject(Subject):
             self.notes.append(f"n_rows is not declared: the audit takes {DECLARED_ROWS}")
 
     def _common_facts(self) -> dict[str, Any]:
-        """What the facts of all solvers have."""
+        """The facts that all solvers have."""
         model, kind, slope = self._model, SQUARED, None
         if self.classifies and model.loss == LOGISTIC:
             kind = LOGISTIC if self.outputs == 1 else SOFTMAX
@@ -248,7 +248,7 @@ class FitAttack(Attack):
         squares = [ratios.squares for ratios in found if ratios.squares is not None]
         if squares and side == 0:
             self._mu = float(np.sqrt(np.concatenate(squares).mean()))
-        # Equal releases must have equal scores, in whatever order sums were made.
+        # Equal releases must have equal scores, whatever the order of summation was.
         return np.round(np.concatenate([ratios.by_score for ratios in found]), 9)
 
     def details(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How much chance is in a key: what its source is asked for, and what of that tells."""
+"""How much randomness is in a key: the bytes drawn for it, and those that affect the output."""
 
 import copy
 import hashlib
@@ -17,19 +17,19 @@ from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.streams import running_sum
 
 LENGTH = 32  # bytes of a key
-_SIGMA = 2.0**30  # so that two draws of noise differ
+_SIGMA = 2.0**30  # large enough that two draws of noise differ
 
 
 class Source:
-    """Stands for the generator that a key is drawn from: bytes known beforehand, one changed."""
+    """Stands in for the generator of a key: it returns known bytes, of which one is changed."""
 
-    bit_generator = None  # it is nobody's stream
+    bit_generator = None  # it belongs to no stream
 
     def __init__(self, changed: int | None = None) -> None:
         self.handed, self._changed = 0, changed
 
     def bytes(self, length: int) -> bytes:
-        """The next ones."""
+        """The next ``length`` bytes."""
         places = range(self.handed, self.handed + length)
         self.handed += length
         return bytes(_byte(place) ^ (place == self._changed) for place in places)
@@ -43,14 +43,14 @@ Draw = Callable[[Any], bytes]
 
 
 def idle_bytes(draw: Draw) -> int:
-    """How many of the bytes of a key are not asked for, or leave what is drawn as it was."""
+    """How many bytes of a key are not requested, or do not change the draws."""
     source = Source()
     found, asked = draw(source), min(source.handed, LENGTH)
     return LENGTH - asked + sum(draw(Source(place)) == found for place in range(asked))
 
 
 def keyed() -> dict[str, Draw]:
-    """Whatever makes a key of its own out of a generator's bits."""
+    """All parts of the product that make a key from a generator's bits."""
     return {
         "a stream": _stream,
         "a release of sums": _release,
@@ -84,7 +84,7 @@ def _running_sum(source: Any) -> bytes:
 
 
 def fewest_system_bytes(fitted: Callable[[], RandomBits]) -> int:
-    """Bytes that the operating system is asked for when a fit, a copy or a child wants a key."""
+    """Fewest bytes requested from the operating system for the key of a fit, a copy or a child."""
     held = random_bits()
     sent = pickle.dumps(held)
     ways: list[Callable[[], object]] = [
@@ -104,7 +104,7 @@ def fewest_system_bytes(fitted: Callable[[], RandomBits]) -> int:
 
 @contextmanager
 def _watched() -> Iterator[list[int]]:
-    """Notes of what this thread asks the operating system for; it gets what it asks for."""
+    """Record the requests of this thread to the operating system, which are still served."""
     asked: list[int] = []
     right, own = os.urandom, threading.get_ident()
 

@@ -1,4 +1,4 @@
-"""The law by which a bound on entries is drawn, by plain numpy: the product is held against it."""
+"""The law of a released bound on entries in plain numpy, with which the product is compared."""
 
 import numpy as np
 
@@ -6,11 +6,11 @@ from dplasso.audit.facts import Claim
 from dplasso.base.arrays import Floats
 
 CANDIDATES = 2.0 ** (np.arange(-40, 41) / 2.0)
-SHARE = 0.1  # of rows whose typical entry is below the bound
+SHARE = 0.1  # target share of rows whose typical entry is below the bound
 
 
 def sizes_of_rows(X: Floats) -> Floats:
-    """The lower median of the sizes of each row's entries; rows of nothing have none."""
+    """The lower median of the sizes of each row's entries; empty rows have none."""
     sizes = [np.sort(np.abs(row[row != 0.0])) for row in X]
     return np.array([row[(len(row) - 1) // 2] for row in sizes if len(row)])
 
@@ -18,8 +18,9 @@ def sizes_of_rows(X: Floats) -> Floats:
 def law_of_bound(X: Floats, epsilon: float, facts: Claim) -> Floats:
     """Probabilities of the candidates, for a draw whose bounded range is ``epsilon``.
 
-    A candidate's loss is by how many rows the share of those below it, or of those below the next,
-    is off. One row replaced moves the losses within a range of 2, one row more or less of 1.8.
+    A candidate's loss is the number of rows by which the count below it is too large, or the count
+    below the next candidate too small. Replacing a row changes the losses within a range of 2,
+    adding or removing one within a range of 1.8.
     """
     sizes = sizes_of_rows(X)
     below = np.array([np.sum(sizes < candidate) for candidate in CANDIDATES[1:]])

@@ -1,10 +1,10 @@
-"""An accountant of the audit's own."""
+"""The audit's own accountant."""
 
 from dplasso.privacy.events import Composed, Event
 
 
 class Recorder:
-    """Takes notes of what is charged, and charges nobody."""
+    """Records the charges, and spends no budget."""
 
     def __init__(self) -> None:
         self.charges: list[tuple[Event, float, str]] = []
@@ -16,10 +16,10 @@ class Recorder:
         return self
 
     def event(self) -> Event:
-        """All that was charged."""
+        """Everything that was charged."""
         return Composed(tuple(event for event, _, _ in self.charges))
 
     def terms_differing(self, delta: float, neighboring: str) -> int:
-        """Charges that should not be there or are missing, or are on other terms."""
+        """Number of charges that are superfluous, missing, or on other terms."""
         terms = [charge[1:] for charge in self.charges]
         return sum(term != (delta, neighboring) for term in terms) + (len(terms) != 1)

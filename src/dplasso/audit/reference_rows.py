@@ -1,4 +1,4 @@
-"""Rows and labels as a fit should hold them, by plain numpy."""
+"""Rows and labels as a fit should hold them, in plain numpy."""
 
 import math
 
@@ -9,7 +9,7 @@ from dplasso.base.arrays import Floats
 
 
 def column_bounds(columns: int, facts: Facts) -> Floats:
-    """The declared bound on every column; where there are more columns, again from the first."""
+    """The declared bound on every column, repeated from the first where there are more columns."""
     if facts.bounds is not None:
         repeated: Floats = np.resize(facts.bounds, columns)
         return repeated
@@ -17,8 +17,8 @@ def column_bounds(columns: int, facts: Facts) -> Floats:
 
 
 def held_rows(X: Floats, facts: Facts) -> Floats:
-    """Entries clipped and stretched to one bound, their roots, or half way from them to the bound;
-    or 1 where there is any."""
+    """Entries clipped and scaled to one bound; or their roots, or their means with the bound; or 1
+    for every nonzero entry."""
     if facts.rows == PRESENCE:
         return np.where(X != 0.0, 1.0, 0.0)
     bounds = column_bounds(X.shape[1], facts)
@@ -31,7 +31,7 @@ def held_rows(X: Floats, facts: Facts) -> Floats:
 
 
 def limit_of(bound: float) -> float:
-    """The bound cut to the 24 leading bits of single precision, where that has such numbers."""
+    """The bound truncated to the 24 leading bits of single precision, where it is in its range."""
     if not 2.0**-126 <= bound <= (2.0 - 2.0**-23) * 2.0**127:
         return bound
     part, exponent = math.frexp(bound)
@@ -44,5 +44,5 @@ def _clipped(rows: Floats, bound: float) -> Floats:
 
 
 def held_labels(y: Floats, facts: Facts) -> Floats:
-    """Places of classes; or numbers, clipped."""
+    """Indices of classes, or clipped numbers."""
     return y if facts.classes else np.clip(y, -facts.y_bound, facts.y_bound)

@@ -1,4 +1,4 @@
-"""The solvers that are audited: one subject each, registered here and nowhere else."""
+"""The audited solvers: each has one subject, which is registered here and nowhere else."""
 
 from dplasso.audit.descent.subject import DescentSubject
 from dplasso.audit.few.subject import FewSubject

@@ -1,4 +1,4 @@
-"""Running an audit: which subjects, which checks, how long, and how sure."""
+"""Run an audit: choose its subjects, its checks, its duration and its error probability."""
 
 import time
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ from dplasso.mechanisms.random_bits import random_bits
 
 Mode = Literal["quick", "thorough"]
 
-# The one place where checks are listed; what other parts of the product release is added here.
+# The only list of checks; checks of releases by other parts of the product are added here.
 CHECKS: dict[str, Check[Any]] = {
     check.name: check
     for check in (
@@ -55,7 +55,7 @@ CHECKS: dict[str, Check[Any]] = {
         Canary(),
     )
 }
-FALSE_ALARM = 1e-4  # chance that correct code alarms anywhere in an audit, at most
+FALSE_ALARM = 1e-4  # largest probability that correct code alarms anywhere in an audit
 THOROUGH_SECONDS = 600.0
 
 
@@ -72,24 +72,25 @@ def run(
 
     Parameters
     ----------
-    estimator : a classifier or regressor, or several, online ones among them; a fitted or loaded
-        one stands for its parameters. None for a binary classifier with a Sparsifier, a regressor
-        and a classifier of three classes by Frank-Wolfe, and a classifier each by gradient descent,
-        by a selection of columns before it, and of streams (if thorough, of all kinds that there
-        are). The audit makes data of its own.
+    estimator : a classifier or regressor, or several, which may be online; of a fitted or loaded
+        one only the parameters are used. None means a binary classifier with a Sparsifier, a
+        regressor and a classifier of three classes by Frank-Wolfe, and one classifier each by
+        gradient descent, by gradient descent after a selection of columns, and for streams (all
+        kinds in a thorough audit). The audit generates its own data.
     mode : "quick" makes a fixed number of runs, in less than a minute. "thorough" also audits
         both neighbouring relations, all maps of rows, all selection rules and all noises of
         streams, and makes as many runs as time allows.
-    seconds : about how long a thorough audit takes, 600 by default. A quick one does not look at
-        the clock: what it can find is the same on every machine.
-    seed : makes data and noise repeatable. None: fits are drawn with secure bits, as real ones.
-    checks : names of the checks to make, of ``dplasso.audit.CHECKS``; all by default.
+    seconds : approximate duration of a thorough audit, 600 by default. A quick audit does not
+        depend on the clock: it can find the same faults on every machine.
+    seed : makes data and noise repeatable. If None, fits draw secure bits, as real fits do.
+    checks : names of the checks to make, from ``dplasso.audit.CHECKS``; all by default.
     progress : show a bar, where standard error is a terminal.
 
     Formal guarantees
     -----------------
-    Reads no data of yours. Correct code alarms with probability at most 1e-4 in all: that is
-    shared out among all tests beforehand, and numbers of runs are fixed before one counts.
+    The audit reads no data of yours. Correct code alarms with probability at most 1e-4 in total:
+    this probability is divided among all tests in advance, and the numbers of runs are fixed before
+    any run counts.
 
     Examples
     --------
@@ -129,17 +130,17 @@ class Job(NamedTuple):
 
     @property
     def tests(self) -> int:
-        """How many of its verdicts are left to chance."""
+        """Number of its verdicts that are statistical."""
         return self.check.tests_of(self.subject)
 
     @property
     def weight(self) -> float:
-        """The part of the time that it asks for, relative to the others."""
+        """The part of the time that it requests, relative to the others."""
         return self.check.share * self.subject.weight
 
 
 def jobs_of(subjects: Sequence[Subject], checks: Sequence[str] | None = None) -> list[Job]:
-    """The checks that `run` makes of these subjects, in order; of all checks, or of those named."""
+    """The checks that `run` makes of these subjects, in order: all checks, or those named."""
     jobs = [
         Job(check, subject)
         for check in _chosen(checks)
@@ -152,7 +153,7 @@ def jobs_of(subjects: Sequence[Subject], checks: Sequence[str] | None = None) ->
 
 
 def subjects_of(estimator: Any, mode: Mode) -> list[Subject]:
-    """The subjects that `run` audits, each under a name of its own."""
+    """The subjects that `run` audits, each with a unique name."""
     if mode not in ("quick", "thorough"):
         raise ValueError(f"mode must be 'quick' or 'thorough', got {mode!r}")
     if estimator is None:

@@ -1,4 +1,4 @@
-"""The session that one check of one subject works in."""
+"""The session of one check of one subject."""
 
 import time
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import numpy as np
 
 from dplasso.mechanisms.random_bits import RandomBits
 
-_PILOT = 24  # runs that are timed, and thrown away, before the number of runs is fixed
+_PILOT = 24  # runs that are timed and discarded before the number of runs is fixed
 _PILOT_SECONDS = 1.0
 _FEWEST = 100
 
@@ -21,9 +21,9 @@ T = TypeVar("T")
 class Session(Generic[S]):
     """One check of one subject.
 
-    ``rng`` makes the data, ``bits`` the noise of the fits; ``error`` is the chance of a false
-    alarm that each statistical test may have, ``seconds`` what all runs of the check may take in a
-    thorough audit.
+    ``rng`` makes the data, ``bits`` the noise of the fits; ``error`` is the false-alarm probability
+    of each statistical test, ``seconds`` the time that all runs of the check may take in a thorough
+    audit.
     """
 
     subject: S
@@ -35,15 +35,14 @@ class Session(Generic[S]):
     tell: Callable[[float], None]
 
     def runs(self, quick: int, pilot: Callable[[int], object]) -> int:
-        """How many runs to make: fixed here, before any of them is made.
+        """The number of runs to make, which is fixed here before any of them is made.
 
-        In quick mode ``quick``, whatever the clock says: what a quick audit can find does not
-        depend on the machine. In thorough mode all that time allows; the runs that are timed are
-        not used.
+        In quick mode it is ``quick``, so that what a quick audit can find does not depend on the
+        machine. In thorough mode it is as many as time allows; the timed runs are not used.
         """
         if not self.thorough:
             return quick
-        pilot(1)  # the first one may compile
+        pilot(1)  # the first run may compile code
         start = time.monotonic()
         timed = 0
         while timed < _PILOT and time.monotonic() - start < _PILOT_SECONDS:
@@ -55,7 +54,7 @@ class Session(Generic[S]):
     def repeated(
         self, quick: int, draw: Callable[[], T], *, done: int = 0, parts: int = 1
     ) -> list[T]:
-        """Draws, as many as `runs` says, where ``done`` of so many parts of the check are done."""
+        """Make as many draws as `runs` says; ``done`` of ``parts`` parts of the check are done."""
 
         def pilot(runs: int) -> None:
             for _ in range(runs):

@@ -1,4 +1,4 @@
-"""The statistics of an audit: tests of a law, and bounds on probabilities that hold."""
+"""The statistics of an audit: tests of a law, and valid bounds on probabilities."""
 
 import math
 from collections.abc import Iterable
@@ -8,17 +8,17 @@ from scipy.special import bdtr, betaincinv, chdtr, chdtrc, kl_div, ndtr, ndtri
 
 from dplasso.base.arrays import Floats, Ints
 
-_CELLS = 32  # of equal probability, that normal draws are counted in
-LEAST_EXPECTED = 25.0  # in a cell: far out in the tail, chi-square needs more than the usual 5
+_CELLS = 32  # number of cells of equal probability in which normal draws are counted
+LEAST_EXPECTED = 25.0  # per cell: far out in the tail, chi-square needs more than the usual 5
 _ORDERS = np.geomspace(1.01, 200.0, 120)
 
 
 class Tally:
-    """A chi-square test of draws that each have a law of their own, given those before.
+    """A chi-square test of draws that each have their own law, given those before.
 
     Observed minus expected counts are a martingale, whose covariance is the sum of those of the
-    single draws. The statistic is their squared length in that covariance; where all draws share
-    one law it is Pearson's.
+    single draws. The test statistic is their squared length in that covariance; where all draws
+    share one law it is Pearson's.
     """
 
     def __init__(self, cells: int) -> None:
@@ -27,7 +27,7 @@ class Tally:
         self._covariance = np.zeros((cells, cells))
 
     def add(self, laws: Floats, drawn: Ints) -> None:
-        """Draws (one a row of ``laws``, which are probabilities of the cells)."""
+        """Add draws, one per row of ``laws``, which are probabilities of the cells."""
         expected = laws.sum(axis=0)
         self.draws += len(drawn)
         self._expected += expected
@@ -35,7 +35,7 @@ class Tally:
         self._covariance += np.diag(expected) - laws.T @ laws
 
     def p_value(self) -> float:
-        """Chance of a statistic as large, if the laws are right."""
+        """Probability of a test statistic at least this large if the laws are right."""
         pooled = _pooling(self._expected)
         excess, covariance = pooled @ self._excess, pooled @ self._covariance @ pooled.T
         values, axes = np.linalg.eigh(covariance)
@@ -47,7 +47,7 @@ class Tally:
 
 
 def pearson(observed: Ints, law: Floats) -> float:
-    """The p-value of Pearson's test: counts of independent draws of one law."""
+    """The p-value of Pearson's test for counts of independent draws from one law."""
     expected = law * observed.sum()
     pooled = _pooling(expected)
     counts, wanted = pooled @ observed, pooled @ expected
@@ -59,7 +59,7 @@ def pearson(observed: Ints, law: Floats) -> float:
 
 
 def _pooling(expected: Floats) -> Floats:
-    """A matrix that adds up cells too rare to be tested alone, those of like rarity together."""
+    """A matrix that pools cells too rare to be tested alone, with others of similar rarity."""
     order, group, room = np.argsort(expected, kind="stable"), 0, 0.0
     groups = np.zeros(len(expected), np.int64)
     for place in order:
@@ -67,7 +67,7 @@ def _pooling(expected: Floats) -> Floats:
         room += expected[place]
         if room >= LEAST_EXPECTED:
             group, room = group + 1, 0.0
-    if room > 0.0:  # the commonest is left over: it belongs to the group before
+    if room > 0.0:  # the most probable cell remains: it joins the group before
         groups[groups == group] = max(group - 1, 0)
     pooling: Floats = (groups == np.arange(groups.max() + 1)[:, None]).astype(np.float64)
     return pooling
@@ -113,7 +113,7 @@ def mu_between(p: float, q: float) -> float:
 
 
 def even_chance(hits: int, runs: int) -> float:
-    """The two-sided p-value of so many heads of a fair coin, exactly."""
+    """The exact two-sided p-value of ``hits`` heads of a fair coin."""
     few = min(hits, runs - hits)
     return min(1.0, 2.0 * float(bdtr(few, runs, 0.5)))
 
@@ -140,7 +140,7 @@ def normal_p_values(of: str, draws: Floats) -> dict[str, float]:
 
 
 def agreement(pairs: Iterable[tuple[Floats, Floats]]) -> float:
-    """How likely signs are to agree so often, or so rarely, by chance, as far as both go."""
+    """The p-value of the number of equal signs, over the common length of each pair."""
     hits = runs = 0
     for one, other in pairs:
         length = min(len(one), len(other))

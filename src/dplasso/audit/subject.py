@@ -1,8 +1,7 @@
-"""A subject of the audit: a copy of an estimator, its public numbers, and how its solver is asked.
+"""A subject of the audit: a copy of an estimator, its public numbers, and access to its solver.
 
 A check is written once. It asks a subject how to fit neighbours, what a fit releases, what its
-noise should be, and what the subject's reference, which shares no code with the product, makes of
-it.
+noise should be, and what the subject's reference computes, which shares no code with the product.
 """
 
 import math
@@ -29,20 +28,20 @@ from dplasso.estimators import (
 from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.privacy.events import Event
 
-COLUMNS = 12  # of the data that audits make, where nothing asks for more
+COLUMNS = 12  # of the audit's data, where nothing requires more
 TABLES = (PrivateLassoClassifier, PrivateLassoRegressor)
 STREAMS = (PrivateOnlineClassifier, PrivateOnlineRegressor)
 _KINDS = {LOGISTIC: "classifier", SOFTMAX: "multinomial", SQUARED: "regressor"}
 
-Figures = dict[str, tuple[float, float]]  # by what was tested: a figure, and its limit
-# A fit by the bits handed in, or by its own. ``halfway`` is called once within it. Returns what was
-# drawn, in order, as whole numbers, and how many of them were drawn when ``halfway`` was called.
+Figures = dict[str, tuple[float, float]]  # for each tested quantity: a figure, and its limit
+# Runs a fit with the given bits, or with its own. ``halfway`` is called once within it. Returns the
+# draws, in order, as integers, and how many of them were made when ``halfway`` was called.
 Draw = Callable[[RandomBits | None, Callable[[], None] | None], tuple[Ints, int]]
 Pair = tuple[NDArray[Any], NDArray[Any]]
 
 
 class Charged(NamedTuple):
-    """The statement of a fit, and what it and a second fit of the same estimator charged."""
+    """The statement of a fit, and the charges of it and of a second fit of the estimator."""
 
     statement: Mapping[str, Any]
     first: Recorder
@@ -53,9 +52,9 @@ class Again(NamedTuple):
     """Released numbers, each next to the same numbers obtained in another way.
 
     ``by_parts`` are those of ``fit`` and of the parts of it that other checks repeat. ``elsewhere``
-    are those of a fit on other rows that was handed the same releases. Both must be equal bit for
-    bit. ``rebuilt`` are those of the reference, equal but for rounding. None where a solver has no
-    such way. ``more`` are figures of the solver's own.
+    are those of a fit on other rows that was given the same releases. Both must be equal bit for
+    bit. ``rebuilt`` are those of the reference, equal up to rounding. A field is None where a
+    solver has no such way. ``more`` are the solver's own figures.
     """
 
     by_parts: Pair | None = None
@@ -67,19 +66,19 @@ class Again(NamedTuple):
 class Subject(ABC):
     """A configuration under audit. The estimator itself is copied, never fitted or charged.
 
-    ``weight`` is the part of the time that its checks ask for, relative to other subjects.
-    ``options`` are those of the command that its estimators take, besides the common ones.
+    ``weight`` is the part of the time that its checks request, relative to other subjects.
+    ``options`` are the command's options that its estimators take in addition to the common ones.
     """
 
     solver: ClassVar[str]
-    quick_examples: ClassVar[int | None] = 1  # of `examples`, in a quick audit of all solvers
+    quick_examples: ClassVar[int | None] = 1  # `examples` used in a quick audit of all solvers
     options: ClassVar[frozenset[str]] = frozenset()
-    canary_runs: ClassVar[int]  # with the canary, and as many without, in a quick audit
-    tries: ClassVar[int] = 60  # neighbours that are compared in a quick audit
-    rounding: ClassVar[float] = 1.0 + 1e-12  # limit of shares that are exact but for a division
+    canary_runs: ClassVar[int]  # runs with the canary, and as many without, in a quick audit
+    tries: ClassVar[int] = 60  # pairs of neighbours that are compared in a quick audit
+    rounding: ClassVar[float] = 1.0 + 1e-12  # limit of ratios that are exact except for a division
     facts: Claim
     columns = COLUMNS
-    # Parameters that no promise depends on, as audits want them.
+    # Parameters on which no promise depends, with the values that audits use.
     _irrelevant: ClassVar[dict[str, Any]] = {"random_state": None, "n_jobs": 1, "verbose": 0}
 
     def __init__(self, estimator: Any, name: str | None = None, weight: float = 1.0) -> None:
@@ -99,16 +98,16 @@ class Subject(ABC):
     @classmethod
     @abstractmethod
     def examples(cls, **parameters: Any) -> list[Any]:
-        """Estimators of the solver: a classifier, a regressor, and one of three classes, if any."""
+        """Estimators of the solver: a classifier, a regressor, and one of three classes if any."""
 
     @classmethod
     @abstractmethod
     def takes(cls, estimator: Any) -> bool:
-        """Whether the estimator would be fitted by this solver."""
+        """Whether this solver would fit the estimator."""
 
     @classmethod
     def accepted(cls, common: Mapping[str, Any]) -> dict[str, Any]:
-        """Those of the options common to all solvers that this one has, too."""
+        """The options, of those common to all solvers, that this one has."""
         return dict(common)
 
     def others(self) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -118,13 +117,13 @@ class Subject(ABC):
 
     @abstractmethod
     def _fix_settings(self) -> None:
-        """Bounds, rows and whatever else rules choose, chosen once and for all data."""
+        """Fix bounds, rows and other settings that rules choose, once for all data."""
 
     @abstractmethod
     def _read_facts(self) -> Claim:
         """The public numbers of the configuration."""
 
-    # What the checks of every subject ask.
+    # Questions that the checks ask every subject.
 
     @abstractmethod
     def charged(self, rng: np.random.Generator) -> Charged:
@@ -132,11 +131,11 @@ class Subject(ABC):
 
     @abstractmethod
     def stated_cost(self, statement: Mapping[str, Any]) -> float:
-        """The cost of the releases in a statement, in the unit that costs of this solver have."""
+        """The cost of the releases in a statement, in this solver's unit of cost."""
 
     @abstractmethod
     def charged_cost(self, event: Event) -> float:
-        """The cost of what an accountant was charged, in the same unit."""
+        """The cost of the event that an accountant was charged, in the same unit."""
 
     @abstractmethod
     def epsilon_of(self, cost: float) -> float:
@@ -144,10 +143,10 @@ class Subject(ABC):
 
     @abstractmethod
     def further_costs(self, session: Session[Any], charged: Charged) -> Figures:
-        """What the account of this solver has besides the cost of a statement and of a charge."""
+        """Further figures of this solver's account, next to the costs of statement and charge."""
 
     def terms(self, statement: Mapping[str, Any]) -> dict[str, Any]:
-        """What a statement must say, by name."""
+        """The values that a statement must contain, by name."""
         facts = self.facts
         asked = {"epsilon": facts.epsilon, "delta": facts.delta, "neighboring": facts.neighboring}
         return {**asked, "secure_rng": True}
@@ -155,7 +154,7 @@ class Subject(ABC):
     @property
     @abstractmethod
     def claims(self) -> Claims:
-        """What a canary can prove to be wrong; nothing where there is no canary."""
+        """The claims that a canary can disprove; empty where there is no canary."""
 
     @abstractmethod
     def attack(self, session: Session[Any]) -> Attack:
@@ -163,24 +162,24 @@ class Subject(ABC):
 
     @abstractmethod
     def again(self, session: Session[Any], k: int) -> Again:
-        """A fit, and all that it releases, obtained in other ways; ``k`` counts the fits."""
+        """A fit, and all its releases obtained in other ways; ``k`` counts the fits."""
 
     @abstractmethod
     def transcript(self, rng: np.random.Generator) -> Draw:
-        """Long fits whose draws can be compared, run by run."""
+        """Long fits whose sequences of draws can be compared."""
 
     @abstractmethod
     def holders(self) -> list[Holder]:
-        """The configuration and others, to be handed the same rows in many forms."""
+        """The configuration and others, which are given the same rows in many forms."""
 
-    # What all of them share.
+    # Shared by all subjects.
 
     def copy(self, **parameters: Any) -> Any:
         """A fresh estimator of this configuration."""
         return clone(self._model).set_params(**parameters)
 
     def labels(self, y: Floats) -> NDArray[Any]:
-        """Labels as the estimator takes them, where ``y`` has places of classes."""
+        """Labels as the estimator takes them; ``y`` has indices of classes."""
         return self.classes[y.astype(np.int64)] if self.classifies else y
 
     @property
@@ -204,7 +203,7 @@ class Subject(ABC):
         return f"{kind}, {self.solver}"
 
     def to_dict(self) -> dict[str, Any]:
-        """As the report has it."""
+        """The subject as the report shows it."""
         return {
             "name": self.name,
             "class": type(self._model).__name__,
@@ -221,7 +220,7 @@ class DrawingSubject(Subject):
 
     @abstractmethod
     def widest_log_ratios(self, session: Session[Any], k: int) -> dict[str, float]:
-        """For two neighbours, how far log-ratios of a draw's laws range, over what is charged."""
+        """For two neighbours, the ranges of the log-ratios of a draw's laws over the charge."""
 
     @abstractmethod
     def law_p_values(self, session: Session[Any]) -> Iterator[tuple[dict[str, float], int]]:
@@ -240,19 +239,19 @@ class NoisySubject(Subject):
 
     @abstractmethod
     def widest_changes(self, session: Session[Any], k: int) -> dict[str, float]:
-        """For two neighbours, how far exact sums are apart, over what their noise pays for."""
+        """For two neighbours, the distances of exact sums over the charged sensitivity."""
 
     @abstractmethod
     def noise(self, session: Session[Any], bits: RandomBits | None) -> list[Floats]:
-        """The noise of every release of one fit, by the bits handed in or by its own."""
+        """The noise of every release of one fit, with the given bits or with its own."""
 
     @abstractmethod
     def noise_p_values(self, fits: list[list[Floats]]) -> dict[str, float]:
-        """Tests of the noise of many fits against what it should be."""
+        """Tests of the noise of many fits against its stated law."""
 
 
 def refuse(estimator: Any) -> None:
-    """Reject what no audit can be made of."""
+    """Reject estimators that cannot be audited."""
     if not isinstance(estimator, (*TABLES, *STREAMS)):
         raise ValueError(
             "estimator must be a PrivateLassoClassifier, a PrivateLassoRegressor, a "

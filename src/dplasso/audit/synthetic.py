@@ -1,4 +1,4 @@
-"""Data that several audits make: labels, extreme rows, and the forms people hand in."""
+"""Data for several audits: labels, extreme rows, and the forms in which users pass rows."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -21,19 +21,19 @@ class Neighbours(NamedTuple):
 
 
 def random_labels(rows: int, facts: Claim, rng: np.random.Generator) -> Floats:
-    """Places of classes; or numbers, some of them beyond their bound."""
+    """Indices of classes, or numbers of which some exceed their bound."""
     if facts.classes:
         return rng.integers(0, facts.classes, rows).astype(np.float64)
     return rng.uniform(-1.5, 1.5, rows) * facts.y_bound
 
 
 def labels_in_turn(rows: int, facts: Claim) -> Floats:
-    """Labels of all classes, or two numbers, in turn."""
+    """Labels that alternate among all classes, or between two numbers."""
     return np.arange(float(rows)) % max(facts.classes, 2)
 
 
 def random_row(columns: int, facts: Facts, rng: np.random.Generator) -> tuple[Floats, float]:
-    """A row of the kinds that do most: at the bound, far beyond it, with one entry, or any."""
+    """A row of a kind with large effect: at the bound, far beyond it, with one entry, or random."""
     bounds = column_bounds(columns, facts)
     signs = np.where(rng.random(columns) < 0.5, 1.0, -1.0)
     kind = rng.integers(4)
@@ -51,7 +51,7 @@ def random_row(columns: int, facts: Facts, rng: np.random.Generator) -> tuple[Fl
 
 
 def random_form(rng: np.random.Generator) -> Callable[[Floats], Any]:
-    """One of the forms in which people hand rows in."""
+    """One of the forms in which users pass rows."""
     forms = (np.asarray, sp.csr_array, _in_single_precision, _in_halves)
     return forms[rng.integers(len(forms))]
 
@@ -61,7 +61,7 @@ def _in_single_precision(X: Floats) -> Any:
 
 
 def _in_halves(X: Floats) -> Any:
-    """Every entry in two parts, which are to be added up before they are clipped."""
+    """Every entry in two parts, which must be added up before they are clipped."""
     rows, columns = np.nonzero(X)
     half = X[rows, columns] / 2.0
     places = (np.tile(rows, 2), np.tile(columns, 2))
@@ -69,7 +69,7 @@ def _in_halves(X: Floats) -> Any:
 
 
 def labels_apart(facts: Facts) -> tuple[float, list[float]]:
-    """A label, and all that pull the other way: other classes, or the other end of numbers."""
+    """A label, and all opposite ones: the other classes, or the other end of the numbers."""
     if not facts.classes:
         return facts.y_bound, [-facts.y_bound]
     own = 1.0 if facts.outputs == 1 else 0.0

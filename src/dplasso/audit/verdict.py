@@ -1,4 +1,4 @@
-"""What an audit finds: one verdict a test, and the report they make."""
+"""The findings of an audit: one verdict per test, and the report of all verdicts."""
 
 import json
 import math
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-ROUNDING = 1.0 + 1e-9  # of figures that are compared with a limit computed in another way
+ROUNDING = 1.0 + 1e-9  # tolerance for figures whose limit is computed in another way
 NO_PROOF = (
     "No alarm means that these tests found nothing: it is not a proof. They see the code that is "
     "installed, the configurations listed, and faults as large as their runs can show."
@@ -15,15 +15,15 @@ NO_PROOF = (
 
 @dataclass(frozen=True)
 class Verdict:
-    """One test: what was measured, and beyond which limit it would have been an alarm.
+    """One test: the measured figure, and the limit beyond which it is an alarm.
 
     Attributes
     ----------
-    check, estimator : the check it is part of and what was audited.
-    tested : in a few words.
-    figure, limit, alarm : an alarm is a figure above, or below, the limit; or none at all (NaN).
-    error : chance that correct code alarms, at most; 0 where nothing is left to chance.
-    runs : fits or draws the figure rests on.
+    check, estimator : the check that made the test, and the audited subject.
+    tested : a short description.
+    figure, limit, alarm : a figure above, or below, the limit is an alarm; so is NaN.
+    error : largest probability that correct code alarms; 0 for deterministic tests.
+    runs : number of fits or draws on which the figure rests.
     details : more figures, by name.
     """
 
@@ -53,8 +53,8 @@ class Verdict:
 class AuditReport:
     """The verdicts of an audit, in order; ``str`` is a table, ``to_json`` what a machine reads.
 
-    It names no machine and no time. With a seed a quick audit is the same again, but for the test
-    of secure bits, which have none; a thorough one makes as many runs as time allows.
+    It names no machine and no time. A quick audit with a seed can be repeated exactly, except for
+    the test of secure bits, which have no seed; a thorough one makes as many runs as time allows.
     """
 
     verdicts: tuple[Verdict, ...]

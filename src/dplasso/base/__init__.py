@@ -1,1 +1,1 @@
-"""Checks of numbers, array types, the machine, optional libraries: what every room may use."""
+"""Code that every room may use: checks of numbers, array types, the machine, optional libraries."""

@@ -5,4 +5,4 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Labels = NDArray[np.generic]  # of any one kind: numbers or text
+Labels = NDArray[np.generic]  # all of one kind: numbers or text

@@ -1,4 +1,4 @@
-"""Checks of the numbers a privacy account is made of; each returns the number it accepts."""
+"""Checks of the numbers that privacy accounts use; each check returns the number it accepts."""
 
 import math
 from numbers import Integral, Real
@@ -40,7 +40,7 @@ def probability(name: str, value: object) -> float:
 
 
 def count(name: str, value: object, least: int, most: float = math.inf) -> int:
-    """A whole number from `least` to `most`; True and False are no numbers here."""
+    """A whole number from `least` to `most`; True and False are rejected."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         _refuse(name, value, f"an integer of at least {least}", "convert it with int()")
     if int(value) < least:
@@ -51,7 +51,7 @@ def count(name: str, value: object, least: int, most: float = math.inf) -> int:
 
 
 def _as_float(value: object) -> float:
-    """The number as a float, NaN for anything else: every check above refuses NaN."""
+    """The number as a float, and NaN for anything else: every check above rejects NaN."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return math.nan
     try:

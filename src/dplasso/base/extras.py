@@ -1,15 +1,15 @@
-"""Libraries that only some uses need: imported when used, or an error names what to install."""
+"""Optional libraries: they are imported when used, and an error names what to install."""
 
 from importlib import import_module
 from typing import Any
 
 
 class MissingExtraError(ImportError):
-    """A library of an extra that is not installed."""
+    """A library that belongs to an extra is not installed."""
 
 
 def require(module: str, *parts: str, extra: str, purpose: str) -> Any:
-    """Import a library that an extra of dplasso brings.
+    """Import a library that an extra of dplasso installs.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def require(module: str, *parts: str, extra: str, purpose: str) -> Any:
     Raises
     ------
     MissingExtraError
-        If the library is not installed. Other errors of an import are raised as they are.
+        If the library is not installed. Other import errors are raised unchanged.
 
     Examples
     --------
@@ -72,5 +72,5 @@ def optional(module: str) -> Any | None:
 
 
 def _missing(module: str, error: ModuleNotFoundError) -> bool:
-    """Whether the library itself is missing, and not something that it imports."""
+    """Whether the library itself is missing, rather than something that it imports."""
     return error.name is not None and f"{module}.".startswith(f"{error.name}.")

@@ -1,10 +1,10 @@
-"""Refuse what does not fit in memory before it is begun, and say what it would need."""
+"""Reject work that does not fit in memory before it starts, and report how much it would need."""
 
 import resource
 from pathlib import Path
 
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
-_CONTAINER = (  # what a container may take, and what it takes; the newer form first
+_CONTAINER = (  # files with a container's limit and its usage; the newer form first
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     (
         "/sys/fs/cgroup/memory/memory.limit_in_bytes",
@@ -14,11 +14,11 @@ _CONTAINER = (  # what a container may take, and what it takes; the newer form f
 
 
 class TooLargeError(ValueError):
-    """Something that would need more memory than there is, or than was allowed."""
+    """Something would need more memory than is available or allowed."""
 
 
 def check(needed: int, what: str, remedy: str, most: int | None = None) -> None:
-    """Refuse what needs more bytes than ``most``, or than are available.
+    """Raise an error if ``needed`` bytes exceed ``most``, or the available memory if that is None.
 
     >>> check(3 << 40, "this matrix", "declare fewer columns", most=1 << 30)
     Traceback (most recent call last):
@@ -35,13 +35,13 @@ may be used; declare fewer columns
 
 
 def available() -> int | None:
-    """Bytes that this process can still take; None where the system does not say."""
+    """Bytes that this process can still allocate; None where the system does not report it."""
     found = [_free_on_machine(), _free_in_container(), _free_by_limit()]
     return min((size for size in found if size is not None), default=None)
 
 
 def size_text(size: int) -> str:
-    """Two digits are enough to decide by.
+    """The size in a readable unit, with about two digits.
 
     >>> size_text(800), size_text(10 * 2**30), size_text(3 * 2**20 // 2)
     ('800 bytes', '10 GiB', '1.5 MiB')

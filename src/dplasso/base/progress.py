@@ -1,4 +1,4 @@
-"""Progress bars for long work: shown on a terminal, where rich is installed."""
+"""Progress bars for long work, shown on a terminal if rich is installed."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -10,11 +10,11 @@ from dplasso.base.extras import optional
 
 @contextmanager
 def rounds_bar(total: int, *, shown: bool) -> Iterator[Callable[[int], None] | None]:
-    """A callback that takes the number of rounds done; None where nothing is shown.
+    """Yield a callback that takes the number of rounds done, or None if no bar is shown.
 
     The number of rounds is public. How long they take is not protected: show the bar only to
-    people who may see the data. The work has been paid for: a bar that cannot be written does not
-    end it.
+    people who may see the data. The budget of the work has already been spent, so a bar that
+    cannot be written does not stop the work.
     """
     with _bar("rounds", total, counted=True, shown=shown) as update:
         yield None if update is None else lambda done: update(completed=done)
@@ -22,8 +22,8 @@ def rounds_bar(total: int, *, shown: bool) -> Iterator[Callable[[int], None] | N
 
 @contextmanager
 def checks_bar(total: int, *, shown: bool) -> Iterator[Callable[[str, int, float], None]]:
-    """A callback that takes the current check, the number of checks done, and the finished part of
-    the current one."""
+    """Yield a callback that takes the current check, the number of checks done, and the finished
+    part of the current one."""
     with _bar("audit", total, counted=False, shown=shown) as update:
         if update is None:
             yield lambda name, done, part: None
@@ -36,7 +36,7 @@ def checks_bar(total: int, *, shown: bool) -> Iterator[Callable[[str, int, float
 def _bar(
     name: str, total: int, *, counted: bool, shown: bool
 ) -> Iterator[Callable[..., None] | None]:
-    """A function that updates the bar; None where no bar is shown."""
+    """Yield a function that updates the bar, or None if no bar is shown."""
     if not shown or sys.stderr is None or optional("rich") is None:
         yield None
         return
@@ -52,13 +52,13 @@ def _bar(
 
 
 class _Lossy:
-    """A stream of text that leaves out what it cannot write, where rich would end the process."""
+    """A text stream that drops what it cannot write; rich would end the process instead."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        with suppress(OSError, ValueError):  # of a pipe that nobody reads, of a closed stream
+        with suppress(OSError, ValueError):  # a pipe that nobody reads, or a closed stream
             self._stream.write(text)
         return len(text)
 

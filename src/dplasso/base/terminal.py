@@ -1,11 +1,11 @@
-"""Text from files and other people, as a terminal may be given it."""
+"""Make text from files and other people safe to print on a terminal."""
 
 
 def printable(text: str) -> str:
-    r"""Text in one line, of which every character is shown and none is obeyed.
+    r"""The text in one line, in which the terminal shows every character and interprets none.
 
-    Names in files may hold escape sequences that move the cursor, clear the screen or reorder what
-    is read. Such characters, and all others that are not shown, appear as Python writes them.
+    Names in files may hold escape sequences that move the cursor, clear the screen or reorder the
+    text. Such characters, and all others that are not printable, appear as Python escapes them.
 
     >>> printable("age"), printable("\x1b[2Jage\n"), printable("user\u202egnp.exe")
     ('age', '\\x1b[2Jage\\n', 'user\\u202egnp.exe')
@@ -16,7 +16,7 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str, indent: str = "") -> str:
-    r"""The same of several lines; those after the first begin with ``indent``.
+    r"""As `printable`, for several lines; lines after the first begin with ``indent``.
 
     >>> printable_lines("one\ntwo\x07", "  ")
     'one\n  two\\x07'

@@ -20,13 +20,13 @@ def available() -> int:
 
 
 def run(function: Callable[..., Any], calls: Sequence[Iterable[Any]]) -> list[Any]:
-    """``function(*call)`` for every call, side by side; results in the order of the calls."""
+    """Run ``function(*call)`` for all calls in parallel; results have the order of the calls."""
     global _pool
     if len(calls) == 1:
         return [function(*calls[0])]
     if _pool is None:
         _pool = ThreadPoolExecutor(max_workers=max(available(), 2), thread_name_prefix="dplasso")
-    # The first call runs here: handing it over would only cost a switch.
+    # The first call runs in this thread: handing it over would only cost a thread switch.
     others = [_pool.submit(function, *call) for call in calls[1:]]
     return [function(*calls[0])] + [other.result() for other in others]
 
@@ -41,7 +41,7 @@ def balanced_runs(starts: NDArray[Any], parts: int) -> list[tuple[int, int]]:
     """Split items into at most ``parts`` runs of about equal work; item k's work is
     ``starts[k + 1] - starts[k]``."""
     items, total = len(starts) - 1, int(starts[-1])
-    # Goals of the same type as the starts: searchsorted would otherwise copy them all.
+    # The goals have the type of the starts: searchsorted would otherwise copy all starts.
     goals = np.array([total * part // parts for part in range(1, parts)], starts.dtype)
     inner = np.minimum(np.searchsorted(starts, goals), items)
     edges = [0, *(int(edge) for edge in inner), items]
@@ -49,7 +49,7 @@ def balanced_runs(starts: NDArray[Any], parts: int) -> list[tuple[int, int]]:
 
 
 def _forget_pool() -> None:
-    """A forked child has none of its parent's threads."""
+    """Forget the pool in a forked child, which has none of its parent's threads."""
     global _pool
     _pool = None
 

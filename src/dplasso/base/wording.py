@@ -1,7 +1,7 @@
-"""Messages that name parameters, which every front end words in its own way.
+"""Messages that name parameters, so that every front end can use its own names for them.
 
-The library names a parameter as Python has it, ``n_rows``; the command line names its option,
-``--rows``. Both word the same `Message`: neither rewrites the other's text.
+The library uses the Python name of a parameter, ``n_rows``; the command line uses its option,
+``--rows``. Both format the same `Message`, and neither rewrites the other's text.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,15 +20,15 @@ class Setting(NamedTuple):
 
 
 class Message:
-    """A text with fields in braces: facts that are given, or else names of parameters.
+    """A text with fields in braces, which are given facts or else names of parameters.
 
     Parameters
     ----------
     text : str
-        A format string. ``{path}`` is the fact ``path`` if there is one, else the parameter so
-        called.
+        A format string. ``{path}`` is the fact ``path`` if there is one, else the parameter of
+        that name.
     **facts : object
-        Values of fields. A `Setting` is worded as a parameter, a `Message` as part of this one.
+        Values of fields. A `Setting` is shown as a parameter, a `Message` as part of this one.
 
     Examples
     --------
@@ -71,9 +71,9 @@ class ParameterError(ValueError):
     Parameters
     ----------
     message : str or Message
-        The text, as of a `Message`. It names the parameter, the problem and the remedy.
+        The text, as for `Message`. It names the parameter, the problem and the remedy.
     **facts : object
-        As of a `Message`.
+        Values of fields, as for `Message`.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def worded(said: BaseException, wording: Wording) -> str:
 
 
 def in_python(parameter: str, value: object) -> str:
-    """A parameter as Python has it, with the value to give it if there is one."""
+    """The Python name of a parameter, with the value to give it if there is one."""
     return parameter if value is None else f"{parameter}={value!r}"
 
 

@@ -1,4 +1,4 @@
-"""How files become rows: block by block, in bounded memory, rejecting what is not understood."""
+"""Files are read into rows block by block, in bounded memory; unclear input is rejected."""
 
 from dplasso.data.row_chunks import RowChunk, assemble
 from dplasso.reading.conversion import convert

@@ -1,4 +1,4 @@
-"""Files as blocks of whole lines, however they are compressed."""
+"""Read files, plain or compressed, as blocks of whole lines."""
 
 import bz2
 import lzma
@@ -20,12 +20,12 @@ from dplasso.base.extras import optional, require
 from dplasso.base.memory import size_text
 from dplasso.base.wording import ParameterError
 
-BLOCK = 1 << 22  # bytes: long enough to share out, short enough to stay in the cache
-LONGEST_LINE = 64 << 20  # bytes; rows are in memory one line at a time, at least
-PIECE = 1 << 16  # bytes of a compressed file that are unpacked at once
-UNPACKED = 1 << 22  # bytes that come of it at a time: no ratio of compression makes them more
-_TIMES_A_LINE = 8  # memory that a line takes: two buffers, its numbers, and the row made of them
-WINDOW = 1 << 27  # bytes of what came before that a format may ask to have at hand
+BLOCK = 1 << 22  # bytes: long enough to split among threads, short enough to stay in the cache
+LONGEST_LINE = 64 << 20  # bytes; at least one whole line is in memory at a time
+PIECE = 1 << 16  # bytes of a compressed file that are read at a time
+UNPACKED = 1 << 22  # bytes unpacked at a time, at most, whatever the compression ratio
+_TIMES_A_LINE = 8  # memory per byte of a line: two buffers, its numbers, and the row made of them
+WINDOW = 1 << 27  # bytes of earlier output that a format may ask to keep
 
 Progress = Callable[[int, int | None], None]
 _ZLIB = optional("isal.isal_zlib") or zlib  # ISA-L unpacks gzip nearly three times as fast
@@ -38,12 +38,12 @@ def line_blocks(
     longest_line: int = LONGEST_LINE,
     progress: Progress | None = None,
 ) -> Generator[NDArray[np.uint8], None, None]:
-    """Blocks of about ``size`` bytes, each of whole lines, every line ended (the last one, too).
+    """Yield blocks of about ``size`` bytes of whole lines; every line, also the last, has its end.
 
-    A line of more than ``longest_line`` bytes is refused. Memory is two blocks, or two lines where
-    those are longer, and what a format needs to unpack. A block is valid until the next one is
-    asked for. A thread reads and unpacks one block ahead. ``progress`` is told, after every block,
-    how many bytes of the file are read, and of how many (None where that is not known).
+    A line of more than ``longest_line`` bytes is rejected. This needs memory for two blocks, or
+    two lines where those are longer, and for unpacking. A block is valid until the next one is
+    requested. A thread reads and unpacks one block ahead. After every block, ``progress`` is called
+    with the number of bytes read and the size of the file (None where that is not known).
     """
     path = Path(path)
     with open(path, "rb") as file:
@@ -60,21 +60,21 @@ def line_blocks(
 
 
 class _Plain:
-    """A file, and how much of it has been read."""
+    """A file that counts how much of it has been read."""
 
     def __init__(self, file: BufferedReader) -> None:
         self._file = file
         self.position = 0
 
     def read_into(self, room: memoryview) -> int:
-        """Fill the room; less than that only at the end of the file."""
+        """Fill the buffer; it is filled only in part at the end of the file."""
         read = self._file.readinto(room)
         self.position += read
         return read
 
 
 class _Gzip:
-    """gzip, by ISA-L where it is installed, else by the standard library."""
+    """Unpacks gzip with ISA-L where it is installed, else with the standard library."""
 
     def __init__(self) -> None:
         self._stream = _ZLIB.decompressobj(wbits=31)
@@ -84,14 +84,14 @@ class _Gzip:
         return bool(self._stream.eof)
 
     def unpack(self, packed: bytes) -> tuple[bytes, bytes, bool]:
-        """At most `UNPACKED` bytes, what is left to unpack, and whether more may come of it."""
+        """Return at most `UNPACKED` bytes, the input left, and whether more output may follow."""
         piece = self._stream.decompress(packed, UNPACKED)
         left = self._stream.unused_data if self.ended else self._stream.unconsumed_tail
         return piece, left, not self.ended and len(piece) == UNPACKED
 
 
 class _Stepwise:
-    """bzip2 and xz, as the standard library unpacks them."""
+    """Unpacks bzip2 and xz with the standard library."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -101,7 +101,7 @@ class _Stepwise:
         return bool(self._stream.eof)
 
     def unpack(self, packed: bytes) -> tuple[bytes, bytes, bool]:
-        """As `_Gzip.unpack`; what is left is kept by the stream."""
+        """As `_Gzip.unpack`; the stream itself keeps the input left."""
         piece = self._stream.decompress(packed, UNPACKED)
         if self.ended:
             return piece, self._stream.unused_data, False
@@ -109,9 +109,9 @@ class _Stepwise:
 
 
 class _Zstandard:
-    """Its unpacker has no limit of its own, but 4 bytes give 128 KiB at most."""
+    """Unpacks Zstandard. The unpacker has no output limit, but 4 bytes give 128 KiB at most."""
 
-    _AT_ONCE = UNPACKED >> 11  # bytes that give about 16 times `UNPACKED`, at the very most
+    _AT_ONCE = UNPACKED >> 11  # bytes of input, which give at most about 16 times `UNPACKED`
 
     def __init__(self) -> None:
         library = require("zstandard", extra="tables", purpose="unpacking zstd files")
@@ -132,20 +132,20 @@ class _Zstandard:
         return piece, self._stream.unused_data + left if self.ended else left, False
 
 
-# A file's first bytes tell its format.
+# The first bytes of a file identify its format.
 _FORMATS: dict[bytes, Callable[[], Any]] = {
     b"\x1f\x8b": _Gzip,
     b"BZh": lambda: _Stepwise(bz2.BZ2Decompressor()),
     b"\xfd7zXZ\x00": lambda: _Stepwise(lzma.LZMADecompressor(memlimit=WINDOW)),
     b"\x28\xb5\x2f\xfd": _Zstandard,
 }
-# What they raise for bytes that make no sense, or ask for too much.
+# Errors that unpackers raise for invalid bytes, or for bytes that need too much memory.
 _DAMAGE: tuple[Any, ...] = (_ZLIB.error, OSError, lzma.LZMAError)
 _TOO_MUCH = re.compile("memory", re.IGNORECASE)
 
 
 class _Packed(_Plain):
-    """What a compressed file holds: one stream after the other, each of them whole."""
+    """The content of a compressed file: one or more streams in sequence, each of them complete."""
 
     def __init__(self, file: BufferedReader, new: Callable[[], Any], path: Path) -> None:
         super().__init__(file)
@@ -197,8 +197,8 @@ class _Packed(_Plain):
 def _whole_lines(
     source: _Plain, size: int, longest_line: int, path: Path
 ) -> Iterator[tuple[NDArray[np.uint8], int]]:
-    """Blocks, and the position in the file after each. Two buffers take turns: while a block is
-    worked on, the next one is read."""
+    """Yield blocks, and the position in the file after each. Two buffers alternate: while one
+    block is processed, the next one is read."""
     buffer, other = bytearray(size + 1), bytearray(size + 1)  # room for the end of the last line
     kept = 0
     while True:
@@ -219,7 +219,7 @@ def _whole_lines(
             )
         else:  # a line longer than the buffer
             other = bytearray(min(2 * room, longest_line + 1) + 1)
-        # Only now is nobody reading the other buffer any more.
+        # Only from here on is the other buffer no longer in use.
         kept = filled - whole
         other[:kept] = memoryview(buffer)[whole:filled]
         if len(buffer) < len(other):
@@ -233,7 +233,7 @@ def _whole_lines(
 
 
 def _ahead(blocks: Iterator[Any]) -> Generator[Any, None, None]:
-    """The same blocks, each made by another thread while the one before is worked on."""
+    """Yield the same blocks; another thread makes each one while the one before is processed."""
     with ThreadPoolExecutor(1, thread_name_prefix="dplasso-reading") as reader:
         coming = reader.submit(next, blocks, None)
         while (block := coming.result()) is not None:

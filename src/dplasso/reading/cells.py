@@ -1,4 +1,4 @@
-"""The text and the number of a table's cell: functions of its value, not of its column's type.
+"""The text and the number of a table's cell depend on its value, not on its column's type.
 
 Whoever writes a Parquet file chooses the type of a column from all its rows: one missing cell makes
 whole numbers floating-point, one more digit widens every decimal. If the text of a cell followed
@@ -22,20 +22,20 @@ _DAY = 86_400  # seconds
 
 @dataclass(frozen=True)
 class Cells:
-    """A column of texts: those that occur, and for each row which; -1 where it is missing.
+    """A column of texts: the distinct texts, and per row the index of its text (-1 if missing).
 
     Formal guarantees
     -----------------
     The text of a cell is a function of its value alone, whatever type the other rows gave the
     column and whatever unit or scale that type has:
 
-    - text is taken as it is;
+    - text is not changed;
     - a whole number is written in its digits, whether it is held as an integer, a floating-point
       number or a decimal; a boolean is the number 1 or 0;
     - any other number is written as Python's ``repr`` of its double-precision value, so single
       precision is widened first, and a decimal is rounded;
     - a date is written as 2020-01-31, a date and time as 2020-01-31 14:30:00.25 in UTC; a time
-      without a zone is taken as it is, trailing zeros are left out, and midnight is the date;
+      without a zone is not converted, trailing zeros are left out, and midnight is the date;
     - a time of day is written as 14:30:00.25, a duration as its number of seconds;
     - a missing cell and NaN have no text.
     """
@@ -50,7 +50,7 @@ class Cells:
 
 
 def numbers(column: Any) -> Floats | None:
-    """Numbers, NaN where missing; None where there is something else.
+    """The numbers of a column, NaN where missing; None if a cell holds anything else.
 
     Formal guarantees
     -----------------
@@ -64,7 +64,7 @@ def numbers(column: Any) -> Floats | None:
         column = _plain(column)
         if pa.types.is_temporal(column.type):
             return None
-        if pa.types.is_decimal(column.type):  # Arrow's own cast is rounded as the scale has it
+        if pa.types.is_decimal(column.type):  # the rounding of Arrow's cast depends on the scale
             column = column.cast(pa.string())
         if pa.types.is_string(column.type):
             column = pa.compute.utf8_trim_whitespace(column)
@@ -75,18 +75,18 @@ def numbers(column: Any) -> Floats | None:
 
 
 def is_number(kind: Any) -> bool:
-    """Whether a type is one of numbers."""
+    """Whether a type is numeric."""
     return bool(
         pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     )
 
 
 def _coded(column: Any) -> tuple[Any, Ints]:
-    """The values that occur, none of them missing, and for each row which; -1 where missing."""
+    """The distinct values that are not missing, and for each row the index of its value or -1."""
     if not pa.types.is_dictionary(column.type):
         column = _plain(column).dictionary_encode()
     codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    # A dictionary of the file may hold many values that no row here has, or a missing one.
+    # The file's dictionary may hold values that no row here has, or a missing value.
     used, places = np.unique(codes, return_inverse=True)
     first = int(np.searchsorted(used, 0))
     values = _plain(column.dictionary.take(pa.array(used[first:])))
@@ -96,7 +96,7 @@ def _coded(column: Any) -> tuple[Any, Ints]:
 
 
 def _plain(column: Any) -> Any:
-    """The column in one of the types that `_texts` knows; NaN is missing."""
+    """The column in one of the types that `_texts` handles; NaN counts as missing."""
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.storage
     kind = column.type
@@ -138,7 +138,7 @@ def _decimal_text(value: Decimal) -> str:
 
 
 def _ticks(values: Any) -> Ints:
-    """Times as the whole numbers that hold them."""
+    """Times as the integers that store them."""
     same_width = pa.int32() if values.type.bit_width == 32 else pa.int64()  # noqa: PLR2004
     ticks: Ints = values.view(same_width).to_numpy(zero_copy_only=False).astype(np.int64)
     return ticks
@@ -165,5 +165,5 @@ def _seconds(ticks: int, per_second: int) -> str:
 
 
 def _fraction(part: int, per_second: int) -> str:
-    """The digits behind the point, without trailing zeros; nothing where there are none."""
+    """The point and the digits after it, without trailing zeros; empty if no digits remain."""
     return f".{str(per_second + part)[1:]}".rstrip("0") if part else ""

@@ -1,4 +1,4 @@
-"""From a file to a column store, in bounded memory."""
+"""Convert a file to a column store in bounded memory."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ from dplasso.reading.options import ReadingOptions
 from dplasso.reading.reader import check_options, existing
 from dplasso.storage import build_store
 
-_LINES_IN_MEMORY = 8  # a line takes about so many times its bytes
+_LINES_IN_MEMORY = 8  # a line takes about this many times its size in memory
 _LEAST_LINE = 4 << 20  # bytes
 
 
@@ -22,18 +22,18 @@ def convert(
     overwrite: bool = False,
     **options: Any,
 ) -> Path:
-    """Convert a file once into a column store; training from that does not load it.
+    """Convert a file once into a column store, from which models train without loading it.
 
     Parameters
     ----------
     path : str or path
-        The file, of any format that can be read piece by piece.
+        The file, in any format that can be read piece by piece.
     output : str or path
         The store: a new folder.
     memory : int, default=2147483648
         The most bytes to use.
     overwrite : bool, default=False
-        Whether to replace a store of this name.
+        Whether to replace an existing store of this name.
     **options
         Parameters of `read_rows`; ``n_features`` must be declared for svmlight text.
 

@@ -1,4 +1,4 @@
-"""Lines of a file that may still grow, or of a pipe, as they come."""
+"""Lines of a pipe, or of a file that may still grow, as they arrive."""
 
 import os
 import select
@@ -10,27 +10,27 @@ from dplasso.base.memory import size_text
 from dplasso.reading.byte_source import LONGEST_LINE
 
 _PIECE = 1 << 18
-_PATIENCE = 0.2  # seconds to wait for more before saying that there is nothing yet
+_PATIENCE = 0.2  # seconds to wait for more before reporting that there is nothing yet
 
 
 class LineSource:
-    """Whole lines, some at a time, and how many bytes they were from the start.
+    """Reads whole lines, a few at a time, and counts their bytes from the start.
 
-    ``path`` None is standard input. ``follow`` waits at the end of a file for it to grow.
+    If ``path`` is None, it reads standard input. With ``follow`` it waits for a file to grow.
     """
 
     def __init__(self, path: Path | None, *, follow: bool = False) -> None:
         self._descriptor = 0 if path is None else os.open(path, os.O_RDONLY)
         self._piped, self._follow = path is None, follow
         self._held, self._ended = bytearray(), False
-        self._searched = 0  # bytes held that have no line's end
+        self._searched = 0  # bytes held that contain no end of line
         self.position = 0
 
     def skip(self, count: int) -> None:
-        """Pass over the first bytes, which were taken before."""
+        """Skip the first bytes, which were read before."""
         self.position += count
         if not self._piped:
-            # The last line may have lacked its end, and counts as if it had one.
+            # The last line may have had no line end, and is counted as if it had one.
             if os.fstat(self._descriptor).st_size < count - 1:
                 raise ValueError(
                     f"the input is shorter than the {count} bytes taken of it before; "
@@ -48,7 +48,7 @@ class LineSource:
             count -= len(piece)
 
     def lines(self, most: int) -> bytes | None:
-        """At most so many lines, each ended; none where there are none yet; None at the end."""
+        """At most ``most`` lines, each with its end; empty if none has arrived; None at the end."""
         while True:
             if found := self._cut(most):
                 return found
@@ -67,7 +67,7 @@ class LineSource:
         found = bytes(self._held[: end + 1])
         del self._held[: end + 1]
         self._searched = 0 if found else len(self._held)
-        if not found and self._ended and self._held:  # the last line may lack its end
+        if not found and self._ended and self._held:  # the last line may have no line end
             found = bytes(self._held) + b"\n"
             self._held.clear()
             self._searched = 0
@@ -75,7 +75,7 @@ class LineSource:
         return found
 
     def _fill(self) -> bool:
-        """Whether there is more, or the end; False where there is nothing yet."""
+        """Read more; False if nothing has arrived yet, True if data or the end has."""
         if self._piped and not select.select([self._descriptor], [], [], _PATIENCE)[0]:
             return False
         piece = os.read(self._descriptor, _PIECE)

@@ -1,9 +1,9 @@
 """Sparse matrices and labels from the files of ``scipy.sparse.save_npz`` and ``numpy.save``.
 
-scipy's reader makes a matrix of arrays that it hardly checks, and numpy takes memory for the shape
-that a header states. Here every array is held against its size in the file before memory is taken,
-and a matrix is made of parts that were checked. The arrays take the memory that the archive's
-directory states as their decompressed size, and no more; where there is less, they are refused.
+scipy's reader makes a matrix of arrays that it hardly checks, and numpy allocates memory for the
+shape that a header states. Here every array is compared with its size in the file before memory is
+allocated, and a matrix is made of checked parts only. The arrays take exactly the memory that the
+archive's directory states as their decompressed size; if less is available, they are rejected.
 """
 
 import math
@@ -28,9 +28,9 @@ _PARTS = {
     "coo": ("data", "row", "col"),
 }
 _BLOCK = 1 << 20  # bytes decompressed at a time
-# What numpy and scipy write. Python unpacks the others without a limit.
+# The methods that numpy and scipy write. Python unpacks the others without a limit.
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_LONGEST_HEADER = 10_000  # as numpy's own limit: its text is evaluated as a literal
+_LONGEST_HEADER = 10_000  # numpy's own limit: the header's text is evaluated as a literal
 
 
 def read_npz(path: _Path) -> Any:
@@ -40,7 +40,7 @@ def read_npz(path: _Path) -> Any:
             parts = _parts_of(archive)
     except memory.TooLargeError:
         raise
-    # What stands in the file decides what the readers raise; some of it quotes the file.
+    # The file's content decides which errors the readers raise, and some errors quote the file.
     except Exception as error:
         kind = type(error).__name__
     else:
@@ -84,7 +84,7 @@ def _parts_of(archive: zipfile.ZipFile) -> dict[str, Any]:
 
 
 def _array(file: IO[bytes], size: int) -> NDArray[Any]:
-    """An array of so many bytes, header included."""
+    """The array of a file of ``size`` bytes, header included."""
     version = npy.read_magic(file)
     header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
     shape, by_columns, kind = header(file, max_header_size=_LONGEST_HEADER)

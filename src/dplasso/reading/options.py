@@ -1,4 +1,4 @@
-"""How a file is to be read: the parameters of `read_rows`, for the formats."""
+"""The parameters of `read_rows`, as the formats receive them."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from dplasso.base.wording import ParameterError
 from dplasso.reading.plans import TablePlan, buckets_for
 
-Progress = Callable[[int, int | None], None]  # how much is done, of how much if that is known
-Buckets = Mapping[str, int | None] | Sequence[str]  # of columns, None for the usual number
+Progress = Callable[[int, int | None], None]  # how much is done, and the total if it is known
+Buckets = Mapping[str, int | None] | Sequence[str]  # buckets per column, None for the default
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingOptions:
-    """Parameters of `read_rows`, where they are described; None is a parameter that was left out.
+    """The parameters of `read_rows`, which describes them; None means that one was left out.
 
-    ``plan`` is the finished plan of a table whose columns got their roles before.
+    ``plan`` is the complete plan of a table whose columns already have roles.
     """
 
     target: str | None = None
@@ -44,11 +44,11 @@ class ReadingOptions:
 
     @property
     def limits(self) -> dict[str, Any]:
-        """The longest line, for a reader that has a limit of its own where none is given."""
+        """The longest line as a keyword argument; empty where the reader's default applies."""
         return {} if self.longest_line is None else {"longest_line": self.longest_line}
 
     def table_plan(self, path: Path) -> TablePlan:
-        """What the columns of a table are taken as."""
+        """The plan that says how to treat the columns of a table."""
         if self.plan is not None:
             return self.plan
         if self.target is None:
@@ -75,7 +75,7 @@ class ReadingOptions:
         )
 
     def names_of(self, columns: int) -> NDArray[Any] | None:
-        """The names of so many columns, where they are given."""
+        """The names of the columns if they are given; their number must be ``columns``."""
         if self.feature_names is None:
             return None
         names: Sequence[str] | list[str]
@@ -98,5 +98,5 @@ def as_objects(names: Iterable[str]) -> NDArray[Any]:
 
 
 def _sized(columns: Buckets | None) -> dict[str, int | None]:
-    """Columns and their buckets; a list of columns gives none."""
+    """Columns with their buckets, which are None for a plain list of columns."""
     return dict(columns if isinstance(columns, Mapping) else dict.fromkeys(columns or ()))

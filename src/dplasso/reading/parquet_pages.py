@@ -1,7 +1,7 @@
-"""What pages of a Parquet file unpack to, from their headers, before any is unpacked.
+"""Read the unpacked sizes of a Parquet file's pages from their headers, before unpacking any.
 
-The footer's sizes are what the writer says; readers go by the headers of pages, and take memory for
-what those say. A header is a struct in Thrift's compact protocol.
+The sizes in the footer are only what the writer claims. Readers follow the page headers, and
+allocate memory as those say. A header is a struct in Thrift's compact protocol.
 """
 
 import os
@@ -13,7 +13,7 @@ _STOP, _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _S
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12,
 )  # fmt: skip
 _TYPE, _UNPACKED, _PACKED, _DATA, _DICTIONARY, _DATA_2 = 1, 2, 3, 5, 7, 8  # fields of a header
-_VALUES = 1  # the field of each of the last three
+_VALUES = 1  # this field exists in each of the last three
 _ENCODINGS = {_DATA: 2, _DATA_2: 4}
 _DELTA_LENGTHS, _DELTA_TEXTS = 6, 7  # encodings
 _DEEPEST, _LONGEST_LIST = 8, 1 << 10
@@ -21,7 +21,7 @@ _DEEPEST, _LONGEST_LIST = 8, 1 << 10
 
 @dataclass(frozen=True)
 class Page:
-    """One page: its bytes once it is unpacked, its values, and how a data page encodes them."""
+    """One page: its unpacked bytes, its number of values, and how a data page encodes them."""
 
     size: int
     values: int
@@ -30,11 +30,11 @@ class Page:
 
 @dataclass(frozen=True)
 class ChunkSizes:
-    """What the pages of one column chunk unpack to, in bytes."""
+    """Unpacked sizes of the pages of one column chunk, in bytes."""
 
-    largest: int  # page
-    densest: float  # data page, per value
-    can_be_coded: bool  # pyarrow keeps texts as codes, unless they are encoded as differences
+    largest: int  # size of the largest page
+    densest: float  # largest size per value of a data page
+    can_be_coded: bool  # pyarrow keeps texts as codes, unless they are delta-encoded
 
     @classmethod
     def of(cls, file: BinaryIO, column: Any) -> "ChunkSizes":
@@ -44,19 +44,19 @@ class ChunkSizes:
             if page.encoding is not None:
                 per_value = page.size / max(page.values, 1)
                 if page.encoding == _DELTA_TEXTS:
-                    per_value = float(page.size)  # a value may repeat all that went before
+                    per_value = float(page.size)  # a value may repeat everything before it
                 densest = max(densest, per_value)
                 coded = coded and page.encoding not in (_DELTA_LENGTHS, _DELTA_TEXTS)
         return cls(largest, densest, coded)
 
     def row_bytes(self, coded: bool) -> float:
-        """The most that rows take on average, page by page; any value of a dictionary may be
-        repeated where it is not kept as a code."""
+        """Upper bound on the mean bytes per row of a page; where values are not kept as codes, any
+        value of a dictionary may be repeated."""
         return self.densest if coded else max(self.densest, float(self.largest))
 
 
 def pages_of(file: BinaryIO, column: Any) -> Iterator[Page]:
-    """The pages of a column chunk, by pyarrow's metadata of it; `ValueError` where they are broken.
+    """Yield the pages of a column chunk, given pyarrow's metadata; `ValueError` if they are broken.
 
     Only headers are read.
     """
@@ -91,7 +91,7 @@ def _is_count(value: object) -> bool:
 
 
 def _struct(file: BinaryIO, depth: int) -> dict[int, Any]:
-    """Fields by number; texts are skipped."""
+    """The fields of a struct by number; texts are skipped."""
     if depth > _DEEPEST:
         raise ValueError("a header of a page is nested too deep")
     fields: dict[int, Any] = {}

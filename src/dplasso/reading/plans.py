@@ -1,4 +1,4 @@
-"""What the columns of a table are taken as, and the features that makes: all of it public."""
+"""How the columns of a table are treated, and the features that result: all of it is public."""
 
 import re
 from bisect import bisect_right
@@ -16,31 +16,31 @@ from dplasso.base.wording import ParameterError, Setting
 from dplasso.data.sparse_bounds import SparseBounds
 
 FEWEST_BUCKETS, BUCKETS, MOST_BUCKETS = 1 << 8, 1 << 12, 1 << 16
-CELL_RULE = 2  # by which a cell that is no text becomes one: `dplasso.reading.cells`
-_MOST_FEATURES = (1 << 63) - 1  # numbers of columns take 64 bits
+CELL_RULE = 2  # version of the rule that turns other cells into text: `dplasso.reading.cells`
+_MOST_FEATURES = (1 << 63) - 1  # column indices have 64 bits
 
 
 @dataclass(frozen=True)
 class TablePlan:
-    """What to make of the columns of a table. All of it is public.
+    """How to treat the columns of a table. All of it is public.
 
     Attributes
     ----------
     target : the column with the labels.
-    bounds : for every column of numbers, its public (low, high). Values are clipped to it, and else
-        taken as they are.
+    bounds : for every column of numbers, its public (low, high). Values are clipped to it and not
+        changed otherwise.
     hashed : number of buckets for columns of categories or text.
-    buckets : the number for those not in ``hashed``.
-    text : columns taken as sets of words.
+    buckets : the number of buckets for such columns that are not in ``hashed``.
+    text : columns treated as sets of words.
     ignore : columns left out.
-    classes : labels there can be, where they are text. Undeclared, they are read from the rows,
-        which is not private and warns.
+    classes : possible labels, where labels are text. If not declared, they are read from the rows,
+        which is not private and causes a warning.
     delimiter : what separates the columns of a CSV file; None for a comma (.csv) or a tab (.tsv).
-    complete : whether columns without a role are left out; else they are taken as categories, which
-        is told, or refused where they are numbers.
-    cell_rule : by which rule cells that are no text become text. Plans saved before there was more
-        than one have 1, under which the text depended on the column's type; rows are read by the
-        newest rule, with a warning where that may differ.
+    complete : whether columns without a role are left out; else they are treated as categories,
+        which is reported, or rejected where they are numbers.
+    cell_rule : the rule that turns other cells into text. Plans saved before there was more than
+        one have rule 1, under which the text depended on the column's type; rows are read by the
+        newest rule, with a warning where the result may differ.
     """
 
     target: str
@@ -88,10 +88,10 @@ class TablePlan:
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """The plan for JSON; `from_dict` takes it back."""
+        """The plan as JSON values; `from_dict` reads them."""
         return {
             "target": self.target,
-            # Lists of pairs: features are numbered in this order.
+            # These are lists of pairs because features are numbered in this order.
             "bounds": [
                 [name, float(low), float(high)] for name, (low, high) in self.bounds.items()
             ],
@@ -107,7 +107,7 @@ class TablePlan:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """The plan that `to_dict` gave."""
+        """The plan that `to_dict` wrote."""
         bounds = {name: (low, high) for name, low, high in content["bounds"]}
         own = {"cell_rule": 1, **content, "bounds": bounds, "hashed": dict(content["hashed"])}
         return cls(**own)
@@ -115,7 +115,7 @@ class TablePlan:
 
 @dataclass(frozen=True)
 class FeatureSpace:
-    """The features of a plan that gives every column a role, and where they are.
+    """The features of a plan that gives every column a role, and their positions.
 
     First come the numbers, each followed by a feature that is 1 where the number is missing; then
     categories and text, where every column has its own buckets, so that columns never collide. A
@@ -142,12 +142,12 @@ class FeatureSpace:
 
     @property
     def names(self) -> "FeatureNames":
-        """Names of the features, in order, each made when it is asked for."""
+        """Names of the features, in order; each is made when it is requested."""
         return FeatureNames(self)
 
     @property
     def roles(self) -> Iterator[tuple[str, str, int]]:
-        """Every column of the file, what it was taken as, and how many features it gave."""
+        """Every column of the file, its role, and its number of features."""
         plan, texts = self.plan, frozenset(self.plan.text)
         yield plan.target, "the label", 0
         for name, (low, high) in plan.bounds.items():
@@ -160,19 +160,19 @@ class FeatureSpace:
 
     @property
     def bounds(self) -> SparseBounds:
-        """Public bounds on the size of every feature's values."""
+        """Public bounds on the absolute values of every feature."""
         sizes = {name: max(abs(low), abs(high)) for name, (low, high) in self.plan.bounds.items()}
         return SparseBounds(self.size, {self.starts[name]: size for name, size in sizes.items()})
 
     def bucket(self, name: str, text: str) -> int:
-        """The feature of a column that a text is hashed to."""
+        """The feature to which a text of a column is hashed."""
         digest = blake2b(text.encode(), digest_size=8).digest()
         return self.starts[name] + int.from_bytes(digest, "little") % self.plan.hashed[name]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FeatureNames(Sequence[str]):
-    """Names of a space's features: as many as there are buckets, and none of them held.
+    """The names of a feature space, made on request: there may be too many to hold in memory.
 
     `numpy.asarray` writes all of them out.
 
@@ -187,7 +187,7 @@ class FeatureNames(Sequence[str]):
         return self.space.size
 
     def __getitem__(self, place: Any) -> Any:
-        """A name, or an array of them, as an array of all names would give."""
+        """A name or an array of names, as indexing an array of all names would return."""
         if isinstance(place, slice):
             return self._at(range(*place.indices(len(self))))
         if np.ndim(place):
@@ -217,7 +217,7 @@ class FeatureNames(Sequence[str]):
 
     @cached_property
     def _columns(self) -> tuple[list[str], list[int]]:
-        """Columns of the table, and the first feature of each."""
+        """The columns of the table, and the first feature of each."""
         starts = self.space.starts
         return list(starts), list(starts.values())
 
@@ -234,16 +234,16 @@ class FeatureNames(Sequence[str]):
             *theirs.hashed.items()
         ]
 
-    __hash__ = None  # type: ignore[assignment]  # as of an array
+    __hash__ = None  # type: ignore[assignment]  # arrays have none either
 
     def __repr__(self) -> str:
         return f"<names of {len(self)} features>"
 
 
 def buckets_for(rows: int | None) -> int:
-    """Buckets of a column for so many declared rows: a power of two near a sixteenth of them.
+    """Buckets per column for this many declared rows: a power of two near a sixteenth of them.
 
-    More buckets keep more words apart; fewer leave less noise to find one among them.
+    More buckets keep more words apart; with fewer, noise hides the relevant ones less.
 
     >>> buckets_for(2_000), buckets_for(100_000), buckets_for(None)
     (256, 8192, 4096)

@@ -1,4 +1,4 @@
-"""`read_rows`: rows from a file of any format, or rows read as those of a model were."""
+"""`read_rows` reads a file of any format, also in the way that a model's rows were read."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from dplasso.reading.plans import FeatureSpace, TablePlan
 from dplasso.reading.rows import Rows
 
 _Path = str | os.PathLike[str]
-# Parameters that a file read like another takes: the others are known from that one.
+# Parameters that may be given with ``like``, from which all others are known.
 _OWN = frozenset({"labels", "zero_based", "labelled", "longest_line", "progress", "x_bound"})
 
 
@@ -45,66 +45,67 @@ def read_rows(
 ) -> Rows:
     """Read the rows of a file: svmlight text, CSV, Parquet, a scipy ``.npz``, or a column store.
 
-    The name of the file says which format it has. A parameter that the format has no use for is
-    rejected. What is not declared and has to be read from the rows is reported as a leak.
+    The name of the file determines its format. A parameter that the format does not take is
+    rejected. A fact that is not declared and has to be read from the rows is reported as a leak.
 
     Parameters
     ----------
     path : str or path
         The file, or the folder of a column store.
     like : fitted model or Rows, default=None
-        Read rows of the same columns as those that the model was trained on, or as these. Only
+        Read rows with the same columns as the model's training rows, or as these rows. Only
         ``labels``, ``zero_based``, ``labelled``, ``longest_line`` and ``progress`` may be given
-        with it. Entries are not clipped: the model clips what it predicts.
+        with it. Entries are not clipped: the model clips the rows it predicts.
     target : str, default=None
         Tables: the column with the labels.
     bounds : dict of str to (float, float), default=None
         Tables: columns of numbers with their public bounds (low, high), to which they are clipped.
     hashed : dict of str to int, or sequence of str, default=None
-        Tables: columns of categories, with their numbers of buckets; None is the usual number.
+        Tables: columns of categories, with their numbers of buckets; None is the default number.
     text : dict of str to int, or sequence of str, default=None
         Tables: columns of words, with their numbers of buckets.
     ignore : sequence of str, default=None
         Tables: columns to leave out.
     buckets : int, default=None
-        Tables: buckets of columns that give none. By default about a sixteenth of ``n_rows`` (256
-        to 65,536), or 4,096.
+        Tables: number of buckets of columns that have none of their own. By default about a
+        sixteenth of ``n_rows`` (256 to 65,536), or 4,096.
     delimiter : str, default=None
-        Tables: the character between the columns of a CSV file; a comma, or a tab for ``.tsv``.
+        Tables: the character between the columns of a CSV file; by default a comma, or a tab for
+        ``.tsv``.
     n_features : int, default=None
-        svmlight: the number of columns. Left out, it is read from the data, which is reported.
+        svmlight: the number of columns. By default it is read from the data, which is reported.
     zero_based : bool, default=None
-        svmlight: whether indices start at 0; at 1 by default, or as ``like`` says.
+        svmlight: whether indices start at 0. By default they start at 1, or as in ``like``.
     labels : path or array, default=None
         ``.npz``: a ``.npy`` file of labels, or the labels.
     feature_names : path or sequence of str, default=None
         svmlight and ``.npz``: names of the columns, or a file with one per line.
     classes : sequence of str, default=None
-        Tables: the labels there can be. Left out, they are read from the data, which is reported.
+        Tables: the possible labels. By default they are read from the data, which is reported.
     n_rows : int, default=None
-        The declared number of rows, by which ``buckets`` are chosen.
+        The declared number of rows, which determines the default of ``buckets``.
     x_bound : float or None, default=1.0
-        Column stores: the bound to which entries are clipped; None clips none. Estimators clip the
-        rows of other formats.
+        Column stores: the bound to which entries are clipped; None means no clipping. Estimators
+        clip the rows of other formats.
     labelled : bool, default=True
         Whether labels are needed. A table to predict need not have its target.
     longest_line : int, default=None
         The most bytes of a line, of a row of CSV, or of an unpacked Parquet page. Lines up to 64
         MiB (rows of CSV up to 4 MiB) are read by default; a line takes about 8 times its size.
     progress : callable, default=None
-        Called with how much of the file was read, and how much there is if that is known.
+        Called with the amount of the file that was read, and the total if that is known.
 
     Returns
     -------
     Rows
-        ``X``, ``y``, and what is publicly known of them.
+        ``X``, ``y``, and the public facts about them.
 
     Raises
     ------
     ParameterError
-        A parameter is missing, or the format has no use for it.
+        A parameter is missing, or the format does not take it.
     ValueError
-        The file cannot be read. The error names the line or row, never a value of it.
+        The file cannot be read. The error names the line or row, but never its values.
 
     Examples
     --------
@@ -131,7 +132,7 @@ def read_rows(
 
 
 def existing(path: _Path) -> Path:
-    """The path, which must lead to something."""
+    """The path, which must exist."""
     found = Path(path)
     if not found.exists():
         raise FileNotFoundError(f"{found} does not exist; check the path")
@@ -139,7 +140,7 @@ def existing(path: _Path) -> Path:
 
 
 def check_options(path: Path, given: Iterable[str]) -> None:
-    """Reject parameters that the format of a file has no use for, rather than ignore them."""
+    """Reject parameters that the format of a file does not take, rather than ignore them."""
     kind = format_of(path)
     for name in given:
         takers = [known.name for known in FORMATS if name in known.options]
@@ -148,7 +149,7 @@ def check_options(path: Path, given: Iterable[str]) -> None:
 
 
 def like_options(path: Path, options: ReadingOptions, like: Any) -> ReadingOptions:
-    """The options by which a file is read as the rows of a model, or as other rows, were."""
+    """The options that read a file in the way the rows of ``like`` were read."""
     for name in _given(options) - _OWN:
         raise ParameterError(
             "{parameter} is known from {like}; leave it out", parameter=Setting(name)
@@ -187,7 +188,7 @@ def _read_like(path: Path, options: ReadingOptions, like: Any) -> Rows:
 
 
 def _recipe_of(like: Any) -> tuple[Mapping[str, Any], int]:
-    """How the rows of a model, or rows, were read, and their number of columns."""
+    """How the rows of ``like`` (a model or `Rows`) were read, and their number of columns."""
     if isinstance(like, Rows):
         return like.recipe or {}, int(like.X.shape[1])
     if not hasattr(like, "n_features_in_"):
@@ -210,7 +211,7 @@ def _not_of_the_plan(path: Path, kind: Format) -> ValueError:
 
 
 def _given(options: ReadingOptions) -> set[str]:
-    """The parameters that do not have their defaults."""
+    """The parameters that differ from their defaults."""
     return {
         field.name for field in fields(options) if getattr(options, field.name) is not field.default
     }

@@ -1,4 +1,4 @@
-"""Rows that were read from a file, and what is publicly known of them."""
+"""Rows that were read from a file, and the public facts about them."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from dplasso.reading.plans import FeatureNames, TablePlan
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows, their labels, and what is publicly known of their columns. See `read_rows`.
+    """Rows, their labels, and the public facts about their columns. See `read_rows`.
 
     Attributes
     ----------
@@ -29,13 +29,13 @@ class Rows:
     plan : TablePlan or None
         How the columns of a table become features.
     classes : list or None
-        Labels there can be, where the file or the plan says so.
+        The possible labels, where the file or the plan states them.
     undeclared : frozenset of str
         Public facts ("classes", "n_features") that were not declared but read from the data.
     zero_based : bool
         Whether indices in the file start at 0.
     declared_rows : int or None
-        Number of rows that was declared when the file was written.
+        The number of rows that was declared when the file was written.
     """
 
     X: Any
@@ -50,13 +50,13 @@ class Rows:
 
     @property
     def recipe(self) -> dict[str, Any] | None:
-        """How rows like these are read, which a model keeps as ``table_plan_``."""
+        """How to read rows like these; a model keeps it as ``table_plan_``."""
         if self.plan is not None:
             return self.plan.to_dict()
         return {"zero_based": True} if self.zero_based else None
 
     def described(self, declared: Collection[str] = ()) -> DescribedRows:
-        """The rows as ``fit`` takes them: the model keeps how they are read, and states it.
+        """The rows for ``fit``, so that the model keeps and states how they were read.
 
         ``declared`` are facts that the caller declares to the model although the file does not.
         """

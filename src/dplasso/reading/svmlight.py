@@ -45,7 +45,7 @@ _REASONS: dict[int, str | Message] = {
 
 
 class LineError(ValueError):
-    """A line that is rejected, by its number, counted from 1."""
+    """A line is rejected; the error names its number, counted from 1."""
 
     def __init__(self, line: int, reason: str | Message, path: str = "") -> None:
         self.line, self.reason, self.path = line, reason, path
@@ -65,11 +65,11 @@ def svmlight_chunks(
     longest_line: int = LONGEST_LINE,
     progress: Progress | None = None,
 ) -> Iterator[RowChunk]:
-    """The rows of a file, plain or compressed, chunk by chunk; indices start at 0 in every chunk.
+    """Yield the rows of a file, plain or compressed, in chunks whose indices start at 0.
 
-    A line either means what scikit-learn takes it to mean or is refused with its number: data must
-    be finite, and the only extra allowed is a ``qid``, which is skipped. A line of more than
-    ``longest_line`` bytes, which would take about 8 times as much memory, is refused too.
+    A line is either read as scikit-learn reads it, or rejected with its number: data must be
+    finite, and the only extra allowed is a ``qid``, which is skipped. A line of more than
+    ``longest_line`` bytes, which would take about 8 times as much memory, is rejected too.
     """
     if not isinstance(zero_based, bool | np.bool_):
         raise ValueError(
@@ -91,9 +91,9 @@ def read_svmlight(
 ) -> tuple[sp.csr_array, NDArray[np.float64]]:
     """The matrix and the labels of a file, plain or compressed.
 
-    Indices start at 1 in the file unless ``zero_based``; "auto" takes them to start at 0 if one is
-    0. Whether one is, and the number of columns unless it is given, are read off the data. The
-    latter is reported as a leak: a model's number of columns is public.
+    Indices start at 1 in the file unless ``zero_based``; "auto" assumes that they start at 0 if an
+    index is 0. Whether one is, and the number of columns unless it is given, are read from the
+    data. The latter is reported as a leak: a model's number of columns is public.
     """
     if n_features is None:
         leaks.report(
@@ -127,7 +127,7 @@ def read_svmlight(
 
 
 def svmlight_rows(text: bytes, *, n_features: int, zero_based: bool) -> RowChunk:
-    """The rows of a text of whole lines; a line that is refused is named by its number in it."""
+    """The rows of a text of whole lines; an error names the number of a rejected line."""
     base = 0 if zero_based else 1
     block = np.frombuffer(text, np.uint8)
     chunk, reason, line = _parse(block, base, _last_index(n_features, base))
@@ -170,14 +170,14 @@ def _parts(threads: int | None) -> int:
 
 
 def _split(block: NDArray[np.uint8], parts: int) -> list[NDArray[np.uint8]]:
-    """The block in at most so many parts of whole lines."""
+    """Split the block into at most ``parts`` parts of whole lines."""
     goals = [first for first, _ in pool.even_runs(len(block), parts)][1:]
     edges = sorted({0, *(kernels.after_line(block, goal - 1) for goal in goals), len(block)})
     return [block[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
 
 
 def _parse(text: NDArray[np.uint8], base: int, last: int) -> tuple[RowChunk, int, int]:
-    """The rows of a text, why it is refused (0 if it is not), and the lines before that place."""
+    """The rows of a text, the code of its error (0 if none), and the number of lines before it."""
     lines, colons = kernels.count(text)
     labels, indptr = np.empty(lines), np.empty(lines + 1, np.int64)
     indices, values = np.empty(colons, np.int32), np.empty(colons)
@@ -196,7 +196,7 @@ def _parse(text: NDArray[np.uint8], base: int, last: int) -> tuple[RowChunk, int
 def number_at(text: NDArray[np.uint8], position: int) -> bytes:
     """The text from ``position`` to the next blank, "#" or line end.
 
-    No more of the rest of the line is copied than about twice that: there may be many numbers.
+    At most about twice its length is copied, not the rest of the line, which may hold many numbers.
     """
     size = _USUAL_NUMBER
     while True:
@@ -208,7 +208,7 @@ def number_at(text: NDArray[np.uint8], position: int) -> bytes:
 
 
 def _decide(text: NDArray[np.uint8], numbers: NDArray[np.float64]) -> int | None:
-    """Put `float` of their text in place of undecided numbers; the line of one that is infinite."""
+    """Replace undecided numbers by `float` of their text; return the line of an infinite one."""
     for place in np.flatnonzero(np.isnan(numbers)):
         position = int(numbers[place : place + 1].view(np.int64)[0]) & kernels.POSITION_BITS
         numbers[place] = float(number_at(text, position))

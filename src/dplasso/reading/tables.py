@@ -1,7 +1,7 @@
 """CSV and Parquet files as rows of features: numbers, hashed categories, hashed words.
 
-What a feature is follows from a `TablePlan` and the names of the file's columns, both public; no
-vocabulary and no range is read from the rows.
+The features follow from a `TablePlan` and the names of the file's columns, which are both public;
+no vocabulary and no range is read from the rows.
 """
 
 import contextlib
@@ -33,17 +33,17 @@ from dplasso.reading.plans import CELL_RULE, FeatureSpace, TablePlan, repeated
 pa = require(
     "pyarrow", "compute", "csv", "parquet", extra="tables", purpose="reading CSV and Parquet files"
 )
-Progress = Callable[[int, int | None], None]  # rows so far, of how many
+Progress = Callable[[int, int | None], None]  # rows so far, and their total if known
 
 MOST_CLASSES = 1000
-MOST_COLUMNS = 1 << 17  # that are read of a table: each takes some kilobytes, however short
-_BLOCK = 4 << 20  # bytes of a CSV file parsed at a time; no row is longer
-_BATCH = 1 << 16  # rows of a Parquet file taken at a time, at most
-_LEAST_BLOCK = 1 << 8  # bytes that pyarrow can parse a row in
-_GUESSED_AT_ONCE = 1 << 12  # columns whose first rows are looked at together
-_LISTED = 8  # names of columns in a message
+MOST_COLUMNS = 1 << 17  # of a table: each takes some kilobytes, even a short one
+_BLOCK = 4 << 20  # bytes of a CSV file parsed at a time, and the longest row
+_BATCH = 1 << 16  # rows of a Parquet file read at a time, at most
+_LEAST_BLOCK = 1 << 8  # bytes: the smallest block in which pyarrow can parse a row
+_GUESSED_AT_ONCE = 1 << 12  # columns whose first rows are read together
+_LISTED = 8  # names of columns in a message, at most
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
-_WORD = re.compile(r"\b\w\w+\b")  # as scikit-learn's vectorizers
+_WORD = re.compile(r"\b\w\w+\b")  # the same as in scikit-learn's vectorizers
 
 _Path = str | PathLike[str]
 _Part = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]  # rows, columns, values of entries
@@ -57,11 +57,11 @@ def table_chunks(
     longest_line: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[FeatureSpace, Iterator[RowChunk], list[str] | None]:
-    """Features and rows of a table, and the classes that labels are positions in.
+    """The features and rows of a table, and the classes; labels are positions in the classes.
 
-    Classes are None where labels are numbers, taken as they are. The plan of the feature space is
-    complete: save its `to_dict`, and other files give the same features. For rows to predict,
-    ``labelled=False`` needs no target, and gives zeros as labels. Names of columns are public: the
+    Classes are None where labels are numbers, which are not changed. The plan of the feature space
+    is complete: with its saved `to_dict`, other files give the same features. For rows to predict,
+    ``labelled=False`` needs no target and returns zeros as labels. Names of columns are public: the
     file declares them. Rows are counted from 1, without the header. ``longest_line`` limits the
     bytes of a row of CSV (4 MiB) or of an unpacked page of Parquet (64 MiB).
     """
@@ -86,7 +86,7 @@ def table_chunks(
 def column_texts(
     path: _Path, name: str, delimiter: str | None = None, longest_line: int | None = None
 ) -> Iterator[str]:
-    """The cells of one column of a table as `Cells` writes them; empty where they are missing."""
+    """The cells of one column of a table as `Cells` writes them; missing cells are empty."""
     table = _Table(fspath(path), delimiter, longest_line)
     if name not in table.names:
         raise ValueError(f"{table.path} has no column {name!r}; it has {_listed(table.names)}")
@@ -98,9 +98,9 @@ def column_texts(
 
 
 class _Table:
-    """A file of either format: names of columns, and batches of some of them.
+    """A CSV or Parquet file: the names of its columns, and batches of some of them.
 
-    CSV columns are read as text: what pyarrow would guess of their types depends on the rows.
+    CSV columns are read as text, because the types that pyarrow would guess depend on the rows.
     """
 
     def __init__(self, path: str, delimiter: str | None, longest_line: int | None = None) -> None:
@@ -133,7 +133,7 @@ class _Table:
             self._doubt_delimiter(self.names[0])
 
     def _doubt_delimiter(self, name: str) -> None:
-        """A header of one column that looks like several."""
+        """Reject a header of one column that looks like several columns."""
         for sign in ";\t|,":
             if sign in name and sign != self.delimiter:
                 raise ParameterError(
@@ -162,7 +162,7 @@ class _Table:
                 yield from self._parquet(names)
 
     def numeric(self, names: Sequence[str]) -> list[str]:
-        """Those of some columns that have numbers: by their type, or else by their first rows."""
+        """The columns that have numbers, judged by their type, or else by their first rows."""
         if self.kinds:
             return [name for name in names if is_number(self.kinds[name])]
         found: list[str] = []
@@ -179,7 +179,7 @@ class _Table:
         return found
 
     def _csv_names(self, delimiter: str) -> list[str]:
-        """The first row that is not empty. pyarrow would make room for every column there is."""
+        """The names in the first nonempty row; pyarrow would allocate memory for every column."""
         with pa.input_stream(self.path, compression="detect") as stream:
             head = stream.read(self.longest + 1).removeprefix(b"\xef\xbb\xbf")
         lines = io.StringIO(head.decode("utf-8", "replace"), newline="")
@@ -193,7 +193,7 @@ class _Table:
         return row
 
     def _parquet(self, names: Sequence[str]) -> Iterator[Any]:
-        """Texts come as codes and a list of those that differ, or a long one could come often."""
+        """Yield batches whose texts are coded by a dictionary, so that no long text is repeated."""
         texts = [name for name in names if _is_text(self.kinds[name])]
         with open(self.path, "rb") as raw, pa.parquet.ParquetFile(self.path) as file:
             chunks = [
@@ -209,7 +209,7 @@ class _Table:
                 yield from file.iter_batches(max(1, rows), row_groups=[group], columns=list(names))
 
     def _chunk(self, raw: Any, column: Any) -> ChunkSizes:
-        """What the pages of a column chunk unpack to; one that is too large is refused."""
+        """Unpacked sizes of the pages of a column chunk; a page that is too large is rejected."""
         try:
             found = ChunkSizes.of(raw, column)
         except ValueError as error:
@@ -242,7 +242,7 @@ class _Table:
 
     @contextlib.contextmanager
     def readable(self) -> Iterator[None]:
-        """pyarrow's own messages quote the rows."""
+        """Replace pyarrow's error messages, because they quote the rows."""
         try:
             yield
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -266,7 +266,7 @@ class _Table:
 
 
 def _columns(file: Any, group: int, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    """Metadata of some columns in a group of rows; they have no parts."""
+    """Metadata of some columns, which are not nested, in a group of rows."""
     wanted, found = set(names), file.metadata.row_group(group)
     for place in range(found.num_columns):
         column = found.column(place)
@@ -275,10 +275,10 @@ def _columns(file: Any, group: int, names: Sequence[str]) -> Iterator[tuple[str,
 
 
 def _width(kind: Any) -> int:
-    """Bytes of a value that is no text."""
+    """Bytes per value of a type that is not text."""
     try:
         return max(1, int(kind.bit_width) // 8)
-    except ValueError:  # of no fixed width
+    except ValueError:  # the type has no fixed width
         return 1 << 10
 
 
@@ -324,7 +324,7 @@ def _completed(table: _Table, plan: TablePlan, labelled: bool) -> TablePlan:
 
 
 def _check_names(table: _Table, plan: TablePlan, more: list[str], labelled: bool) -> None:
-    """Columns that have a role are there, and hold one value each."""
+    """Check that columns with a role exist and hold one value per cell."""
     ignored = plan.ignore if labelled and not plan.complete else ()
     known = frozenset(table.names)
     for name in [*ignored, *plan.bounds, *more]:
@@ -356,7 +356,7 @@ def _absent(table: _Table, plan: TablePlan, name: str) -> str:
         meant = f"did you mean {near[0]!r}?"
     elif table.kinds or named.intersection(table.names):
         meant = f"it has {_listed(table.names)}"
-    else:  # a file without a header has a row of somebody's there
+    else:  # without a header, the first row holds somebody's data
         meant = "correct it, or put names of columns in the first row if there are none"
     return f"{table.path} has no column {name!r}; {meant}"
 
@@ -367,7 +367,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _warn_of_old_texts(table: _Table, plan: TablePlan) -> None:
-    """Say which columns may have been hashed by other texts when the model was trained."""
+    """Warn of columns whose texts may have been different when the model was trained."""
     changed = [name for name in plan.hashed if not _always_same(table.kinds.get(name, pa.string()))]
     if changed:
         warnings.warn(
@@ -378,7 +378,7 @@ def _warn_of_old_texts(table: _Table, plan: TablePlan) -> None:
 
 
 def _always_same(kind: Any) -> bool:
-    """Whether values of a type had the same text under the first rule."""
+    """Whether values of a type have the same text now as under the first rule."""
     return bool(
         _is_text(kind)
         or pa.types.is_dictionary(kind)
@@ -424,7 +424,7 @@ def _chunks(
 
 
 def _labels(table: _Table, plan: TablePlan, column: Any, done: int) -> NDArray[np.float64]:
-    """Positions of classes, or numbers as they are."""
+    """Labels as positions of their classes, or as unchanged numbers."""
     if plan.classes is None:
         labels = _checked_numbers(table, plan.target, column, done)
     else:
@@ -445,7 +445,7 @@ def _labels(table: _Table, plan: TablePlan, column: Any, done: int) -> NDArray[n
 
 
 def _places(classes: Sequence[str], kind: Any) -> dict[str, int]:
-    """The place of each text among the classes; 1 and 0 that are no text may be called so."""
+    """The position of each text among the classes; numbers 1 and 0 match "true" and "false"."""
     places = {text: k for k, text in enumerate(classes)}
     if is_number(kind) or pa.types.is_boolean(kind):
         for number, word in (("0", "false"), ("1", "true")):
@@ -457,11 +457,11 @@ def _places(classes: Sequence[str], kind: Any) -> dict[str, int]:
 def _number_parts(
     table: _Table, space: FeatureSpace, name: str, column: Any, done: int
 ) -> list[_Part]:
-    """Numbers that are not 0, clipped; and ones where a number is missing."""
+    """The clipped numbers that are not 0, and an indicator of 1 where a number is missing."""
     numbers = _checked_numbers(table, name, column, done)
     missing = np.isnan(numbers)
     numbers = np.clip(np.where(missing, 0.0, numbers), *space.plan.bounds[name])
-    numbers[missing] = 0.0  # bounds may leave 0 out
+    numbers[missing] = 0.0  # the bounds may exclude 0
     rows, gaps, first = np.flatnonzero(numbers), np.flatnonzero(missing), space.starts[name]
     return [
         (rows, np.full(len(rows), first), numbers[rows]),
@@ -484,14 +484,14 @@ def _word_part(space: FeatureSpace, name: str, cells: Cells) -> _Part:
             if word not in known:
                 known[word] = space.bucket(name, f"{name}:{word}")
         hits.append(sorted({known[word] for word in words}))
-    hits.append([])  # of missing cells
+    hits.append([])  # for missing cells
     counts = np.array([len(hit) for hit in hits], np.int64)[cells.codes]
     columns = np.fromiter(chain.from_iterable(hits[code] for code in cells.codes), np.int64)
     return np.repeat(np.arange(len(counts)), counts), columns, np.ones(len(columns))
 
 
 def _by_row(labels: NDArray[np.float64], parts: list[_Part]) -> RowChunk:
-    """Parts come in the order of columns; so do then the entries of every row."""
+    """Sort the entries by row; within a row they keep the column order of the parts."""
     rows, columns, values = (np.concatenate(field) for field in zip(*parts, strict=True))
     order = np.argsort(rows, kind="stable")
     indptr = np.zeros(len(labels) + 1, np.int64)

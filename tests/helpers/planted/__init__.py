@@ -298,7 +298,7 @@ _BLIND = {
 
 BUGS = {**_OWN, **{f"blind: {name}": bug for name, bug in _BLIND.items()}}
 
-# What no check found when it was planted: the audit did not look there, or not closely.
+# Bugs that no check found when they were planted: the audit did not test that, or too weakly.
 ONCE_MISSED = tuple(
     f"blind: {name}"
     for name in (

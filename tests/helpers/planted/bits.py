@@ -1,4 +1,4 @@
-"""Bugs by which noise is used twice or can be guessed."""
+"""Bugs that let noise be used twice or be guessed."""
 
 import contextlib
 import copy
@@ -21,7 +21,7 @@ from planted.bug import of_any_size
 
 @of_any_size
 def bits_reused_every(monkeypatch, size):
-    """The engine draws from a block of bits that is long enough for so many rounds, then again."""
+    """The engine draws from a block of bits for ``size`` rounds, and then reuses the block."""
     right = LazyDraw.advance
 
     def advance(self, until):
@@ -37,7 +37,7 @@ def bits_reused_every(monkeypatch, size):
 
 
 def threads_share_a_stream(monkeypatch):
-    """Secure bits that are handed in are drawn from as they are, by whoever holds them."""
+    """Secure bits that are passed in are used directly, by every thread that holds them."""
     monkeypatch.setattr(module, "_of_its_own", lambda generator: RandomBits(generator, secure=True))
     monkeypatch.setattr(
         RandomBits, "exclusive", lambda self: contextlib.nullcontext(self.generator)
@@ -62,13 +62,13 @@ def one_key_in_a_process(monkeypatch):
 
 @of_any_size
 def noise_of_sums_reused_every(monkeypatch, size):
-    """A descent has noise for so many releases, and then uses it again."""
+    """A descent has noise for ``size`` releases, and then reuses it."""
     right, kept = GridGaussian.add_to, {}
 
     def add_to(self, values, generator, threads=None):
         count, key, _ = kept.get(id(generator), (0, None, generator))
         key = generator.bytes(32) if key is None else key
-        kept[id(generator)] = (count + 1, key, generator)  # held, lest another gets its number
+        kept[id(generator)] = (count + 1, key, generator)  # so that no other object gets its id
         right(self, values, NoiseKey(key, secure=False).generator(count % size), threads)
 
     monkeypatch.setattr(GridGaussian, "add_to", add_to)
@@ -76,7 +76,7 @@ def noise_of_sums_reused_every(monkeypatch, size):
 
 @of_any_size
 def steps_counted_modulo(monkeypatch, size):
-    """The draws of a stream are numbered by steps, from 1 to a number, and then from 1 again."""
+    """The draws of a stream are numbered by steps, from 1 to ``size``, and then from 1 again."""
     _number_draws(monkeypatch, lambda step: 1 + step % size)
 
 
@@ -97,13 +97,13 @@ def _number_draws(monkeypatch, number):
 
 
 def streams_go_on_in_a_child(monkeypatch):
-    """A running sum does not ask which process it is in."""
+    """A running sum does not check which process it is in."""
     monkeypatch.setattr(RunningSum, "check_process", lambda self: None)
     monkeypatch.setattr(NoiseKey, "check_process", lambda self: None)
 
 
 def words_ahead_drawn_once(monkeypatch):
-    """The first 64 words are drawn when the module is first used: it spares a fit some time.
+    """The first 64 words are drawn when the module is first used, to save each fit some time.
 
     All fits of a process propose by the same words: their noise is shared.
     """
@@ -152,9 +152,9 @@ class _ShortKey:
 
 @of_any_size
 def key_of_bytes(monkeypatch, size):
-    """A key is drawn of few bytes and repeated to the length that the stream wants.
+    """A key of few bytes is drawn and repeated to the length that the stream needs.
 
-    Whoever tries all keys has the noise of a release, and the sum without it.
+    An attacker who tries all keys finds the noise of a release, and the sum without it.
     """
     right = GridGaussian.add_to
     monkeypatch.setattr(

@@ -1,7 +1,7 @@
-"""Faults of graded size: for each check and each solver that it looks at, one at least.
+"""Faults of graded size: at least one for each check and each solver that it tests.
 
-Sizes go from the smallest fault to the largest. Where a size multiplies something, 1 is the correct
-code; where it is a period, noise comes again after so many draws.
+Sizes go from the smallest fault to the largest. Where a size is a factor, 1 is the correct code;
+where it is a period, noise repeats after that many draws.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -14,7 +14,7 @@ from planted.bug import of_any_size
 
 
 def signs_read(monkeypatch):
-    """Columns are drawn by the size of their score, and have its sign."""
+    """Columns are drawn by the size of their score, and get its sign without a draw."""
 
     def drawn(scores, theta, count, generator):
         left, found = np.arange(len(scores)), []
@@ -28,7 +28,7 @@ def signs_read(monkeypatch):
 
 
 def centre_without_noise(monkeypatch):
-    """The mean of the labels is taken for a public number."""
+    """The mean of the labels is treated as a public number."""
     monkeypatch.setattr(FewPlan, "centre_sigma", 0.0)
 
 
@@ -41,9 +41,9 @@ def whole_budget_for_the_descent(monkeypatch):
 
 
 def columns_without_score_not_drawn(monkeypatch):
-    """Columns whose score is exactly 0 are left out of the draw: they are most of them.
+    """Columns whose score is exactly 0, which are most columns, are left out of the draw.
 
-    One row makes a score other than 0, and a column possible that was impossible.
+    One row can make a score nonzero, and so make a column possible that was impossible.
     """
     right = choosing._drawn
 
@@ -60,7 +60,7 @@ def columns_without_score_not_drawn(monkeypatch):
 def scores_as_if_the_centre_were_zero(monkeypatch):
     """A label is at most LABEL, so a row moves a score by that times its largest entry.
 
-    Scores are of labels less their mean: up to a factor of 2 where most labels are alike.
+    Scores use labels minus their mean: the error is up to a factor of 2 where most labels agree.
     """
     monkeypatch.setattr(ColumnScores, "longest", lambda self, centre: self.rows.largest * LABEL)
 

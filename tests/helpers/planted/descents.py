@@ -21,7 +21,7 @@ from planted.bug import of_any_size
 
 
 def residuals_not_cut(monkeypatch):
-    """Rows that are wrong by more than the cut count by how wrong they are (two classes)."""
+    """Residuals larger than the clip are not clipped (two classes)."""
 
     def coefficients(loss, clip, margins, labels, row_weights, constant, first, last, out):
         residual = (expit(margins[0, first:last]) - labels[first:last]) / clip
@@ -32,19 +32,19 @@ def residuals_not_cut(monkeypatch):
 
 
 def mass_not_charged(monkeypatch):
-    """The release that comes before the first step is forgotten in what is charged."""
+    """The release before the first step is missing from the charge."""
     monkeypatch.setattr(
         planning, "_event", lambda bound, mass, step, steps: Repeated(Gaussian(step), steps)
     )
 
 
 def mass_without_noise(monkeypatch):
-    """Column masses are taken for public numbers."""
+    """Column masses are treated as public numbers."""
     monkeypatch.setattr(GradientPlan, "mass_sigma", 0.0)
 
 
 def weights_from_exact_mass(monkeypatch):
-    """Rows are weighed under the damping and centre of the masses as they are, before noise."""
+    """Row weights use the damping and centre of the exact masses, before noise."""
     right = PrivateRows._weigh
 
     def weigh(self, conditioning):
@@ -70,7 +70,7 @@ def noise_of_two_steps(monkeypatch):
 
 
 def row_weights_forgotten(monkeypatch):
-    """Damped and centred rows are taken to be no longer than unit rows are."""
+    """Damped and centred rows are assumed to be no longer than unit rows."""
 
     def weigh(self, conditioning):
         return np.full(self._rows.shape[0], self._plan.unit / WHOLE)
@@ -87,7 +87,7 @@ def noise_of_one_step(monkeypatch):
 
 
 def row_weights_of_the_first_damping(monkeypatch):
-    """Rows are weighed again only where the centre is another.
+    """Row weights are recomputed only when the centre changes.
 
     Dampings change too, after a third and two thirds of the steps and whenever weights are
     dropped: rows are then longer than stated.
@@ -104,9 +104,9 @@ def row_weights_of_the_first_damping(monkeypatch):
 
 
 def residuals_cut_class_by_class(monkeypatch):
-    """Residuals are cut as they are for two classes, each at the cut.
+    """Residuals are clipped separately per class, as for two classes.
 
-    All classes together are then longer than the cut, up to the root of how many there are.
+    All classes together can then exceed the clip, by up to the root of the number of classes.
     """
     right = descent.coefficients
 
@@ -123,9 +123,9 @@ def residuals_cut_class_by_class(monkeypatch):
 
 
 def intercept_without_noise(monkeypatch):
-    """The last sum of a step is that of all rows, which hides each: noise is for the columns.
+    """The intercept's sum gets no noise, on the belief that a sum over all rows hides each row.
 
-    A row moves it by 0.3 of its length, exactly.
+    A row changes it by 0.3 of its length, without noise.
     """
     sums, add, kept = PrivateRows.sums, GridGaussian.add_to, {}
 
@@ -147,15 +147,15 @@ def intercept_without_noise(monkeypatch):
 def constant_not_counted(monkeypatch):
     """Rows have length 1.
 
-    With the constant beside them they have 1.044: noise of the steps is 4.2 % short.
+    With the constant they have length 1.044: the noise of the steps is 4.2 % too small.
     """
     noise_asked_for_times(1.0 / ROW_LENGTH)(monkeypatch)
 
 
 def two_rows_as_squares(monkeypatch):
-    """Of a row replaced, the old and the new one add up as squares do.
+    """For a replaced row, the squares of the old and the new row are added.
 
-    They may point to opposite sides: noise is short by the root of 2.
+    They may have opposite directions: noise is too small by the root of 2.
     """
     monkeypatch.setattr(
         GradientPlan,
@@ -177,9 +177,9 @@ def textbook_noise(monkeypatch):
 
 
 def rows_as_many_as_there_are(monkeypatch):
-    """The declared number of rows is a guess, and the true one is at hand.
+    """The true number of rows is used instead of the declared one.
 
-    Where rows come and go their number is private: plan and statement tell it.
+    Under "add_remove" their number is private, and plan and statement reveal it.
     """
     right = RowCount.of
     monkeypatch.setattr(

@@ -89,7 +89,7 @@ def scores_kept_without_their_path(monkeypatch):
 
 
 def norms_in_units_of_the_bound(monkeypatch):
-    """The norms that a matrix keeps are taken for those of its entries; they are over the bound.
+    """The norms of a matrix, which are divided by the bound, are used as those of its entries.
 
     With a bound above 1 the limit on a heavy score is below the score, and where it is crossed the
     opposite sign has probability 0.

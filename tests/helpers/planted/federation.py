@@ -5,9 +5,9 @@ from planted.bug import of_any_size
 
 
 def label_noise_without_the_centre(monkeypatch):
-    """Labels are at most their bound, and so is the noise of their sketch.
+    """The noise of the labels' sketch is for labels of at most their bound.
 
-    They are sketched less their mean: up to a factor of 2 where most labels are alike.
+    They are sketched minus their mean: the error is up to a factor of 2 where most labels agree.
     """
     right = FederatedPlan.label_sketch_noise
     monkeypatch.setattr(FederatedPlan, "label_sketch_noise", lambda self, centre: right(self, 0))

@@ -25,7 +25,7 @@ from dplasso.mechanisms.selection.base import Rule
 from dplasso.privacy import plan
 from planted.bug import of_any_size
 
-solver = importlib.import_module("dplasso.solvers.frank_wolfe")  # the package has a function so
+solver = importlib.import_module("dplasso.solvers.frank_wolfe")  # its name is also a function
 
 
 @of_any_size
@@ -79,7 +79,7 @@ def delta_per_round(monkeypatch):
 
 
 def count_without_noise(monkeypatch):
-    """The Sparsifier's count as it is: the paper's listing, line 58."""
+    """The Sparsifier's count is released without noise, as in the paper's listing, line 58."""
     monkeypatch.setattr(counting, "double_geometric", lambda gamma, generator: 0)
 
 
@@ -116,9 +116,9 @@ def weights_scaled_to_fit(monkeypatch):
 
 
 def second_fit_not_charged(monkeypatch):
-    """An estimator that is fitted again has paid already.
+    """An estimator that is fitted again is not charged again.
 
-    Another fit is another release, of which the accountant never hears.
+    Another fit is another release, which the accountant never sees.
     """
     right = base.charge
 
@@ -130,7 +130,7 @@ def second_fit_not_charged(monkeypatch):
 
 @njit
 def _rounds_with_some_signs_read(problem, walk, rng, share, done, until):
-    """Columns follow the law; so do signs, but in a share of the rounds they are read."""
+    """Columns and signs follow the law, but in a share of the rounds the signs are read."""
     vertices = (problem.indptr.size - 1) * problem.classes
     alpha, buffer = np.empty(vertices), np.empty(BUFFER)
     for t in range(done, until):
@@ -162,7 +162,7 @@ def some_signs_read(monkeypatch, size):
 
 
 def empty_columns_not_proposed(monkeypatch):
-    """A column without entries cannot help: it is marked as not light, so that nobody draws it.
+    """A column without entries is marked as not light, so that it is never drawn.
 
     One row with an entry there makes a column possible that was impossible: an infinite loss.
     """
@@ -176,7 +176,7 @@ def empty_columns_not_proposed(monkeypatch):
 
 
 def empty_columns_have_no_tickets(monkeypatch):
-    """The same in the standard rule: what has no entries has no score.
+    """The same in the standard rule: columns without entries get no tickets.
 
     One row with an entry there makes a column possible that was impossible: an infinite loss.
     """

@@ -31,7 +31,7 @@ def residual_as_long_as_the_longer(monkeypatch):
 
 
 def labels_cut_above_alone(monkeypatch):
-    """Labels are prices: they are cut at the bound, and have no other side.
+    """Labels are clipped only from above, on the belief that they are never negative.
 
     One row of label -100 y_bound moves every score a hundred times as far as stated.
     """

@@ -15,7 +15,7 @@ from planted.bug import of_any_size
 
 
 def entries_counted_for_rows(monkeypatch):
-    """The quantile is that of the entries, which need not be sorted by rows first.
+    """The quantile is taken over the entries instead of the rows.
 
     A row of k entries moves the losses k times as far as stated.
     """
@@ -28,9 +28,9 @@ def entries_counted_for_rows(monkeypatch):
 
 
 def losses_as_if_a_row_came_or_went(monkeypatch):
-    """A row replaced moves a quantile no more than a row more or less.
+    """A replaced row is assumed to change a quantile no more than an added or removed row.
 
-    The range is 2, and 1.8 is taken where rows are replaced: 11 % more than is stated.
+    The range is 2, but 1.8 is used where rows are replaced: 11 % more than is stated.
     """
     monkeypatch.setattr(
         private_quantile,
@@ -40,7 +40,7 @@ def losses_as_if_a_row_came_or_went(monkeypatch):
 
 
 def entries_not_clipped_to_the_released_bound(monkeypatch):
-    """The entries were checked before the bound was released, and need not be looked at again.
+    """The entries were checked before the bound was released, and are not checked again.
 
     They were checked against no bound: those above the released one are not clipped.
     """
@@ -62,7 +62,7 @@ def entries_not_clipped_to_the_released_bound(monkeypatch):
 
 
 def relation_forgotten_at_the_released_bound(monkeypatch):
-    """Once the bound is known theta is what a row makes it; that rows are replaced is forgotten.
+    """Once the bound is known, theta is computed as if rows were never replaced.
 
     Selections are twice as sharp as stated where rows are replaced and the bound is released.
     """

@@ -14,7 +14,7 @@ from planted.bug import of_any_size
 
 
 def row_counted_twice(monkeypatch):
-    """The last row is read again, as where two blocks of a file overlap by one."""
+    """The last row is read twice, as if two blocks of a file overlapped by one row."""
     right = base.PrivateLasso._checked
 
     def checked(self, X, y):
@@ -70,7 +70,7 @@ def repeats_added_after_the_look(monkeypatch):
 
 
 def units_in_single_precision(monkeypatch):
-    """One number a row, of which half the digits are noise anyway.
+    """One number per row is kept in single precision, on the belief that half its digits are noise.
 
     Rows may be longer than 1, by one part in ten million.
     """
@@ -84,7 +84,7 @@ def units_in_single_precision(monkeypatch):
 
 
 def rows_not_scaled(monkeypatch):
-    """Rows keep the length that they have."""
+    """Rows are not scaled to length 1."""
     right = UnitRows.of
 
     def of(X, scaling="presence"):

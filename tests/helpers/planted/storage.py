@@ -1,4 +1,4 @@
-"""Bugs by which the storage of rows reaches a release."""
+"""Bugs by which the storage of rows affects a release."""
 
 import dataclasses
 

@@ -19,7 +19,7 @@ from planted.bug import of_any_size
 
 
 def block_before_added_clean(monkeypatch):
-    """When a new block starts, the noise of the one before goes, and its rows are in the sum."""
+    """When a new block starts, the noise of the block before is removed, but its rows stay."""
 
     def forgetful(block):
         def cover(step):
@@ -32,7 +32,7 @@ def block_before_added_clean(monkeypatch):
 
 
 def clip_forgotten(monkeypatch):
-    """Gradients go into the sum as long as they are (two classes, logistic loss)."""
+    """Gradients are added to the sum without clipping (two classes, logistic loss)."""
 
     def add_rows(rows, labels, first, last, weights, loss, bits, total, margins):
         starts, columns, values = rows
@@ -56,7 +56,7 @@ def window_charged_short(monkeypatch):
 
 
 def window_shorter_than_asked(monkeypatch):
-    """The sum is told of half the rows that are to be protected."""
+    """The sum is given half of the number of rows to protect."""
     right = online_rules.running_sum
 
     def short(dimension, *, window, **more):
@@ -66,7 +66,7 @@ def window_shorter_than_asked(monkeypatch):
 
 
 def relation_forgotten(monkeypatch):
-    """Noise is for a row that is there or not, where rows are replaced."""
+    """Noise is calibrated for "add_remove" although rows are replaced."""
     monkeypatch.setattr(Settings, "reach", 1)
 
 
@@ -83,7 +83,7 @@ def exact_sum_in_the_weights(monkeypatch, size):
 
 
 def charge_forgotten(monkeypatch):
-    """A stream begins without a word to the accountant."""
+    """A stream starts without a charge to the accountant."""
     monkeypatch.setattr(online_base, "charge", lambda *parts: None)
 
 
@@ -104,7 +104,7 @@ def gamma_noise_times(monkeypatch, size):
 def classes_clipped_one_by_one(monkeypatch):
     """Every class has a gradient of its own, and that is clipped.
 
-    All classes of a row together are longer than the clip, up to the root of how many there are.
+    All classes of a row together can exceed the clip, by up to the root of the number of classes.
     """
 
     def add_rows(rows, labels, first, last, weights, loss, bits, total, margins):
@@ -175,7 +175,7 @@ def sensitivity_of_streams_times(monkeypatch, size):
 
 @of_any_size
 def gradients_of_streams_times(monkeypatch, size):
-    """Gradients are a little longer than where they are clipped."""
+    """Gradients are a little longer than the clip."""
     right = stream_steps.add_rows
 
     def add_rows(*facts):

@@ -1,4 +1,4 @@
-"""Bugs by which the type of a table's column reaches other rows."""
+"""Bugs by which the type of a table's column affects other rows."""
 
 import pyarrow as pa
 import pyarrow.compute

@@ -1,4 +1,4 @@
-"""Is the claimed epsilon what the stated releases cost, and is it charged?"""
+"""Does the claimed epsilon equal the cost of the stated releases, and is it charged?"""
 
 from collections.abc import Iterator
 
@@ -9,15 +9,15 @@ from dplasso.audit.verdict import ROUNDING, Verdict
 
 
 class Accounting(Check[Subject]):
-    """Recomputes the claim from the statement of a fit and from what its accountant was charged.
+    """Recomputes the claim from the statement of a fit and from the charge to its accountant.
 
     Costs are those of `dplasso.audit.account` and of the subject's own account, which share no code
-    with the product's. A descent is also held to the noise that was asked for while it ran, a
-    stream to the matrix of its noise. Nothing is left to chance. Finds a wrong conversion or split,
-    a delta counted per round, a sensitivity that is too small for the relation, a window that is
-    charged short, less noise than stated, a charge that is missing or too low, also for a second
-    fit of the same object. It believes what the statement says was done: whether it was is for the
-    other checks.
+    with the product's. A descent is also compared with the noise that was requested while it ran,
+    and a stream with the matrix of its noise. The check is deterministic. It finds a wrong
+    conversion or split, a delta counted per round, a sensitivity that is too small for the
+    relation, a window whose charge is too short, less noise than stated, and a charge that is
+    missing or too low, also for a second fit of the same object. It trusts the statement about what
+    was done: the other checks test whether it was done.
     """
 
     name = "accounting"

@@ -1,4 +1,4 @@
-"""Is any run of noise used twice: within a fit, between fits, threads, or after a fork?"""
+"""Is any sequence of noise used twice: within a fit, between fits or threads, or after a fork?"""
 
 import os
 import pickle
@@ -16,22 +16,22 @@ from dplasso.audit.verdict import Verdict
 from dplasso.base.arrays import Ints
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 
-RUN = 4  # symbols in a row that no two places may share
+RUN = 4  # consecutive symbols that may not occur at two places
 
 
 class Bits(Check[Subject]):
-    """Compares runs of what fits draw, place by place, wherever they ran.
+    """Compares short sequences of the draws of fits in one process, in threads and after a fork.
 
-    A transcript is what one long fit draws: vertices on rows that say next to nothing, the noise of
-    a descent, or the noise of a stream. Two transcripts that draw from one stream have runs in
-    common; so has one that comes back to bits it has used. Fits are made by bits of their own, in
-    threads that hold the same bits, and in a child that is forked in the middle of a fit and goes
-    on beside its parent. Threads that share a stream may be lucky: so it is also tested that a fit
-    leaves a stream that others hold where it was.
+    A transcript holds the draws of one long fit: vertices on rows with almost no signal, the noise
+    of a descent, or the noise of a stream. Two transcripts that draw from one stream share
+    sequences; a transcript that reuses its own bits repeats one. Fits are made with bits of their
+    own, in threads that hold the same bits, and in a child that is forked in the middle of a fit
+    and continues at the same time as its parent. Threads that share a stream may miss each other by
+    luck, so the check also tests that a fit does not advance a stream that others hold.
 
-    Finds a run of `RUN` draws that occurs twice, in a transcript as long as stated. Reuse after a
-    longer time, and bits that are related without being equal, are beyond it. By chance correct
-    code alarms with probability below 1e-6.
+    The check finds a sequence of `RUN` draws that occurs twice in a transcript of the stated
+    length. It cannot find reuse after a longer time, or bits that are related without being equal.
+    Correct code alarms with probability below 1e-6.
     """
 
     name = "bits"
@@ -57,12 +57,12 @@ class Bits(Check[Subject]):
 
 
 def _repeated(transcripts: list[Ints]) -> int:
-    """Runs that occur more than once, in all transcripts together."""
+    """Number of sequences that occur more than once in all transcripts together."""
     spread = np.random.default_rng(1).integers(0, 2**64, RUN, np.uint64)
     runs = []
     for drawn in transcripts:
         words, last = drawn.astype(np.uint64), max(len(drawn) - RUN + 1, 0)
-        # A hash of 64 bits: of runs that differ, two are taken for one with a chance of 2^-64.
+        # A 64-bit hash: two different sequences collide with probability 2^-64.
         runs.append(sum(spread[k] * words[k : k + last] for k in range(RUN)))
     every = np.concatenate(runs)
     return len(every) - len(np.unique(every))
@@ -79,7 +79,7 @@ def _at_once(job: Callable[[], Ints]) -> list[Ints]:
         gate.wait()
         try:
             return job()
-        except RuntimeError:  # refused, because the other one draws from the same stream
+        except RuntimeError:  # rejected, because the other thread draws from the same stream
             return np.empty(0, np.int64)
 
     with ThreadPoolExecutor(2) as pool:
@@ -87,9 +87,9 @@ def _at_once(job: Callable[[], Ints]) -> list[Ints]:
 
 
 def _parent_and_child(draw: Draw) -> list[Ints]:
-    """What a fit draws after a fork in its middle, in both processes.
+    """The draws of a fit after a fork in its middle, in both processes.
 
-    A child that refuses to continue, as a stream does, draws nothing.
+    A child that refuses to continue, as that of a stream does, draws nothing.
     """
     receive, send = os.pipe()
     child: list[int] = []

@@ -1,4 +1,4 @@
-"""Is a bound on entries that is released itself private, and is the fit with it?"""
+"""Is a released bound on entries private, and is the fit that uses it?"""
 
 import math
 from collections.abc import Iterator
@@ -25,26 +25,26 @@ from dplasso.audit.verdict import ROUNDING, Verdict
 from dplasso.fitting.private_bound import UnboundedTask
 from dplasso.mechanisms.random_bits import random_bits
 
-NEIGHBOURS = 6  # of each kind, under each relation
+NEIGHBOURS = 6  # pairs of each kind, under each relation
 RELATIONS = ("add_remove", "replace_one")
 DRAWS = 80
 _ROWS = 40
-_SIZES = (-15.0, 15.0)  # of entries, as powers of 2
-_BOUNDS = (-6, 6)  # of those that are handed to fits, as powers of the root of 2
+_SIZES = (-15.0, 15.0)  # sizes of entries, as powers of 2
+_BOUNDS = (-6, 6)  # bounds that are given to fits, as powers of the root of 2
 
 
 class Bound(Check[FitSubject]):
-    """Takes the subject with ``x_bound="private"``, under both relations.
+    """Audits the subject with ``x_bound="private"``, under both relations.
 
-    Neighbours go through the estimator's own intake, and the laws by which their bound would be
-    drawn are compared, in fractions without rounding: the log-ratio may range over no more than is
-    charged for the bound. Rows have one entry or many, of sizes from one end of the candidates to
-    the other. Then both are handed the same bound, and what the fit with it draws, or adds noise
-    to, is compared as `range` and `sensitivity` do; entries that it holds may not exceed the bound.
-    The charge for bound and fit together is recomputed. All that leaves nothing to chance but which
-    neighbours are tried. At last bounds are drawn, and tested against the law by `quantile`.
-    Finds rows that count by their entries, a range for the other relation, entries or a theta that
-    are not those of the released bound, a bound that is not charged or not drawn.
+    Neighbours pass the estimator's own validation, and the two distributions from which their bound
+    would be drawn are compared in exact fractions: the log-ratio may range over no more than is
+    charged for the bound. Rows have one entry or many, with sizes over the whole range of the
+    candidates. Then both neighbours are given the same bound, and the draws or sums of the fit are
+    compared as in `range` and `sensitivity`; entries that the fit holds may not exceed the bound.
+    The charge for bound and fit together is recomputed. All of this is deterministic except for
+    the choice of neighbours. Finally, bounds are drawn and tested against the law in `quantile`.
+    The check finds rows that count once per entry, a range for the wrong relation, entries or a
+    theta that do not belong to the released bound, and a bound that is not charged or not drawn.
     """
 
     name = "bound"
@@ -60,7 +60,7 @@ class Bound(Check[FitSubject]):
         yield from self.doubted(session, {"bounds drawn": _law(own, session)}, DRAWS)
 
     def _shares(self, session: Session[FitSubject], relation: str) -> dict[str, float]:
-        """All that may be no more than 1, under one relation."""
+        """All figures that may be at most 1, under one relation."""
         own = _released_of(session.subject, relation)
         asked = replace(session, subject=own)
         return {
@@ -75,14 +75,14 @@ class Bound(Check[FitSubject]):
 
 
 def _released_of(subject: FitSubject, relation: str) -> FitSubject:
-    """The same configuration, whose bound is released."""
+    """The same configuration with a released bound."""
     rows = AS_IS if subject.facts.rows == PRESENCE else subject.facts.rows
     model = subject.copy(x_bound="private", rows=rows, neighboring=relation)
     return type(subject)(model, subject.name)
 
 
 def _unbounded(subject: FitSubject, table: Table) -> UnboundedTask:
-    """A fit before its bound is drawn."""
+    """A fit just before its bound is drawn."""
     X, y = subject.as_declared(table)
     task = subject.copy().prepare(subject.given(X), subject.labels(y))
     assert isinstance(task, UnboundedTask)
@@ -90,7 +90,7 @@ def _unbounded(subject: FitSubject, table: Table) -> UnboundedTask:
 
 
 def _range_share(subject: FitSubject, rng: np.random.Generator) -> float:
-    """How far the log-ratio of two laws of a bound ranges, over what is charged."""
+    """The range of the log-ratio of two laws of a bound, divided by the charge."""
     laws = []
     for table in _neighbours(subject, rng):
         task = _unbounded(subject, table)
@@ -101,7 +101,7 @@ def _range_share(subject: FitSubject, rng: np.random.Generator) -> float:
 
 
 def _neighbours(subject: FitSubject, rng: np.random.Generator) -> tuple[Table, Table]:
-    """Tables that differ in one row, of one entry or of many, mostly at an end of all sizes."""
+    """Tables that differ in one row of one or many entries, mostly of the least or largest size."""
     X, y = _table(subject, rng)
     at, ends = int(rng.integers(len(X))), np.array(_SIZES)
     rows = []
@@ -118,7 +118,7 @@ def _neighbours(subject: FitSubject, rng: np.random.Generator) -> tuple[Table, T
 
 
 def _table(subject: FitSubject, rng: np.random.Generator) -> Table:
-    """Rows of all sizes, with one entry or many."""
+    """Rows with one entry or many, of all sizes."""
     X = rng.choice([-1.0, 1.0], (_ROWS, subject.columns))
     X *= 2.0 ** rng.uniform(*_SIZES, (_ROWS, 1)) * rng.uniform(0.5, 2.0, X.shape)
     X *= rng.random(X.shape) < rng.uniform(0.1, 1.0, (_ROWS, 1))
@@ -126,7 +126,7 @@ def _table(subject: FitSubject, rng: np.random.Generator) -> Table:
 
 
 def _at_a_bound(session: Session[Any], k: int) -> float:
-    """How far a row moves what the fit draws where its bound is known, over what is charged."""
+    """The effect of a row on the draws of a fit with a known bound, divided by the charge."""
     subject = session.subject
     bound = 2.0 ** (int(session.rng.integers(_BOUNDS[0], _BOUNDS[1] + 1)) / 2.0)
     subject.facts = replace(subject.facts, x_bound=bound)
@@ -141,19 +141,19 @@ def _at_a_bound(session: Session[Any], k: int) -> float:
 
 
 def _beyond(subject: SelectionSubject, rng: np.random.Generator) -> float:
-    """The largest entry that is held, a constant's included, over the bound on them."""
+    """The largest entry that the fit holds, including the constant's, divided by the bound."""
     matrix = subject.prepare(*_table(subject, rng)).task.matrix
     sizes = np.abs(matrix.sparse().data)
     return float(sizes.max(initial=0.0)) / subject.facts.held_bound
 
 
 def _account(subject: FitSubject, rng: np.random.Generator) -> dict[str, float]:
-    """What a bound and the fit with it cost, over what is claimed or charged for both."""
+    """The cost of a bound and the fit with it, divided by the claim or the charge for both."""
     facts, recorder = subject.facts, Recorder()
     X, y = subject.as_declared(_table(subject, rng))
     y[: facts.classes] = np.arange(facts.classes)
     seed = int(rng.integers(1 << 31))
-    # A seed repeats an audit.
+    # The bits are seeded so that a seed repeats an audit.
     model = with_bits(subject.copy(accountant=recorder), lambda: random_bits(seed))
     statement = model.fit(subject.given(X), subject.labels(y)).privacy_
     event = recorder.event()
@@ -179,7 +179,7 @@ def _over(figure: float, charged: float) -> float:
 
 
 def _law(subject: FitSubject, session: Session[FitSubject]) -> float:
-    """The p-value of bounds drawn many times."""
+    """The p-value of many drawn bounds."""
     X, y = _table(subject, session.rng)
     task = _unbounded(subject, (X, y)).with_drawing(bits=session.bits)
     bounds = [task.drawn() for _ in range(DRAWS)]

@@ -1,4 +1,4 @@
-"""How well do releases tell whether one row was there?"""
+"""How well do releases reveal whether one row was present?"""
 
 from collections.abc import Iterator
 
@@ -11,16 +11,17 @@ from dplasso.base.arrays import Floats
 
 
 class Canary(Check[Subject]):
-    """Fits with and without one telling row; certifies a lower bound on what the fits leak.
+    """Fits with and without one canary row; certifies a lower bound on the leakage of the fits.
 
-    Each run is scored by the log-likelihood ratio of its releases, the best score there is, or of a
-    part of them. On one third of the runs a score and a threshold are chosen; on the rest,
-    untouched until then, the rates at which it is exceeded are bounded by Clopper-Pearson. Rates p
-    with the canary and q without prove that epsilon is at least ln((p - delta) / q), rho at least
-    the largest Renyi divergence between the two over its order, and mu at least the distance of
-    their normal quantiles. Any of these above what is claimed is an alarm. This is the one check
-    that looks at a fit from both ends alone; but it needs many runs to see a fault of a small
-    factor, and certifies less than the truth by as much as its runs leave open.
+    Each run is scored by the log-likelihood ratio of its releases, which is the best score there
+    is, or of a part of them. On one third of the runs a score and a threshold are chosen; on the
+    other runs, which were not used before, the rates at which the threshold is exceeded are bounded
+    by Clopper-Pearson. Rates p with the canary and q without prove that epsilon is at least
+    ln((p - delta) / q), rho at least the largest Renyi divergence between the two over its order,
+    and mu at least the distance of their normal quantiles. A bound above the claim is an alarm.
+    This is the only check that looks just at the input and the output of a fit. It needs many runs
+    to detect a fault of a small factor, and certifies less than the truth by the uncertainty of
+    its runs.
     """
 
     name = "canary"

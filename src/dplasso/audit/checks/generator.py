@@ -1,4 +1,4 @@
-"""Does every fit have random bits of its own, in every process?"""
+"""Does every fit draw its own random bits, in every process?"""
 
 import copy
 import os
@@ -17,18 +17,18 @@ from dplasso.audit.subject import Subject
 from dplasso.audit.verdict import Verdict
 from dplasso.mechanisms.random_bits import random_bits
 
-_SIZE = 32  # bytes that are compared: equal by chance with probability 2^-256
+_SIZE = 32  # bytes compared: they are equal by chance with probability 2^-256
 _BYTES = 1 << 18
 
 
 class Generator(Check[Subject]):
     """Compares the bits of fits, of copies of a generator and of forked children.
 
-    Two releases that share noise tell the difference of their data. Finds streams that are not
-    keyed anew after a fork, or are kept and used again. Of all that makes a key, it is counted how
-    many of the 256 bits are drawn, and whether what comes of them depends on each byte: a key of
-    fewer can be tried out. That bits are fair is tested by the counts of their bytes; that they
-    cannot be predicted is not something a test could show.
+    Two releases that share noise reveal the difference of their data. The check finds streams that
+    do not get a new key after a fork, or that are kept and reused. For every part that makes a key,
+    it counts how many of the 256 bits are drawn, and tests whether the output depends on each byte:
+    a shorter key can be found by trying all. The counts of bytes test that bits are unbiased; no
+    test can show that they are unpredictable.
     """
 
     name = "generator"
@@ -43,7 +43,7 @@ class Generator(Check[Subject]):
             return bytes(bits_of(model).generator.bytes(_SIZE))
 
         def held_bytes() -> bytes:
-            return bytes(held.generator.bytes(_SIZE))  # as a fit does that a fork interrupts
+            return bytes(held.generator.bytes(_SIZE))  # as in a fit that a fork interrupts
 
         twins = [copy.deepcopy(held), pickle.loads(pickle.dumps(held)), held]
         streams = {
@@ -75,7 +75,7 @@ def _fairness(drawn: bytes) -> float:
 
 
 def _in_child(draw: Callable[[], bytes]) -> bytes:
-    """What a forked child draws, sent back through a pipe."""
+    """The draws of a forked child, sent back through a pipe."""
     receive, send = os.pipe()
     child = fork()
     if child == 0:

@@ -1,4 +1,4 @@
-"""Do released draws follow the law that the guarantee is about?"""
+"""Do released draws follow the law on which the guarantee rests?"""
 
 from collections.abc import Iterator
 
@@ -9,12 +9,13 @@ from dplasso.audit.verdict import Verdict
 
 
 class Law(Check[DrawingSubject]):
-    """Chi-square tests of what fits draw against the exact law, draws given those before.
+    """Chi-square tests of the draws of fits against their exact law given the draws before.
 
     The law is computed by the subject's reference from the raw rows and the public numbers alone,
-    with the theta that the claim allows. Finds a theta that is not the one stated, a sign that is
-    read and not drawn, columns drawn twice, wrong gradients, scores or steps, biased bits. A fault
-    in one row's share of a score is too small for it: `range` and `canary` look for those.
+    with the theta that the claim allows. The check finds a theta other than the one stated, a sign
+    that is read from the data instead of drawn, columns drawn twice, wrong gradients, scores or
+    steps, and biased bits. A fault in one row's share of a score is too small for it: `range` and
+    `canary` look for those.
     """
 
     name = "law"

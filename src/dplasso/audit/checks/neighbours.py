@@ -1,4 +1,4 @@
-"""Can one row move a draw's law, or a sum, further than was charged?"""
+"""Can one row change a draw's law, or a sum, by more than was charged?"""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -11,17 +11,17 @@ from dplasso.audit.verdict import Verdict
 
 
 class _Neighbours(Check[S], Generic[S]):
-    """Compares many pairs of neighbours and keeps the largest share of what was charged.
+    """Compares many pairs of neighbours and keeps the largest ratio of the change to the charge.
 
-    Rows are empty, of one entry, of many, extreme, far beyond their bounds, in several formats.
-    Nothing is left to chance but which neighbours are tried.
+    Rows are empty, have one entry or many, are extreme or far beyond their bounds, and come in
+    several formats. The check is deterministic except for the choice of neighbours.
     """
 
     share = 0.2
 
     @abstractmethod
     def shares(self, session: Session[S], k: int) -> dict[str, float]:
-        """What one row moves, over what is charged, for one pair of neighbours."""
+        """The change by one row divided by the charge, for one pair of neighbours."""
 
     def run(self, session: Session[S]) -> Iterator[Verdict]:
         tries = session.runs(
@@ -38,12 +38,12 @@ class _Neighbours(Check[S], Generic[S]):
 
 
 class Range(_Neighbours[DrawingSubject]):
-    """Compares both laws of a draw, on the solver's own scores.
+    """Compares the laws of a draw on two neighbours, computed from the solver's own scores.
 
-    Two data sets go through the estimator's own validation and scoring, as far as theta. The
-    log-ratio of their laws may range over no more than the event charged says. Finds missing
-    clipping, a row that counts more than once, a wrong bound of a gradient, a theta for half of the
-    signs. Does not look at the draw itself: `law` does.
+    Two data sets pass the estimator's own validation and scoring, up to theta. The log-ratio of
+    their laws may range over no more than the charged event states. The check finds missing
+    clipping, a row that counts more than once, a wrong bound on a gradient, and a theta that
+    accounts for half of the signs. It does not test the draw itself: `law` does.
     """
 
     name = "range"
@@ -54,13 +54,13 @@ class Range(_Neighbours[DrawingSubject]):
 
 
 class Sensitivity(_Neighbours[NoisySubject]):
-    """Compares the exact sums of neighbours, release by release, where all releases are the same.
+    """Compares the exact sums of neighbours, release by release, given the same earlier releases.
 
-    Two data sets go through the estimator's own validation and the solver's own sums. The length of
-    the difference, in whole numbers and without rounding, may be no more than the noise's deviation
-    over the multiplier charged. Finds a residual that is not cut, a gradient that is not clipped, a
-    row that is not scaled or counts twice, sums that depend on other rows. Does not look at the
-    noise: `noise` does.
+    Two data sets pass the estimator's own validation and the solver's own sums. The length of the
+    difference, in exact integers, may be at most the noise standard deviation divided by the
+    charged multiplier. The check finds a residual or a gradient that is not clipped, a row that is
+    not scaled or counts twice, and sums that depend on other rows. It does not test the noise:
+    `noise` does.
     """
 
     name = "sensitivity"

@@ -1,4 +1,4 @@
-"""Is the noise that fits add of the law that is stated, as large, and never used again?"""
+"""Does the noise of fits have the stated law and size, and is it never reused?"""
 
 from collections.abc import Iterator
 
@@ -8,20 +8,20 @@ from dplasso.audit.subject import NoisySubject
 from dplasso.audit.verdict import Verdict
 from dplasso.base.arrays import Floats
 
-_FRESH = 3  # fits by bits of their own
-_LEAST = 2  # numbers of a release: a single one may be that of another by chance
-_DIGITS = 9  # that are compared
+_FRESH = 3  # fits that draw their own bits
+_LEAST = 2  # numbers per release: a single number may be equal by chance
+_DIGITS = 9  # number of digits compared
 
 
 class Noise(Check[NoisySubject]):
-    """Tests of released sums less exact ones, in units of what is charged.
+    """Tests the differences of released and exact sums, in units of the charged noise.
 
-    The subject says what they should be. Normal noise is tested by its mean, its variance and a
-    chi-square test of its law; the signs of draws must agree as often as not between one release
-    and the next, one column and the next, one fit and the next. No two releases, of the same fit or
-    of two, may share their noise; fits that draw their own bits, as a user's do, are among these.
-    Finds noise that is missing in places, too small, of another law, or used again. Faults by less
-    than a few per cent are too small for it.
+    The subject states their law. Normal noise is tested by its mean, its variance and a chi-square
+    test of its law; the signs of draws must agree half of the time between one release and the
+    next, one column and the next, one fit and the next. No two releases, of the same fit or of
+    different fits, may share their noise; this includes fits that draw their own bits, as a user's
+    do. The check finds noise that is missing in places, too small, of another law, or reused. It
+    cannot detect errors of less than a few per cent.
     """
 
     name = "noise"
@@ -41,7 +41,7 @@ class Noise(Check[NoisySubject]):
 
 
 def _repeated(fits: list[list[Floats]]) -> int:
-    """Releases whose noise is that of another release, as far as both go."""
+    """Number of releases with the noise of another release, over their common length."""
     releases = [release for fit in fits for release in fit if len(release) >= _LEAST]
     length = min(map(len, releases))
     heads = [release[:length].round(_DIGITS).tobytes() for release in releases]

@@ -1,4 +1,4 @@
-"""Is a fitted model made of its releases alone?"""
+"""Does a fitted model depend on its releases alone?"""
 
 from collections.abc import Iterator
 
@@ -16,12 +16,12 @@ _ROUNDING = 1e-9
 class Release(Check[Subject]):
     """Fits as a user does, and obtains the released numbers in other ways.
 
-    The releases of a fit are handed to a fit on other rows: its numbers must be the same, bit for
-    bit. Coefficients and intercepts are rebuilt from the releases by the subject's reference. Finds
-    a model that holds more of the data than was released. Also holds ``fit`` against the parts of
-    it that other checks repeat many times: with the same random bits both must release the same, or
-    those checks would be looking at something else. Cannot find what leaves by other ways: time,
-    memory, logs.
+    The releases of a fit are given to a fit on other rows: its numbers must be the same, bit for
+    bit. Coefficients and intercepts are rebuilt from the releases by the subject's reference. The
+    check finds a model that contains more of the data than was released. It also compares ``fit``
+    with the parts of it that other checks repeat many times: with the same random bits both must
+    release the same numbers, or those checks would test something else. It cannot find leaks
+    through time, memory or logs.
     """
 
     name = "release"
@@ -48,11 +48,11 @@ def _figures(again: Again) -> Figures:
 
 
 def _differing(pair: Pair) -> float:
-    """Numbers that are not the same to the last bit."""
+    """How many numbers are not the same to the last bit."""
     return float(np.sum(pair[0] != pair[1]))
 
 
 def _gap(pair: Pair) -> float:
-    """The largest difference, over the largest number."""
+    """The largest difference divided by the largest number."""
     found, expected = pair
     return float(np.abs(found - expected).max() / max(np.abs(expected).max(), 1e-300))

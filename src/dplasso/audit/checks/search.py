@@ -1,4 +1,4 @@
-"""Does the noise of a search's scores pay for a row, and is the whole search charged?"""
+"""Does the noise of a search's scores cover the effect of a row, and is the search charged?"""
 
 import math
 from collections.abc import Iterator
@@ -24,18 +24,18 @@ from dplasso.search.scoring import Scorer
 _ROWS, _COLUMNS = 120, 4
 _Y_BOUND = 1.1
 _GRID: dict[str, list[Any]] = {"radius": [1.0, 8.0], "max_iter": [4]}
-_WEIGHTS = {0: 1.0, 1: 5.0, 2: 0.3}  # the largest of which is not 1
+_WEIGHTS = {0: 1.0, 1: 5.0, 2: 0.3}  # weights per class, whose largest is not 1
 
 
 class Search(Check[Subject]):
-    """Makes small searches among classifiers and regressors, and recomputes what they cost.
+    """Makes small searches among classifiers and regressors, and recomputes their cost.
 
     The exact scores of tables with and without one row, for given predictions, may differ by no
-    more than the noise of a score pays for, given the rho of a trial that is charged; nor may those
-    of tables in which one row is another. Rows are predicted right and wrong, labels are beyond
-    their bound, classes have weights. A trial's fit may cost no more than that rho, and the best of
-    all trials no more than epsilon. Nothing is left to chance. Finds gains of a row beyond 1, noise
-    that is too small, a charge that is missing or too low. Fits are for the other checks.
+    more than the noise of a score allows at the charged rho per trial; so may those of tables in
+    which one row is replaced. Predictions are right and wrong, labels exceed their bound, classes
+    have weights. A trial's fit may cost no more than that rho, and the best of all trials no more
+    than epsilon. The check is deterministic. It finds a score that one row changes by more than 1,
+    noise that is too small, and a charge that is missing or too low. Other checks test the fits.
     """
 
     name = "search"
@@ -49,7 +49,7 @@ class Search(Check[Subject]):
 
 
 def _searches() -> Iterator[PrivateSearch]:
-    """One of each way to score."""
+    """One search for each way of scoring."""
     declared: dict[str, Any] = {"n_rows": _ROWS, "x_bound": 1.0}
     classes = sorted(_WEIGHTS)
     classifier = PrivateLassoClassifier(classes=classes, **declared)
@@ -66,7 +66,7 @@ def _search(estimator: Any, **options: Any) -> PrivateSearch:
 
 
 def _shares(search: PrivateSearch, rng: np.random.Generator) -> dict[str, float]:
-    """What may be no more than 1: of what a row moves, and of what is spent."""
+    """Figures that may be at most 1: the effect of a row, and the cost, over their limits."""
     X, y = _table(search.estimator, rng)
     recorder, of_trial = Recorder(), Recorder()
     with quietly():
@@ -104,14 +104,14 @@ def _table(estimator: Any, rng: np.random.Generator) -> tuple[Floats, NDArray[An
 
 
 class _Echo:
-    """Stands for a model: a row's one entry is what it predicts."""
+    """Stands in for a model: it predicts the one entry of a row."""
 
     def predict(self, X: NDArray[Any]) -> NDArray[Any]:
         return X[:, 0]
 
 
 def _widest(search: PrivateSearch, scorer: Scorer) -> float:
-    """How far the sum that is released moves with one row, in whole numbers."""
+    """The largest change of the released sum by one row, in integers."""
     predicted, y = _told(search.estimator)
     every, forgery = np.arange(len(y)), Forgery([])
     blind: Any = scorer._replace(noise=forgery(scorer.noise.sigma))  # type: ignore[arg-type]
@@ -124,7 +124,7 @@ def _widest(search: PrivateSearch, scorer: Scorer) -> float:
 
 
 def _told(estimator: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """All pairs of a prediction and a label, from right to as wrong as can be."""
+    """All pairs of a prediction and a label, from correct to as wrong as possible."""
     if hasattr(estimator, "classes"):
         labels = predictions = np.asarray(estimator.classes)
     else:

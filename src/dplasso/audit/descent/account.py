@@ -1,8 +1,8 @@
-"""What Gaussian releases cost, computed a second time, sharing no code with the product.
+"""The cost of Gaussian releases, computed a second time without code of the product.
 
-The product has the Gaussian curve in closed form, as a difference of two Mills' ratios. Here it is
-what it is defined as: how much more likely than e^epsilon times as likely a draw of N(mu, 1) can be
-than one of N(0, 1), integrated over the draws where it is.
+The product computes the Gaussian curve in closed form, as a difference of two Mills' ratios. Here
+it is computed by its definition: the excess of the density of N(mu, 1) over e^epsilon times that of
+N(0, 1), integrated over the draws where it is positive.
 """
 
 import math
@@ -14,20 +14,20 @@ from dplasso.audit.account import parts_of_event
 from dplasso.privacy.events import BoundedRange, Event, Gaussian
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
-# Of pieces, in widths from the peak: nothing is left beyond, in double precision.
+# Edges of the pieces, in widths from the peak; the rest is 0 in double precision.
 _EDGES = np.concatenate([np.arange(-40.0, 40.0, 2.0), [40.0]])
 
 
 def log_delta_at(mu: float, epsilon: float) -> float:
-    """The logarithm of the least delta of which mu-GDP is (epsilon, delta)-DP.
+    """The logarithm of the least delta for which mu-GDP implies (epsilon, delta)-DP.
 
-    The likelihood ratio passes e^epsilon at a draw z = epsilon / mu + mu / 2. With t the distance
-    past it and x = epsilon / mu - mu / 2, delta is the integral over t > 0 of
-    phi(x + t) (1 - e^(-mu t)), by Gauss' rule in pieces. What phi is at most is taken out before.
+    The likelihood ratio exceeds e^epsilon above the draw z = epsilon / mu + mu / 2. With t the
+    distance above it and x = epsilon / mu - mu / 2, delta is the integral over t > 0 of
+    phi(x + t) (1 - e^(-mu t)), by Gauss' rule in pieces. The maximum of phi is factored out first.
     """
     x = epsilon / mu - mu / 2.0
-    peak, most = max(-x, 0.0), max(x, 0.0) ** 2  # where phi is largest, and how small it is there
-    width = min(1.0, 1.0 / max(x, 1e-9))  # over which phi falls off
+    peak, most = max(-x, 0.0), max(x, 0.0) ** 2  # where phi is largest, and -2 log phi there
+    width = min(1.0, 1.0 / max(x, 1e-9))  # scale on which phi decays
     edges = np.clip(peak + width * _EDGES, 0.0, None)
     half = np.diff(edges)[:, None] / 2.0
     t = edges[:-1, None] + half * (1.0 + _NODES)
@@ -37,7 +37,7 @@ def log_delta_at(mu: float, epsilon: float) -> float:
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
-    """The least epsilon of which mu-GDP is (epsilon, delta)-DP."""
+    """The least epsilon for which mu-GDP implies (epsilon, delta)-DP."""
     if mu <= 0.0 or math.isinf(mu):
         return max(mu, 0.0)
     wanted = math.log(delta)
@@ -58,7 +58,7 @@ def mu_for(epsilon: float, delta: float) -> float:
 
 
 def multipliers_of(event: Event) -> list[float]:
-    """Noise multipliers of all Gaussian releases that an accountant was charged, in order.
+    """Noise multipliers of all Gaussian releases that an accountant was charged for, in order.
 
     Draws by the exponential mechanism have none.
     """
@@ -71,7 +71,7 @@ def multipliers_of(event: Event) -> list[float]:
 
 
 def mu_of(multipliers: list[float]) -> float:
-    """What releases of these noise multipliers cost together: squares add up."""
+    """The joint cost of releases with these noise multipliers: squares add up."""
     if 0.0 in multipliers:
         return math.inf
     return math.sqrt(math.fsum(1.0 / multiplier**2 for multiplier in multipliers))

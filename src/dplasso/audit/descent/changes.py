@@ -1,4 +1,4 @@
-"""How far one row moves the exact sums of a descent, where all releases are the same."""
+"""How much one row changes the exact sums of a descent, given the same releases."""
 
 import math
 from typing import TYPE_CHECKING
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 
 
 def widest(subject: "DescentSubject", rng: np.random.Generator, k: int) -> dict[str, float]:
-    """How far the mass and the sums of steps of two neighbours are apart, over what is charged.
+    """The distance of the mass and of the step sums of two neighbours, divided by the charge.
 
-    Both are handed the same forged releases in place of noisy ones, which put the centre at the row
-    itself, or drive weights and dampings to extremes. Differences are whole numbers, without
-    rounding.
+    Both are given the same forged releases instead of noisy ones, which put the centre at the row
+    itself, or drive weights and dampings to extremes. Differences are exact integers.
     """
     facts = subject.facts
     *both, row = data.neighbours(WIDE if k % 3 == 0 else subject.columns, facts, rng)
@@ -36,7 +35,7 @@ def widest(subject: "DescentSubject", rng: np.random.Generator, k: int) -> dict[
 def shares_of_charges(
     one: list[Recorded], other: list[Recorded], charged: list[float], releases: tuple[str, ...]
 ) -> dict[str, float]:
-    """How far the sums of releases are apart, the last name being that of all further ones."""
+    """The distances of the sums, per release; the last name covers all further releases."""
     names = [f"widest change of {name}, over that charged" for name in releases]
     if not len(one) == len(other) == len(charged):
         return dict.fromkeys(names, math.inf)
@@ -48,12 +47,12 @@ def shares_of_charges(
 
 
 def share_of_charge(one: Recorded, other: Recorded, multiplier: float) -> float:
-    """The length of the difference of two sums over what the noise was charged for."""
+    """The length of the difference of two sums, divided by the sensitivity that was charged."""
     if one.sigma <= 0.0 or one.sigma != other.sigma:
         return math.inf
     return math.sqrt(square_length(one.sums - other.sums)) * multiplier / one.sigma
 
 
 def square_length(change: Ints) -> int:
-    """Exactly, in whole numbers of any size."""
+    """The squared length, exact in integers of any size."""
     return sum(number * number for number in change.tolist())

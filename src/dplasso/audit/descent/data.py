@@ -1,4 +1,4 @@
-"""The data that audits of a descent make."""
+"""Data for audits of a descent."""
 
 import numpy as np
 
@@ -15,12 +15,12 @@ from dplasso.audit.synthetic import (
 )
 from dplasso.base.arrays import Floats, Ints
 
-_CERTAIN = 8.0  # times the mass that a centre of length 1 has: no noise leaves it in doubt
-_BEYOND = 8.0  # times the bound: entries that a fit must clip
+_CERTAIN = 8.0  # times the mass of a centre of length 1: noise cannot hide it
+_BEYOND = 8.0  # times the bound: a fit must clip such entries
 _ROWS = 160
 _CROWD = 1000  # rows, at most, that lower the canary's margin
-_ENTRIES = 40  # of rows with a few entries, at most
-_MOST = 2.0**61  # of a forged release
+_ENTRIES = 40  # most entries of rows with a few entries
+_MOST = 2.0**61  # largest number of a forged release
 
 
 def random_rows(columns: int, facts: DescentFacts, rng: np.random.Generator) -> Table:
@@ -35,7 +35,7 @@ def random_rows(columns: int, facts: DescentFacts, rng: np.random.Generator) -> 
 
 
 def filled(X: Floats, y: Floats, facts: DescentFacts) -> Table:
-    """As many rows as were declared, where rows are replaced: with empty ones, or the first."""
+    """Where rows are replaced: the declared number of rows, by adding empty ones or cutting."""
     if facts.neighboring == "add_remove":
         return X, y
     more = max(facts.n_rows - len(X), 0)
@@ -47,7 +47,7 @@ def filled(X: Floats, y: Floats, facts: DescentFacts) -> Table:
 def extreme_row(
     columns: int, facts: DescentFacts, rng: np.random.Generator
 ) -> tuple[Floats, float]:
-    """A row of the kinds that do most, or nothing at all, entries beyond any size, or a few."""
+    """A row with the largest effect or none, with huge entries, or with a few entries."""
     row, label = random_row(columns, facts, rng)
     kind = rng.integers(5)
     if kind == 0:
@@ -55,7 +55,7 @@ def extreme_row(
     elif kind == 1:
         row = row * 10.0 ** rng.uniform(-12.0, 12.0, columns)
     elif kind > 2:
-        # Lengths are roots of how many entries there are: of many numbers, some round up.
+        # Lengths are roots of the number of entries: among many numbers, some round up.
         row[rng.permutation(columns)[int(rng.integers(1, _ENTRIES + 1)) :]] = 0.0
     return row, label
 
@@ -63,7 +63,7 @@ def extreme_row(
 def neighbours(
     columns: int, facts: DescentFacts, rng: np.random.Generator
 ) -> tuple[Table, Table, Floats]:
-    """Rows and labels, those of a neighbour, and the row that only the first has."""
+    """Rows and labels, those of a neighbour, and the row that only the first table has."""
     X, y = random_rows(columns, facts, rng)
     row, label = extreme_row(columns, facts, rng)
     if facts.neighboring == "add_remove":
@@ -71,7 +71,7 @@ def neighbours(
         return (np.insert(X, at, row, axis=0), np.insert(y, at, label)), (X, y), row
     at = int(rng.integers(len(X)))
     other, others = extreme_row(columns, facts, rng)
-    # The rivals that do most: the same row of another label, or the row turned round.
+    # The replacements with the largest effect: the same row with another label, or its negative.
     other = (row, -row, other)[rng.integers(3)]
     both = []
     for new, new_label in ((row, label), (other, others)):
@@ -84,7 +84,7 @@ def neighbours(
 def forged_releases(
     row: Floats, course: Course, facts: DescentFacts, rng: np.random.Generator
 ) -> list[Ints]:
-    """Releases that no data would give: weights beyond measure, and centres at the row itself."""
+    """Releases that no data would give: huge weights, and centres at the row itself."""
     columns, total = len(row), course.unit * facts.n_rows
     unit = Rows.of(row[None, :], np.zeros(1), facts).units[0]
     kind = rng.integers(3)
@@ -104,12 +104,12 @@ def forged_releases(
 
 
 def canary_rows(columns: int, facts: DescentFacts) -> Neighbours:
-    """A crowd of rows, with a canary behind them, and without it.
+    """A crowd of rows, with and without a canary as the last row.
 
-    The crowd is of empty rows with another label: they lower the intercept, and with it the
+    The crowd consists of empty rows with another label: they lower the intercept, and with it the
     canary's margin, so that its residual is at its bound from the first step to the last. Where
-    rows are replaced, the rival has the canary's label and points the other way; where only
-    presence counts, it has the columns that the canary has not.
+    rows are replaced, the rival has the canary's label and the opposite direction; where only
+    presence counts, it has the columns that the canary lacks.
     """
     own, others = labels_apart(facts)
     crowd = facts.n_rows - 1 if facts.neighboring == "replace_one" else min(facts.n_rows, _CROWD)

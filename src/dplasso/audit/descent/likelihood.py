@@ -1,4 +1,4 @@
-"""How much more likely the releases of a descent are on one of two tables, by the reference."""
+"""Likelihood ratios of the releases of a descent on two tables, by the reference."""
 
 from collections.abc import Sequence
 
@@ -12,9 +12,9 @@ from dplasso.base.arrays import Floats
 def log_ratio(
     released: Floats, there: Floats, not_there: Floats, sigma: float
 ) -> tuple[Floats, Floats]:
-    """How far releases lie towards one of two normal laws; the square of how far those are apart.
+    """The log-likelihood ratio of releases under two normal laws, and the laws' squared distance.
 
-    Releases are rounded down, and read in the middle of their cell.
+    Releases are rounded down, and read as the middle of their cell.
     """
     places = tuple(range(1, released.ndim))
     apart = (there - not_there) / sigma
@@ -30,12 +30,12 @@ def of_descents(
     course: Course,
     facts: DescentFacts,
 ) -> tuple[Floats, Floats, Floats]:
-    """Log-likelihood ratios of the mass and of all steps, and the square of how far laws are apart.
+    """Log-likelihood ratios of the mass and of all steps, and the squared distance of the laws.
 
-    ``released`` are the mass and the sums of steps, runs x numbers each; ``sigmas`` are the
-    standard deviations of the noise of the mass and of a step. Given the releases before, a release
-    is one of two known sums plus normal noise: its projection on their difference is the
-    log-likelihood ratio, and these add up.
+    ``released`` are the mass and the sums of steps, runs x numbers each; ``sigmas`` are the noise
+    standard deviations of the mass and of a step. Given the releases before, a release is one of
+    two known sums plus normal noise: its projection on their difference is the log-likelihood
+    ratio, and these add up.
     """
     mass, square = log_ratio(released[0], rows[0].mass(course), rows[1].mass(course), sigmas[0])
     walk, steps = Walk(released[0], sigmas[0], course, facts), np.zeros(len(mass))

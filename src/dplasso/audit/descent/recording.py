@@ -1,4 +1,4 @@
-"""Looking on while noise is added, and handing in releases of one's own."""
+"""Record the noise while it is added, or replace releases by forged ones."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from dplasso.mechanisms.grid_gaussian import AddsNoise, GridGaussian
 
 
 class Recorded(NamedTuple):
-    """One release: the noise's standard deviation, the exact sums, and what became of them."""
+    """One release: the noise standard deviation, the exact sums, and the released sums."""
 
     sigma: float
     sums: Ints
@@ -16,14 +16,14 @@ class Recorded(NamedTuple):
 
     @property
     def noise(self) -> Ints:
-        """What was added; sums wrap around at 64 bits, and so does this."""
+        """The added noise; like the sums, it wraps modulo 2^64."""
         return self.released - self.sums
 
 
 class Recording:
-    """The mechanism itself, for a descent to use, and notes of all that passes through it.
+    """The real mechanism for a descent, which also records everything that passes through it.
 
-    Tables of the noise, which depend on its standard deviation alone, are made once.
+    Tables of the noise depend on its standard deviation alone, and are made once.
     """
 
     def __init__(self) -> None:
@@ -34,14 +34,14 @@ class Recording:
         return _Noted(self, sigma)
 
     def release(self, sigma: float, values: Ints, generator: Any, threads: int | None) -> None:
-        """Turn exact sums into a release."""
+        """Turn exact sums into a release, in place."""
         if sigma not in self._made:
             self._made[sigma] = GridGaussian(sigma)
         self._made[sigma].add_to(values, generator, threads)
 
 
 class Forgery(Recording):
-    """Releases that were fixed beforehand, in place of noise; past the last, sums are left."""
+    """Uses given releases instead of noise; after the last one, sums are left unchanged."""
 
     def __init__(self, releases: Sequence[Ints]) -> None:
         super().__init__()

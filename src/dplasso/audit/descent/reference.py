@@ -1,9 +1,9 @@
-"""The sums of a descent and where it goes, by plain numpy: what the product is held against.
+"""The sums and iterates of a descent in plain numpy, with which the product is compared.
 
-Many runs at once, each with releases of its own: arrays are runs x outputs x columns, the intercept
-last where it is one. Of the product's whole numbers and rounding there is nothing here, nor of
-re-weighting and of weights that are dropped or held back: it is for descents of few columns that
-keep all.
+Many runs are computed at once, each with its own releases: arrays are runs x outputs x columns, and
+the intercept, if included, is last. The product's integers and rounding are left out, and so are
+re-weighting and weights that are dropped or held back: this is for descents of few columns that
+keep all of them.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from dplasso.audit.facts import LOGISTIC, SOFTMAX
 from dplasso.audit.reference_rows import held_labels, held_rows
 from dplasso.base.arrays import Floats
 
-_AVERAGED = 0.25  # of the iterates, the last
+_AVERAGED = 0.25  # share of the iterates, the last ones
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Rows:
 
     @classmethod
     def of(cls, X: Floats, y: Floats, facts: DescentFacts) -> "Rows":
-        """Raw rows as a descent should hold them; equal ones have equal gradients."""
+        """Raw rows as a descent should hold them; equal rows, with equal gradients, are merged."""
         rows = held_rows(X, facts)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         units = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0.0)
@@ -38,13 +38,13 @@ class Rows:
         return cls(distinct[:, :-1], distinct[:, -1], copies.astype(np.float64))
 
     def mass(self, course: Course) -> Floats:
-        """The sum of the rows, in whole numbers."""
+        """The sum of the rows, in the product's integer unit."""
         total: Floats = course.unit * (self.copies @ self.units)
         return total
 
 
 class Walk:
-    """Where descents stand after their releases so far; the first is the mass."""
+    """The state of descents after their releases so far; the first release is the mass."""
 
     def __init__(self, mass: Floats, noise: float, course: Course, facts: DescentFacts) -> None:
         self._course, self._facts = course, facts
@@ -66,7 +66,7 @@ class Walk:
         self._iterates: list[tuple[Floats, Floats]] = []
 
     def receive(self, released: Floats) -> None:
-        """A step along released sums."""
+        """Take a step along released sums."""
         moved = (released + 0.5) * (self._course.clip / self._course.unit)
         self.weights = self.weights - self._course.step * self.damping[:, None, :] * moved[..., :-1]
         self.intercepts = self.intercepts - self._course.intercept_step * moved[..., -1]
@@ -74,7 +74,7 @@ class Walk:
         self._iterates = [*self._iterates[-kept + 1 :], (self.weights, self.intercepts)][-kept:]
 
     def vectors(self, rows: Rows) -> Floats:
-        """What every row adds to the next sums: runs x rows x outputs x (columns + 1)."""
+        """Contribution of every row to the next sums: runs x rows x outputs x (columns + 1)."""
         apart = (rows.units - self.centre[:, None, :]) * self.damping[:, None, :]
         lengths = np.linalg.norm(apart, axis=2, keepdims=True)
         directions = np.divide(apart, lengths, out=np.zeros_like(apart), where=lengths > 1e-9)
@@ -90,13 +90,13 @@ class Walk:
         return found
 
     def result(self) -> tuple[Floats, Floats]:
-        """Mean weights and intercepts of the last iterates, for rows that are not centred."""
+        """Mean weights and intercepts of the last iterates, converted to uncentred rows."""
         weights = np.mean([w for w, _ in self._iterates], axis=0)
         intercepts = np.mean([b for _, b in self._iterates], axis=0)
         return weights, intercepts - np.einsum("rkd,rd->rk", weights, self.centre)
 
     def _residuals(self, rows: Rows) -> Floats:
-        """Of every row, in units of where they are cut: runs x rows x outputs."""
+        """Clipped residuals of every row, in units of the clip: runs x rows x outputs."""
         facts = self._facts
         margins = np.einsum("rkd,nd->rnk", self.weights, rows.units) + self.intercepts[:, None, :]
         margins -= np.einsum("rkd,rd->rk", self.weights, self.centre)[:, None, :]

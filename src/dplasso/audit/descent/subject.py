@@ -1,4 +1,4 @@
-"""Gradient descent under audit, and its releases."""
+"""The audit subject for gradient descent, and its releases."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -28,8 +28,8 @@ from dplasso.mechanisms.grid_gaussian import NoiseOf
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.solvers.gradient import GradientPlan
 
-MOST_ROWS = 4000  # of the data that audits make
-_APART = 0.01  # lengths of a row by which whole numbers may differ from real ones, in a sum
+MOST_ROWS = 4000  # most rows of the audit's own data
+_APART = 0.01  # tolerance between integer and real sums, in row lengths
 
 
 class DescentSubject(FitSubject, NoisySubject):
@@ -44,7 +44,7 @@ class DescentSubject(FitSubject, NoisySubject):
 
     @classmethod
     def examples(cls, **parameters: Any) -> list[Any]:
-        """The claim is epsilon 8: the few fits of a quick audit can then certify most of it."""
+        """The claim is epsilon 8, so that the few fits of a quick audit can certify most of it."""
         own: dict[str, Any] = {"epsilon": 8.0, "n_rows": 200, "rows": PRESENCE}
         common = {**own, "solver": cls.solver, **parameters}
         return [
@@ -61,7 +61,7 @@ class DescentSubject(FitSubject, NoisySubject):
         return data.filled(*table, self.facts)
 
     def rows_at_least(self, rows: int) -> int:
-        """Rows that are replaced are as many as declared."""
+        """Where rows are replaced, there are as many as declared."""
         return self.facts.n_rows if self.facts.neighboring == "replace_one" else rows
 
     def usual_rows(self, rng: np.random.Generator) -> Table:
@@ -73,8 +73,8 @@ class DescentSubject(FitSubject, NoisySubject):
     def further_costs(self, session: Session[Any], charged: Charged) -> Figures:
         """A fit without an accountant is planned by the Gaussian curve, not in zCDP.
 
-        The noise drawn is that which was asked for while a fit ran, over the lengths that the facts
-        say a row has.
+        The noise drawn is the noise requested while a fit ran, divided by the sensitivities in the
+        facts.
         """
         X, y = self.usual_rows(session.rng)
         stated = mu_of(_stated_multipliers(self.copy().fit(X, self.labels(y)).privacy_))
@@ -108,7 +108,7 @@ class DescentSubject(FitSubject, NoisySubject):
         return found
 
     def log_ratios(self, arms: Sequence[Arm], released: list[list[Recorded]]) -> Ratios:
-        """Of all releases, of the mass, and of the steps."""
+        """Log-likelihood ratios of all releases, of the mass, and of the steps."""
         prepared = arms[0].prepared
         mass, steps, squares = likelihood.of_descents(
             stacked(released),
@@ -120,7 +120,7 @@ class DescentSubject(FitSubject, NoisySubject):
         return Ratios(np.stack([mass + steps, mass, steps], axis=1), squares)
 
     def again(self, session: Session[Any], k: int) -> Again:
-        """Every other fit is of many columns; the reference is of few that are all kept."""
+        """Every other fit has many columns; the reference handles few columns that are all kept."""
         rng, columns = session.rng, WIDE if k % 2 else self.columns
         (X, y), other = (data.random_rows(columns, self.facts, rng) for _ in range(2))
         seed, prepared = int(rng.integers(1 << 62)), self.prepare(X, y)
@@ -138,7 +138,7 @@ class DescentSubject(FitSubject, NoisySubject):
     def _rebuilt(
         self, prepared: "Prepared", drawn: list[Recorded], rows: Rows
     ) -> tuple[Floats, float]:
-        """Weights and intercepts by the releases, and how far sums are from the reference's."""
+        """Weights and intercepts rebuilt from the releases, and the error of sums."""
         course, shape = prepared.course, (1, self.facts.outputs, -1)
         mass, *steps = drawn
         walk = Walk(mass.released[None, :].astype(np.float64), mass.sigma, course, self.facts)
@@ -153,7 +153,7 @@ class DescentSubject(FitSubject, NoisySubject):
         return changes.widest(self, session.rng, k)
 
     def noise(self, session: Session[Any], bits: RandomBits | None) -> list[Floats]:
-        """In the standard deviations stated. Draws are rounded down: half a unit is added back."""
+        """Noise in stated standard deviations. Draws are rounded down: half a unit is added."""
         prepared = self.prepare(*self.usual_rows(session.rng))
         return [
             np.asarray((release.noise + 0.5) / prepared.stated_sigma(place), np.float64)
@@ -184,7 +184,7 @@ class DescentSubject(FitSubject, NoisySubject):
         self._fix_rows(PRESENCE)
         self._fix_bounds()
         self._fix_n_rows()
-        # Rows that are replaced are as many as declared.
+        # Where rows are replaced, there are as many as declared.
         if self._model.neighboring == "replace_one" and self._model.n_rows > MOST_ROWS:
             self.notes.append(f"of {self._model.n_rows} rows, {MOST_ROWS} are audited")
             self._model.set_params(n_rows=MOST_ROWS)
@@ -198,7 +198,7 @@ class DescentSubject(FitSubject, NoisySubject):
 
 
 class Prepared:
-    """A descent that stands before its first draw, and can start from there any number of times."""
+    """A descent prepared up to its first draw, from which it can be run any number of times."""
 
     def __init__(self, model: Any, task: DescentTask, facts: DescentFacts) -> None:
         self.model, self.task, self._facts = model, task, facts
@@ -207,7 +207,7 @@ class Prepared:
 
     @property
     def fitted(self) -> Fitted:
-        """What the last run came to."""
+        """The result of the last run."""
         assert self._fitted is not None
         return self._fitted
 
@@ -217,39 +217,39 @@ class Prepared:
         return course_of(self.task.plan.descent)
 
     def _stated(self, place: int) -> tuple[float, float]:
-        """The noise multiplier of a release, and what a length of 1 is in it."""
+        """The noise multiplier of a release, and the integer that represents a length of 1."""
         plan = self.task.plan.descent
         return plan.step_multiplier if place else plan.mass_multiplier, plan.unit
 
     def stated_sigma(self, place: int) -> float:
-        """The noise that a release is stated to have, on what the textbook says it can move by."""
+        """The noise standard deviation from the stated multiplier and the textbook sensitivity."""
         multiplier, unit = self._stated(place)
         return multiplier * unit * self._facts.sensitivity(place)
 
     def multipliers(self, drawn: list[Recorded]) -> list[float]:
-        """Noise multipliers of what was drawn."""
+        """Noise multipliers of the recorded noise."""
         return [
             release.sigma / (self._stated(place)[1] * self._facts.sensitivity(place))
             for place, release in enumerate(drawn)
         ]
 
     def run_with(self, noise_of: NoiseOf, bits: RandomBits | None) -> None:
-        """Fit with another mechanism in place of the noise's; by bits of its own unless given."""
+        """Fit with another mechanism for the noise, and with its own bits if none are given."""
         task = self.task.with_drawing(noise_of=noise_of)
         self._fitted = (task if bits is None else task.with_drawing(bits=bits)).run()
 
     def releases(self, bits: RandomBits | None = None) -> list[Recorded]:
-        """The noisy sums of a fit."""
+        """Run a fit and return its noisy sums."""
         self._recording.found.clear()
         self.run_with(self._recording, bits)
         return list(self._recording.found)
 
     def run(self, bits: RandomBits | None = None) -> Any:
-        """All that a fit releases."""
+        """Run a fit and return all its releases."""
         return self.releases(bits)
 
     def answers(self, releases: Sequence[Ints]) -> list[Recorded]:
-        """The sums that a fit forms where its releases are the given ones."""
+        """The exact sums that a fit computes if its releases are the given ones."""
         forgery = Forgery(releases)
         self.run_with(forgery, None)
         return forgery.found
@@ -261,7 +261,7 @@ def numbers_of(fitted: Fitted) -> Floats:
 
 
 def stacked(fits: Sequence[list[Recorded]]) -> list[Floats]:
-    """Released sums, place by place: runs x numbers."""
+    """Released sums, one array per release: runs x numbers."""
     return [
         np.stack([release.released for release in place]).astype(np.float64)
         for place in zip(*fits, strict=True)
@@ -269,19 +269,19 @@ def stacked(fits: Sequence[list[Recorded]]) -> list[Floats]:
 
 
 def _stated_multipliers(statement: Mapping[str, Any]) -> list[float]:
-    """Noise multipliers of all releases of a statement: one of the mass, then those of steps."""
+    """Noise multipliers of all releases in a statement: first the mass, then the steps."""
     mass, step = (float(release["noise_multiplier"]) for release in statement["releases"])
     return [mass] + [step] * int(statement["rounds"])
 
 
 def _pairs(sequences: Any) -> Iterator[Pair]:
-    """Each item and the next one, of every sequence."""
+    """Each item with the next one, for every sequence."""
     for items in sequences:
         yield from zip(items[:-1], items[1:], strict=True)
 
 
 def course_of(plan: GradientPlan) -> Course:
-    """What the plan of a descent says of its way."""
+    """The course that the plan of a descent states."""
     return Course(
         unit=plan.unit,
         steps=plan.steps,

@@ -1,4 +1,4 @@
-"""Transcripts of descents: the noise of all releases."""
+"""Transcripts of descents, which hold the noise of all releases."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,7 @@ def draw_of(subject: "DescentSubject", rng: np.random.Generator) -> "Draw":
 
 
 class _Interrupted(Recording):
-    """Notes of the noise of a descent, and a call before its sixth release."""
+    """Records the noise of a descent, and makes a call before its sixth release."""
 
     def __init__(self, halfway: Callable[[], None] | None) -> None:
         super().__init__()

@@ -1,1 +1,1 @@
-"""Fits that choose a few columns first: drawn columns, then released sums over the rows."""
+"""Fits that choose a few columns first: they draw columns, then release sums over the rows."""

@@ -1,4 +1,4 @@
-"""How far one row moves a draw's law, or a sum, where releases and chosen columns are the same."""
+"""How much one row changes a draw's law or a sum, given the same releases and chosen columns."""
 
 import math
 from fractions import Fraction
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Pair(NamedTuple):
-    """Two neighbours, the row that only one has, and what is forged for both."""
+    """Two neighbours, the row that only one has, and the forged releases for both."""
 
     fits: list["FewPrepared"]
     row: Floats
@@ -36,7 +36,7 @@ def _pair(subject: "FewSubject", rng: np.random.Generator) -> _Pair:
 
 
 def widest_log_ratio(subject: "FewSubject", rng: np.random.Generator) -> dict[str, float]:
-    """How far the log-ratio of a draw ranges over columns and signs, over what is charged.
+    """The range of a draw's log-ratio over columns and signs, divided by the charge.
 
     The centre of the labels is forged. Scores are the solver's own, without rounding.
     """
@@ -46,7 +46,7 @@ def widest_log_ratio(subject: "FewSubject", rng: np.random.Generator) -> dict[st
         theta = fit.task.plan.few.theta(fit.task.scores.longest(centre))
         weights.append((theta, fit.task.scores.of_centre(centre)))
     (theta, one), (same, other) = weights
-    # Either sign may be drawn: the widest change of one is met by its opposite.
+    # Either sign may be drawn: the largest change for one sign has its opposite for the other.
     widest = 2 * int(np.abs(one - other).max())
     charged = Fraction(ranges_of_event(pair.fits[0].task.plan.event)[-1])
     share = float(theta * widest / charged) if theta == same else math.inf
@@ -54,9 +54,9 @@ def widest_log_ratio(subject: "FewSubject", rng: np.random.Generator) -> dict[st
 
 
 def widest(subject: "FewSubject", rng: np.random.Generator) -> dict[str, float]:
-    """How far sums of labels, the mass and the sums of steps are apart, over what is charged.
+    """The distances of the label sums, the masses and the step sums, divided by the charge.
 
-    The descent is on forged columns, those that the row has among them.
+    The descent uses forged columns, which include those of the row.
     """
     pair = _pair(subject, rng)
     first, chosen = pair.fits[0], pair.chosen

@@ -1,4 +1,4 @@
-"""The data that audits of a choice make."""
+"""Data for audits of a choice of columns."""
 
 import math
 
@@ -14,14 +14,14 @@ from dplasso.solvers.few import Chosen
 from dplasso.solvers.few.plan import LABEL
 
 _MOST_ROWS = 4000
-_BEYOND = 8.0  # times the bound: entries that a fit must clip
-_CERTAIN = 14.0  # nats by which a canary's columns outdo all empty ones
+_BEYOND = 8.0  # times the bound: a fit must clip such entries
+_CERTAIN = 14.0  # nats by which a canary's columns exceed all empty ones
 
 
 def telling_rows(columns: int, nats: float, facts: FewFacts) -> Table:
-    """Columns that go with the labels from not at all to ``nats`` in a log-weight, either way."""
+    """Columns correlated with the labels, either way, from 0 to ``nats`` in a log-weight."""
     own, others = labels_apart(facts)
-    # Where presence alone counts, rows of one label have a column and those of the other have not.
+    # Where presence alone counts, rows of one label have the column, those of the other lack it.
     pairs = _rows_for(nats / (1.0 if facts.rows == PRESENCE else 2.0), facts)
     y = np.tile([own, others[0]], pairs)
     shares = np.linspace(0.0, 1.0, columns)
@@ -32,7 +32,7 @@ def telling_rows(columns: int, nats: float, facts: FewFacts) -> Table:
 
 
 def forged_choice(columns: int, row: Floats, facts: FewFacts, rng: np.random.Generator) -> Chosen:
-    """A centre that labels may have, and columns, those that the row has among them."""
+    """A possible centre of the labels, and columns that include those of the row."""
     centre = int(np.clip(rng.integers(-2 * LABEL, 2 * LABEL + 1), -LABEL, LABEL))
     own = rng.permutation(np.flatnonzero(row))[: rng.integers(facts.chosen + 1)]
     rest = np.setdiff1d(rng.permutation(columns), own, assume_unique=True)
@@ -41,15 +41,15 @@ def forged_choice(columns: int, row: Floats, facts: FewFacts, rng: np.random.Gen
 
 
 def canary_rows(columns: int, facts: FewFacts) -> Neighbours:
-    """A crowd that has all of the columns, and a canary with every other of them.
+    """A crowd that has all of the columns, and a canary with every second one.
 
-    Labels of the crowd balance, those of rows with the columns pulling the other way than the
-    canary's: all columns are as likely to be chosen but for the canary, and whichever are, its
-    residual is large from the first step to the last.
+    Labels of the crowd balance, and rows with the columns have labels opposite to the canary's:
+    without the canary all columns are equally likely to be chosen, and for any choice its residual
+    is large from the first step to the last.
     """
     own, others = labels_apart(facts)
     bounds, most = column_bounds(columns, facts), max((facts.n_rows - 1) // 2, 1)
-    # Where rows are replaced there are as many as declared.
+    # Where rows are replaced, there are as many as declared.
     enough = _rows_for(_CERTAIN, facts) if facts.neighboring == "add_remove" else most
     crowd = min(enough, most)
     X = np.concatenate([np.tile(bounds, (crowd, 1)), np.zeros((crowd, columns))])
@@ -65,5 +65,5 @@ def canary_rows(columns: int, facts: FewFacts) -> Neighbours:
 
 
 def _rows_for(nats: float, facts: FewFacts) -> int:
-    """Rows that move a log-weight by so much together, if they can."""
+    """Number of rows that together change a log-weight by ``nats``, up to a maximum."""
     return int(min(max(math.ceil(nats / facts.theta(0.0)), 6), _MOST_ROWS))

@@ -1,4 +1,4 @@
-"""The public numbers of a choice and a descent, and what follows from them by the textbook."""
+"""The public numbers of a choice and a descent, and textbook quantities that follow from them."""
 
 import math
 from dataclasses import dataclass
@@ -14,29 +14,29 @@ CHOICE_SHARE, CENTRE_SHARE = 0.5, 0.05  # of rho, and of that part
 class FewFacts(DescentFacts):
     """One configuration that chooses ``chosen`` columns first.
 
-    Gaussian releases are the sum of the labels, whose bound is a length of 1, the mass, and steps.
+    Gaussian releases are the sum of the labels (their bound is a length of 1), the mass, and steps.
     """
 
     chosen: int
     shown = (*DescentFacts.shown, "rho", "draw_epsilon")
 
     def sensitivity(self, release: int) -> float:
-        """How far a Gaussian release can move, in lengths of 1."""
+        """Sensitivity of a Gaussian release, in lengths of 1."""
         return float(self.rows_changed) if release == 0 else super().sensitivity(release - 1)
 
     @cached_property
     def rho(self) -> float:
-        """All that the claim allows, in zCDP."""
+        """The total rho that the claim allows, in zCDP."""
         return rho_for(self.epsilon, self.delta)
 
     @property
     def draw_epsilon(self) -> float:
-        """The widest log-ratio that the claim allows a draw."""
+        """The largest range of log-ratios that the claim allows per draw."""
         share = CHOICE_SHARE * (1.0 - CENTRE_SHARE) / self.chosen
         return math.sqrt(8.0 * share * self.rho)
 
     def theta(self, centre: float) -> float:
-        """The sharpest draw that this allows, of scores of entries and labels of size 1.
+        """The largest theta that this allows, for scores of entries and labels of size 1.
 
         Labels are 1 + |centre| away from the centre at most, and either sign may be drawn.
         """

@@ -1,4 +1,4 @@
-"""Do drawn columns follow the law that the guarantee is about?"""
+"""Do drawn columns follow the law on which the guarantee rests?"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from dplasso.audit.few.subject import FewSubject
 
 RUNS = 600
-_NATS = (9.0, 4.0)  # in a log-weight, of the column that goes best with the labels
+_NATS = (9.0, 4.0)  # in a log-weight, for the column that is most correlated with the labels
 TESTS = 2 * len(_NATS)
 
 
 def p_values(
     subject: "FewSubject", session: Session[Any]
 ) -> Iterator[tuple[dict[str, float], int]]:
-    """Chi-square tests of drawn columns, draws given those before.
+    """Chi-square tests of drawn columns, conditional on the draws before.
 
     Columns without entries are counted together, by sign.
     """
@@ -47,7 +47,7 @@ def _of_draws(law: Floats, drawn: Ints, columns: int) -> dict[str, float]:
 
 
 def _cells(law: Floats, columns: int) -> Floats:
-    """Chances by sign of the columns that have entries, and of all others together."""
+    """Probabilities, by sign, of the columns that have entries, and of all others together."""
     halves = (law[:, :WIDE], law[:, WIDE:])
     parts = [(half[:, :columns], half[:, columns:].sum(axis=1)) for half in halves]
     return np.column_stack([part for own in parts for part in own])

@@ -1,6 +1,6 @@
-"""The law of drawn columns, by plain numpy: what the product's draws are held against.
+"""The law of drawn columns in plain numpy, with which the product's draws are compared.
 
-*Outcomes* are columns, drawn with sign +, and columns plus their number, drawn with sign -.
+*Outcome* j is column j drawn with sign +; outcome j plus the number of columns has sign -.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from dplasso.base.arrays import Floats, Ints
 
 
 class Scores:
-    """Rows in units of their largest entry, with labels from -1 to 1."""
+    """Scores of rows in units of their largest entry, with labels from -1 to 1."""
 
     def __init__(self, X: Floats, y: Floats, facts: FewFacts) -> None:
         rows = held_rows(X, facts)
@@ -21,13 +21,13 @@ class Scores:
         held = held_labels(y, facts)
         labels = 2.0 * held - 1.0 if facts.classes else held / facts.y_bound
         self.label_sum, self._facts = float(labels.sum()), facts
-        # A score is one sum less the centre times another: rows are read once for all centres.
+        # A score is one sum minus the centre times another: rows are read once for all centres.
         self._with_labels, self._alone = labels @ entries, entries.sum(axis=0)
 
     def log_laws(self, centres: Floats, columns: int) -> Floats:
         """Log-probabilities of all outcomes of a first draw: runs x outcomes.
 
-        There are so many ``columns`` in all; those that the rows do not have are empty.
+        ``columns`` is their number in all; those that the rows do not have are empty.
         """
         scores = np.zeros((len(centres), columns))
         scores[:, : len(self._alone)] = self._with_labels - centres[:, None] * self._alone
@@ -38,13 +38,13 @@ class Scores:
 
 
 def centres_of(released: Floats, unit: float, facts: FewFacts) -> Floats:
-    """What labels are compared with, of released sums of them, ``unit`` being the bound."""
+    """Centres of the labels, from their released sums; ``unit`` stands for the bound."""
     centres: Floats = np.clip((released + 0.5) / (unit * facts.n_rows), -1.0, 1.0)
     return centres
 
 
 def without(law: Floats, drawn: Ints) -> Floats:
-    """The law of the next draw, where columns are not drawn again."""
+    """The law of the next draw, without the columns drawn before."""
     left, columns, runs = law.copy(), law.shape[1] // 2, np.arange(len(law))
     for sign in (0, columns):
         left[runs, drawn % columns + sign] = -np.inf

@@ -1,4 +1,4 @@
-"""A choice of columns and the descent on them under audit, and what they release."""
+"""The audit subject for a choice of columns and the descent on them, and its releases."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -42,16 +42,16 @@ from dplasso.solvers.few.plan import GRAINS, LABEL
 
 
 class Run(NamedTuple):
-    """What one fit releases: the columns with their signs, and all sums with their noise."""
+    """The releases of one fit: the columns with their signs, and all sums with their noise."""
 
     chosen: Chosen
     sums: list[Recorded]  # of the labels, of the rows, of the steps
 
 
 class FewSubject(DescentSubject, DrawingSubject):
-    """A configuration that ``solver="auto"`` fits by a choice of columns, where they are many.
+    """A configuration for which ``solver="auto"`` chooses columns if there are many.
 
-    Data of a few columns are widened by empty ones, to as many as it takes.
+    Data of a few columns are widened by empty columns, to as many as needed.
     """
 
     solver = "select"
@@ -64,7 +64,7 @@ class FewSubject(DescentSubject, DrawingSubject):
 
     @classmethod
     def examples(cls, **parameters: Any) -> list[Any]:
-        """Two columns are chosen, by ``solver="auto"``; there is none of three classes."""
+        """Examples that choose two columns, by ``solver="auto"``; none has three classes."""
         more = {"epsilon": 8.0, "rows": PRESENCE, "n_nonzero": 2, "solver": "auto", **parameters}
         more = {"n_rows": _enough_rows(PrivateLassoRegressor(**more)), **more}
         return [PrivateLassoClassifier(classes=[0, 1], **more), PrivateLassoRegressor(**more)]
@@ -80,7 +80,7 @@ class FewSubject(DescentSubject, DrawingSubject):
         return widened(X)
 
     def stated_cost(self, statement: Mapping[str, Any]) -> float:
-        """Of the labels, of draws, of the mass, of steps."""
+        """The cost of the labels, the draws, the mass and the steps."""
         counts = (1, statement["public"]["n_nonzero"]["value"], 1, statement["rounds"])
         rho = 0.0
         for release, count in zip(statement["releases"], counts, strict=True):
@@ -91,7 +91,7 @@ class FewSubject(DescentSubject, DrawingSubject):
         return rho
 
     def further_costs(self, session: Session[Any], charged: Charged) -> Figures:
-        """Draws cost by their range, sums by the noise that was asked for while a fit ran."""
+        """Draws cost by their range, sums by the noise that was requested while a fit ran."""
         event, facts = charged.first.event(), self.facts
         prepared = self.prepare(*self.usual_rows(session.rng))
         drawn = prepared.run(session.bits)
@@ -117,7 +117,7 @@ class FewSubject(DescentSubject, DrawingSubject):
         return data.canary_rows(self.columns, self.facts)
 
     def log_ratios(self, arms: Sequence[Arm], released: list[Run]) -> Ratios:  # type: ignore[override]
-        """Of all releases, of the labels, of the draws, and of the descent."""
+        """Log-likelihood ratios of all releases, of the labels, the draws, and the descent."""
         prepared: FewPrepared = arms[0].prepared
         both = [reference.Scores(arm.X, arm.y, self.facts) for arm in arms]
         there, not_there = (np.array([scores.label_sum * LABEL_UNIT]) for scores in both)
@@ -131,7 +131,7 @@ class FewSubject(DescentSubject, DrawingSubject):
         return Ratios(np.stack([sum(parts), *parts], axis=1))
 
     def _ratios_of_descents(self, arms: Sequence[Arm], released: list[Run]) -> Floats:
-        """Those on the same columns together."""
+        """Compute the ratios of descents on the same columns together."""
         prepared, ratios = arms[0].prepared, np.zeros(len(released))
         sigmas = (prepared.stated_sigma(1), prepared.stated_sigma(2))
         columns = np.stack([np.sort(run.chosen.columns) for run in released])
@@ -187,7 +187,7 @@ class FewSubject(DescentSubject, DrawingSubject):
             self._fewer_rows()
 
     def _fewer_rows(self) -> None:
-        """Rows that are replaced are as many as declared: no more than the rule asks for."""
+        """Where rows are replaced, declare no more rows than the rule needs."""
         declared, rows = int(self._model.n_rows), MOST_ROWS
         while rows < declared and not self.takes(self.copy(n_rows=rows)):
             rows *= 2
@@ -197,7 +197,7 @@ class FewSubject(DescentSubject, DrawingSubject):
 
     def _read_facts(self) -> FewFacts:
         chosen = n_nonzero_of(self._model)
-        assert chosen is not None  # or no columns would be selected
+        assert chosen is not None  # otherwise no columns would be selected
         return FewFacts(
             **self._common_facts(),
             n_rows=int(self._model.n_rows),
@@ -210,7 +210,7 @@ LABEL_UNIT = float(LABEL * GRAINS)  # a label at its bound, in the sum of the la
 
 
 class FewPrepared(Prepared):
-    """A fit that stands before its first draw, and can start from there any number of times."""
+    """A fit prepared up to its first draw, from which it can be run any number of times."""
 
     task: SelectTask  # type: ignore[assignment]
     _facts: FewFacts
@@ -226,13 +226,13 @@ class FewPrepared(Prepared):
         return descent.step_multiplier if place > 1 else descent.mass_multiplier, descent.unit
 
     def run(self, bits: RandomBits | None = None) -> Run:
-        """All that a fit releases."""
+        """Run a fit and return all its releases."""
         sums = self.releases(bits)
         columns, signs = self.fitted.released.T
         return Run(Chosen(0, columns, signs), sums)
 
     def choices(self, bits: RandomBits) -> Run:
-        """The first part of a fit alone."""
+        """Run only the first part of a fit, the choice of columns."""
         self._recording.found.clear()
         chosen = self.task.with_drawing(noise_of=self._recording, bits=bits).choose()
         return Run(chosen, list(self._recording.found))
@@ -240,7 +240,7 @@ class FewPrepared(Prepared):
     def answers(  # type: ignore[override]
         self, releases: Sequence[Ints], chosen: Chosen
     ) -> list[Recorded]:
-        """The sums that a fit forms where its releases and columns are the given ones."""
+        """The exact sums that a fit computes if its releases and columns are the given ones."""
         forgery = Forgery(releases)
         task = self.task.with_drawing(noise_of=forgery)
         task.choose()
@@ -248,7 +248,7 @@ class FewPrepared(Prepared):
         return forgery.found
 
     def centres(self, runs: Sequence[Run]) -> Floats:
-        """What labels were compared with, by the released sums of them."""
+        """The centres of the labels, from their released sums."""
         return reference.centres_of(label_sums(runs), LABEL_UNIT, self._facts)
 
     def outcomes(self, runs: Sequence[Run]) -> Ints:
@@ -262,7 +262,7 @@ def label_sums(runs: Sequence[Run]) -> Floats:
 
 
 def widened(X: Any) -> Any:
-    """Rows with empty columns behind their own, so many that some are chosen first."""
+    """Rows with empty columns after their own, so many that the solver first chooses some."""
     rows, columns = X.shape
     if columns >= WIDE:
         return X
@@ -273,7 +273,7 @@ def widened(X: Any) -> Any:
 
 
 def _picked(X: Floats, columns: Ints) -> Floats:
-    """Some of the columns, those that were added to the rows being empty."""
+    """Some of the columns; those that were added to the rows are empty."""
     found = np.zeros((len(X), len(columns)))
     own = columns < X.shape[1]
     found[:, own] = X[:, columns[own]]
@@ -281,7 +281,7 @@ def _picked(X: Floats, columns: Ints) -> Floats:
 
 
 def _enough_rows(estimator: Any) -> int:
-    """A number of rows that "auto" selects columns with, if any is."""
+    """A number of rows for which "auto" selects columns, if there is one."""
     rows = 200
     while rows < MOST_DECLARED and solver_of(estimator.set_params(n_rows=rows), rows, WIDE) != (
         FewSubject.solver

@@ -1,1 +1,1 @@
-"""Does how rows are stored reach a release?"""
+"""Does the storage of rows affect a release?"""

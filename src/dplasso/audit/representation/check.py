@@ -1,4 +1,4 @@
-"""Does how rows are stored reach a release, or another row?"""
+"""Does the storage of rows affect a release, or another row?"""
 
 import tempfile
 from collections import defaultdict
@@ -37,24 +37,25 @@ from dplasso.audit.verdict import Verdict
 from dplasso.base.arrays import Floats
 
 _ROWS = 40
-_NATS = 40.0  # that the rows of one label move the intercept's log-weight by: it is always chosen
-_LEAST_WEIGHT = 1e-3  # of the radius: of smaller ones, rounding is too large a part
+_NATS = 40.0  # effect of one label's rows on the intercept's log-weight: it is always chosen
+_LEAST_WEIGHT = 1e-3  # share of the radius: for smaller weights, rounding matters too much
 _ROUNDING = 1e-12
-_EVERY = 4  # forms of which one is taken to the end, in a quick audit
-_NAMED = 6  # findings that a report names
+_EVERY = 4  # in a quick audit, one of this many forms is fitted to the end
+_NAMED = 6  # most findings that a report names
 
 
 class Representation(Check[Subject]):
-    """Stores the same rows in every way there is; with the noise held fixed, releases must agree.
+    """Stores the same rows in every possible way; with fixed noise, the releases must agree.
 
-    Kinds of numbers, containers, orders, repeats, in memory or on disk; with the bound of the
-    configuration and with bounds that single precision does not hold, one per column and a released
-    one among them; with every map of rows. All released numbers and the statement must agree to the
-    last bit. Then one row is replaced by one that makes a loader store all rows otherwise: whatever
-    sums are made of must stay the same for every other row, to the last bit, and the constant by
-    which a released weight becomes an intercept must stay the same number. Nothing is left to
-    chance but the rows. Finds a bound, a constant, a rounding or a choice of method that depends on
-    how a matrix is stored. Cannot find what storage does to time and memory.
+    The forms differ in number types, containers, orders and repeats, in memory or on disk. The
+    bounds are that of the configuration and others that are not exact in single precision,
+    including bounds by column and a released one; every map of rows is used. All released numbers
+    and the statement must agree to the last bit. Then one row is replaced by one that makes a
+    loader store all rows differently: the numbers that enter the sums must stay the same for every
+    other row, to the last bit, and so must the constant that converts a released weight to an
+    intercept. The check is deterministic except for the rows. It finds a bound, a constant, a
+    rounding or a choice of method that depends on the storage of a matrix. It cannot find effects
+    of storage on time and memory.
     """
 
     name = "representation"
@@ -76,7 +77,7 @@ def compared(
     labels: Callable[[int], Any],
     folder: Path,
 ) -> Iterator[Verdict]:
-    """Verdicts on what storage changes in releases, and in other rows."""
+    """Verdicts on the effects of storage on releases and on other rows."""
     changed, moved = _Findings(), _Findings()
     for k, holder in enumerate(holders):
 
@@ -132,7 +133,7 @@ def _compare_forms(
 ) -> None:
     """Count the ways to store the same rows and labels that change something released.
 
-    What is held decides what is released; each form is also taken to the end, in turns.
+    The rows that are held determine the releases; in turns, forms are also fitted to the end.
     """
     seed = int(session.rng.integers(1 << 31))
     ways = [(name, form, y) for name, form in forms_of(X)]
@@ -146,13 +147,13 @@ def _compare_forms(
             same = np.array_equal(holder.held(rows, labels), held)
             if (place + turn) % every == 0:
                 same = same and holder.released(rows, labels, seed) == released
-        except Exception:  # what is taken in one form must be taken in all
+        except Exception:  # rows accepted in one form must be accepted in all
             same = False
         found.add(f"{name}; {holder.named or 'as given'}", int(not same))
 
 
 def _compare_orders(holder: Holder, X: Floats, y: Any, found: _Findings) -> None:
-    """Count the orders of a row's repeated entries that change what is held."""
+    """Count the orders of a row's repeated entries that change the held rows."""
     (_, first), *others = orders_of(X)
     held = holder.held(first, y)
     for name, rows in others:
@@ -163,7 +164,7 @@ def _compare_orders(holder: Holder, X: Floats, y: Any, found: _Findings) -> None
 def _compare_rows(
     holder: Holder, X: Floats, row: Floats, y: Any, folder: Path, found: _Findings
 ) -> None:
-    """Count rows that change where the last row is another, and all are stored as that one asks."""
+    """Count rows that change when another last row decides how all rows are stored."""
     other, last = X.copy(), len(X) - 1
     other[last] = row
     held = holder.held(narrowest(X), y)[:last]
@@ -173,7 +174,7 @@ def _compare_rows(
     for name, rows in ways.items():
         try:
             changed = int(np.any(holder.held(rows, y)[:last] != held, axis=1).sum())
-        except Exception:  # one row must not have all others refused
+        except Exception:  # one row must not cause all others to be rejected
             changed = last
         found.add(f"{name}; {holder.named or 'as given'}", changed)
 
@@ -184,7 +185,7 @@ def _constants(
     holders: Sequence[FitHolder],
     rng: np.random.Generator,
 ) -> Verdict:
-    """How far the constants lie apart by which fits of one bound make intercepts of weights."""
+    """The spread of the constants that convert weights to intercepts in fits with one bound."""
     facts = subject.facts
     crowd = int(min(_NATS / (facts.theta * facts.held_bound * facts.gradient_bound), 4000.0))
     y = subject.labels(np.zeros(crowd) if facts.classes else np.full(crowd, facts.y_bound))
@@ -213,7 +214,7 @@ def _constants(
 
 
 def _constants_of(model: Any, subject: SelectionSubject) -> list[float]:
-    """Intercepts over the weights that the vertices add up to, where these are large enough."""
+    """Intercepts divided by the weights that the vertices sum to, where these are large enough."""
     facts = subject.facts
     weights = reference.weights_of(outcomes(model.vertices_, facts), subject.columns + 1, facts)
     weight, intercept = np.ravel(weights[-1]), np.ravel(model.intercept_)
@@ -222,7 +223,7 @@ def _constants_of(model: Any, subject: SelectionSubject) -> list[float]:
 
 
 def _labels(session: Session[Subject]) -> Callable[[int], Any]:
-    """Labels for so many rows, in numbers that single precision holds."""
+    """A function that makes labels for a number of rows, exact in single precision."""
     subject = session.subject
 
     def labels(rows: int) -> Any:

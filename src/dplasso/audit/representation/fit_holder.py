@@ -1,4 +1,4 @@
-"""Fits, as holders of rows."""
+"""Fits as holders of rows."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _ROWS = 40
 _RELEASED = ("coef_", "intercept_", "vertices_", "n_iter_", "solver_", "rows_")
-_BETWEEN = (2.7, 0.1, 1.0 / 3.0, 1.1)  # bounds that single precision does not hold
+_BETWEEN = (2.7, 0.1, 1.0 / 3.0, 1.1)  # bounds that are not exact in single precision
 
 
 class FitHolder(Holder):
@@ -40,7 +40,7 @@ class FitHolder(Holder):
     def of_variations(cls, subject: "FitSubject") -> Iterator["FitHolder"]:
         """The configuration itself, then others that differ in bounds and maps of rows."""
         by_column = np.resize([0.1, 1.1, 2.7], subject.given_columns).tolist()
-        # Kinds of rows take turns: those of 0 and 1 go with the first, the fourth, the seventh.
+        # Kinds of rows alternate: the first, fourth and seventh configurations get rows of 0 and 1.
         configurations: list[dict[str, Any]] = [
             {},
             {"rows": SQRT, "x_bound": _BETWEEN[1]},
@@ -80,7 +80,7 @@ class FitHolder(Holder):
 
 
 def dense(matrix: ColumnMatrix | UnitRows) -> Floats:
-    """Entries in their places: of the columns that have any, and of the last, a constant's."""
+    """The entries as a dense array of the nonempty columns and the last, a constant's column."""
     entries = int(matrix.indptr[-1])
     values = np.ones(entries) if matrix.values is None else matrix.values[:entries]
     found = (values.astype(np.float64), matrix.indices[:entries], matrix.indptr)

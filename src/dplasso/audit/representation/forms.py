@@ -14,14 +14,14 @@ from dplasso.data import ColumnMatrix
 from dplasso.data.row_chunks import RowChunk
 from dplasso.storage import build_store, open_store
 
-# From the narrowest to the widest; a loader takes the first that holds what it read.
+# From the narrowest to the widest; a loader takes the first that holds the values it read.
 _KINDS = (np.bool_, np.int8, np.int32, np.float16, np.float32, np.int64, np.float64)
 _MEMORY = 128 << 20
-_MOST_DENSE = 1 << 20  # entries of a dense matrix that is stored in many ways
+_MOST_DENSE = 1 << 20  # most entries of a dense matrix that is stored in many ways
 
 
 def kinds_of(X: Floats) -> list[Any]:
-    """The kinds of numbers that hold every entry exactly, the narrowest first."""
+    """The number types that hold every entry exactly, the narrowest first."""
     values = X[X != 0.0]
     with np.errstate(over="ignore", invalid="ignore"):
         return [
@@ -32,12 +32,12 @@ def kinds_of(X: Floats) -> list[Any]:
 
 
 def narrowest(X: Floats) -> NDArray[Any]:
-    """The entries in the narrowest kind of numbers that holds them all."""
+    """The entries in the narrowest number type that holds them all."""
     return X.astype(kinds_of(X)[0])
 
 
 def forms_of(X: Floats) -> Iterator[tuple[str, Any]]:
-    """The same entries in memory: kinds of numbers, containers, orders, repeats."""
+    """The same entries in memory, in different number types, containers, orders and repeats."""
     kinds = kinds_of(X)
     if X.size <= _MOST_DENSE:
         yield from ((f"dense {np.dtype(kind).name}", X.astype(kind)) for kind in kinds)
@@ -59,12 +59,12 @@ def forms_of(X: Floats) -> Iterator[tuple[str, Any]]:
     yield "csc in halves", _unmerged(halves, sp.csc_array)
     if np.int64 in kinds:
         yield "coo of whole parts", in_parts(X, [X + 5.0, np.full_like(X, -5.0)], np.int64)
-        # Parts that add up exactly in double precision, in any order, and not in single.
+        # These parts add up exactly in double precision, in any order, but not in single.
         yield "coo of single parts", in_parts(X, _parts(X, 2.0**25), np.float32)
 
 
 def orders_of(X: Floats) -> Iterator[tuple[str, Any]]:
-    """Entries in the same parts, whose sum in double precision depends on their order."""
+    """The same parts of entries in orders on which their double-precision sum depends."""
     parts = _parts(X, 2.0**60)
     for name, ordered in (
         ("as given", parts),
@@ -78,14 +78,14 @@ def orders_of(X: Floats) -> Iterator[tuple[str, Any]]:
 
 
 def _parts(X: Floats, large: float) -> list[Floats]:
-    """Parts that add up to whole numbers, two of them large ones."""
+    """Parts that add up to integers; two of them are large."""
     return [np.full_like(X, large), np.ones_like(X), X - 1.0, np.full_like(X, -large)]
 
 
 def own_forms_of(X: Any, y: Floats, x_bound: Any, folder: Path) -> Iterator[tuple[str, Any]]:
     """The same rows as the library itself holds them: a matrix by columns, and one on disk.
 
-    ``x_bound`` is a number, or one per column; then there is only the store.
+    ``x_bound`` is a number, or one per column; in the second case there is only the store.
     """
     if np.ndim(x_bound) == 0:
         yield "ColumnMatrix", ColumnMatrix.of(X, x_bound)
@@ -93,7 +93,7 @@ def own_forms_of(X: Any, y: Floats, x_bound: Any, folder: Path) -> Iterator[tupl
 
 
 def stored(X: Any, y: Floats, x_bound: Any, folder: Path) -> ColumnMatrix:
-    """The rows of a row-compressed matrix, by way of a column store."""
+    """The rows of a row-compressed matrix, written to and read from a column store."""
     chunk = RowChunk(
         np.asarray(y, np.float64),
         X.indptr.astype(np.int64),
@@ -103,12 +103,12 @@ def stored(X: Any, y: Floats, x_bound: Any, folder: Path) -> ColumnMatrix:
     bounds = None if np.ndim(x_bound) == 0 else np.asarray(x_bound, np.float64)
     with tempfile.TemporaryDirectory(dir=folder) as own:
         path = build_store(Path(own) / "store", [chunk], X.shape[1], memory=_MEMORY, bounds=bounds)
-        # Maps of files outlive their names.
+        # Memory maps stay valid after their files are deleted.
         return open_store(path).matrix(1.0 if bounds is not None else x_bound)
 
 
 def label_forms_of(y: NDArray[Any]) -> Iterator[tuple[str, Any]]:
-    """The same labels in other kinds of numbers, and in a list."""
+    """The same labels in other number types, and in a list."""
     yield "labels in a list", y.tolist()
     if y.dtype.kind in "iuf":
         for kind in kinds_of(y.astype(np.float64)):
@@ -119,7 +119,7 @@ def label_forms_of(y: NDArray[Any]) -> Iterator[tuple[str, Any]]:
 def in_parts(X: Floats, parts: list[Floats], kind: Any = np.float64) -> sp.coo_array:
     """Entries that are not 0, each given by several entries that add up to it.
 
-    (To change the kind of numbers afterwards would add the parts up.)
+    (To change the number type afterwards would add the parts up.)
     """
     rows, columns = np.nonzero(X)
     count = len(parts)
@@ -128,7 +128,7 @@ def in_parts(X: Floats, parts: list[Floats], kind: Any = np.float64) -> sp.coo_a
 
 
 def _unmerged(matrix: sp.coo_array, form: Any) -> Any:
-    """Compressed, with repeated entries as they are."""
+    """The matrix in a compressed form that keeps repeated entries."""
     by_columns = form is sp.csc_array
     rows, columns = matrix.coords
     major, minor = (columns, rows) if by_columns else (rows, columns)
@@ -144,7 +144,7 @@ def _with_long_indices(matrix: sp.csr_array) -> sp.csr_array:
 
 
 def _reversed(matrix: sp.csr_array) -> sp.csr_array:
-    """Entries of every row from the last to the first."""
+    """The matrix with the entries of every row in reverse order."""
     ends = np.repeat(matrix.indptr[1:], np.diff(matrix.indptr))
     starts = np.repeat(matrix.indptr[:-1], np.diff(matrix.indptr))
     order = starts + ends - 1 - np.arange(matrix.nnz)
@@ -154,7 +154,7 @@ def _reversed(matrix: sp.csr_array) -> sp.csr_array:
 
 
 def _with_zeros(matrix: sp.csr_array) -> sp.csr_array:
-    """Every second entry that is 0 is stored."""
+    """The matrix with every second zero stored explicitly."""
     rows, columns = np.nonzero(np.asarray(matrix.todense()) == 0.0)
     found = matrix.tocoo()
     values = np.concatenate([found.data, np.zeros(len(rows[::2]))])

@@ -1,4 +1,4 @@
-"""What is asked of everything that takes rows in and releases numbers."""
+"""The interface of everything that takes rows and releases numbers."""
 
 import json
 import warnings
@@ -16,7 +16,7 @@ from dplasso.base.arrays import Floats
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """No warnings about rows and seeds that are the audit's own."""
+    """Silence warnings about the audit's own rows and seeds."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -25,9 +25,9 @@ def quietly() -> Iterator[None]:
 class Holder(ABC):
     """One configuration of something that releases numbers about rows.
 
-    ``named`` says which, ``columns`` and ``rows`` are the shape of the rows it is given, and
-    ``bound`` is about how large their entries may be. ``own_bound`` is the bound by which the
-    library's own containers hold rows for it, or None where it does not take them.
+    ``named`` is its name, ``columns`` and ``rows`` are the shape of the rows it is given, and
+    ``bound`` is the approximate bound on their entries. ``own_bound`` is the bound with which the
+    library's own containers hold rows for it, or None where it does not accept them.
     """
 
     named: str
@@ -38,15 +38,15 @@ class Holder(ABC):
 
     @abstractmethod
     def released(self, X: Any, y: Any, seed: int) -> dict[str, bytes]:
-        """All that is released about the rows, the noise being fixed by the seed."""
+        """Everything that is released about the rows, with noise fixed by the seed."""
 
     @abstractmethod
     def held(self, X: Any, y: Any) -> Floats:
-        """Rows and labels as sums are made of them, one row of numbers per row."""
+        """Rows and labels as they enter the sums, as one row of numbers per row."""
 
 
 def as_bytes(released: Any) -> bytes:
-    """A released number, array or statement, to the last bit."""
+    """The exact bytes of a released number, array or statement."""
     if isinstance(released, dict):
         return json.dumps(released, sort_keys=True, default=str).encode()
     array: NDArray[Any] = released.toarray() if sp.issparse(released) else np.asarray(released)
@@ -54,7 +54,7 @@ def as_bytes(released: Any) -> bytes:
 
 
 def named(parameters: dict[str, Any]) -> str:
-    """Parameters in a few words."""
+    """A short name for some parameters."""
     return ", ".join(
         f"{name}={'one per column' if np.ndim(value) else value}"
         for name, value in parameters.items()

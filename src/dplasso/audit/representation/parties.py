@@ -1,4 +1,4 @@
-"""Does a party's noise pay for a row, and does how it stores rows reach what it releases?"""
+"""Does a party's noise cover the effect of a row, and does storage affect its releases?"""
 
 import tempfile
 from collections.abc import Iterator
@@ -29,15 +29,15 @@ from dplasso.federated.simulation import run as run_job
 
 
 class Parties(Check[Subject]):
-    """Stores the rows of a party of a federation in every way there is, as `Representation` does.
+    """Stores the rows of a federation's party in every possible way, as `Representation` does.
 
-    A job of two parties, with bounds that single precision does not hold, is run with the noise
-    held fixed. All that the party answers, byte for byte, must be the same however its rows and
-    labels are stored; and where one of its rows makes a loader store all of them otherwise, the
-    whole numbers that it holds for every other row must stay the same. Then tables with and without
-    one person's row are handed the same forged releases: what a party adds noise to may differ by
-    no more than the noise's deviation over the multiplier charged, and what it draws by, by no more
-    than the range charged. The account of all parties is recomputed.
+    A job of two parties, with bounds that are not exact in single precision, is run with fixed
+    noise. All answers of the party must be the same, byte for byte, however its rows and labels are
+    stored; and where one of its rows makes a loader store all of them differently, the integers
+    that it holds for every other row must stay the same. Then tables with and without one person's
+    row are given the same forged releases: the sums to which a party adds noise may differ by at
+    most the noise standard deviation divided by the charged multiplier, and the log-weights of its
+    draws by at most the charged range. The account of all parties is recomputed.
     """
 
     name = "parties"
@@ -57,7 +57,7 @@ class Parties(Check[Subject]):
 
 
 class PartyHolder(Holder):
-    """One of the two parties of a small job; the other one has rows of nothing."""
+    """One of the two parties of a small job; the other one has empty rows."""
 
     columns, rows = COLUMNS, ROWS
 
@@ -86,7 +86,7 @@ class PartyHolder(Holder):
 
 
 class _Noted:
-    """A party, and notes of its answers."""
+    """A party whose answers are recorded."""
 
     def __init__(self, party: Party) -> None:
         self._party, self.answers = party, list[bytes]()

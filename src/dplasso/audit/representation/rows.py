@@ -1,4 +1,4 @@
-"""Rows whose storage is up to a loader, and rows that make a loader store all rows otherwise."""
+"""Rows that a loader may store in several ways, and rows that change how it stores all rows."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +12,7 @@ from dplasso.base.arrays import Floats
 ONES, WHOLE, SINGLE = "ones", "whole numbers", "single precision"
 KINDS = (ONES, WHOLE, SINGLE)
 _DENSITY = 0.4
-USED = 32  # columns that have entries, where there are very many
+USED = 32  # columns that have entries, where there are very many columns
 _EDGES = 2.0**16
 _LARGE = 1e39  # beyond single precision
 _SMALL = 0.1  # not exact in single precision
@@ -23,7 +23,7 @@ def rows_of_kind(
 ) -> Floats:
     """Rows of 0 and 1, of small whole numbers, or of numbers exact in single precision.
 
-    Most whole numbers are beyond the bound, the others are not. Some rows are empty.
+    Most integers exceed the bound; the other numbers do not. Some rows are empty.
     """
     used = min(columns, USED)
     there = rng.random((rows, used)) < _DENSITY
@@ -34,7 +34,7 @@ def rows_of_kind(
         values = rng.integers(-3, 8, (rows, used)).astype(np.float64)
     else:
         shares = rng.uniform(-1.0, 1.0, (rows, used))
-        # Half of them lie at the edge of a whole number, for those who hold whole numbers.
+        # Half of them lie at a rounding edge, for holders that keep integers.
         edges = np.rint(shares * _EDGES) / _EDGES
         values = np.where(rng.random((rows, used)) < 0.5, shares, edges) * bound
         values = values.astype(np.float32).astype(np.float64)
@@ -44,7 +44,7 @@ def rows_of_kind(
 
 
 def telling_rows(columns: int, bound: float, rng: np.random.Generator) -> Iterator[Floats]:
-    """Rows that the narrowest storage of most others does not hold."""
+    """Rows that do not fit the narrowest storage of most other rows."""
     for value in (3.0, _SMALL, 10.0 * bound, float(2**31 + 1), _LARGE):
         row = np.zeros(columns)
         row[rng.integers(min(columns, USED))] = value
@@ -52,7 +52,7 @@ def telling_rows(columns: int, bound: float, rng: np.random.Generator) -> Iterat
 
 
 def ways_to_store(X: Floats) -> Iterator[tuple[str, Any]]:
-    """The containers that a loader might choose, in the narrowest numbers that hold all rows."""
+    """The containers that a loader might choose, in the narrowest type that holds all rows."""
     narrow = narrowest(X)
     yield "dense", narrow
     if narrow.dtype == np.float16:
@@ -62,7 +62,7 @@ def ways_to_store(X: Floats) -> Iterator[tuple[str, Any]]:
 
 
 def with_a_repeat(X: Floats) -> sp.coo_array:
-    """The narrowest sparse matrix, in which an entry of the last row is given in two parts."""
+    """The narrowest sparse matrix, with an entry of the last row given in two parts."""
     narrow = narrowest(X)
     narrow = narrow.astype(np.float32) if narrow.dtype.kind in "bi" else narrow
     found = sp.coo_array(narrow)

@@ -1,4 +1,4 @@
-"""Does the type of a table's column reach what is read from other rows?"""
+"""Does the type of a table's column affect how other rows are read?"""
 
 import tempfile
 from collections.abc import Iterator
@@ -15,26 +15,26 @@ from dplasso.audit.verdict import Verdict
 from dplasso.base.extras import optional, require
 
 _ROWS = 40
-_BUCKETS = 1 << 40  # so many that different texts never meet
+_BUCKETS = 1 << 40  # so many that different texts never collide
 _LARGEST = 1e15
 
 
 class Tables(Check[Subject]):
     """Writes the same values to Parquet in every type that a writer may choose for their column.
 
-    One row more decides which type that is: a missing cell or a fraction makes whole numbers
-    floating-point, a digit more widens all decimals, a part of a second changes the unit of all
+    One additional row may decide the type: a missing cell or a fraction makes whole numbers
+    floating-point, another digit widens all decimals, a part of a second changes the unit of all
     times. As categories, as numbers and as labels, cells must be read as the same features and the
-    same classes in all of those types, to the last bit. Nothing is left to chance but the values.
-    Finds a text, a number or a class that depends on the type of a column. Cannot find what another
-    program did to the values before it wrote them.
+    same classes in all of those types, to the last bit. The check is deterministic except for the
+    values. It finds a text, a number or a class that depends on the type of a column. It cannot
+    find changes that another program made to the values before writing them.
     """
 
     name = "tables"
     once = True
 
     def is_for(self, subject: Subject) -> bool:
-        """No subject, where tables cannot be read."""
+        """Whether tables can be read."""
         return optional("pyarrow") is not None
 
     def run(self, session: Session[Subject]) -> Iterator[Verdict]:
@@ -58,7 +58,7 @@ class Tables(Check[Subject]):
 
 
 class _Column(NamedTuple):
-    """Values, the types that hold all of them, and whether they can be read as numbers."""
+    """Some values, the types that hold all of them, and whether they can be read as numbers."""
 
     name: str
     values: list[Any]
@@ -67,7 +67,7 @@ class _Column(NamedTuple):
 
 
 def _arrow() -> Any:
-    """pyarrow, which is an extra that no other check needs."""
+    """Import pyarrow, an optional library that no other check needs."""
     return require("pyarrow", "parquet", extra="tables", purpose="the audit of tables")
 
 
@@ -99,7 +99,7 @@ def _columns(rng: np.random.Generator) -> Iterator[_Column]:
 
 
 def _features(folder: Path, column: _Column, kind: Any) -> list[tuple[Any, ...]]:
-    """What is read of every row: its class, and the places and values of its entries."""
+    """The content read from every row: its class, and the columns and values of its entries."""
     from dplasso.reading.plans import TablePlan
     from dplasso.reading.tables import column_texts, table_chunks
 

@@ -1,1 +1,1 @@
-"""Fits by Frank-Wolfe: released vertices, drawn by the exponential mechanism."""
+"""Fits by Frank-Wolfe: they release vertices, drawn by the exponential mechanism."""

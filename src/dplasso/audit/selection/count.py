@@ -1,4 +1,4 @@
-"""Is the Sparsifier's count drawn as it is charged?"""
+"""Does the Sparsifier's count have the noise that is charged?"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -22,12 +22,12 @@ _MOST_EPSILON = 1e6
 class Count(Check[SelectionSubject]):
     """Chi-square tests of released counts against clipped double-geometric noise.
 
-    The noise is that which the claim allows for the Sparsifier's share of the budget. On empty rows
-    the true count is 0, clipped to the lower bound. On rows that need every column it is left open:
-    no count at all must fit what is released for an alarm. At most budgets the count is almost a
-    coin flip, of which few runs tell little: both are tested again at a budget so large that single
-    counts stand out. Finds noise that is missing or too small, and counts that are not clipped
-    before noise is added.
+    The noise is the least that the claim allows for the Sparsifier's share of the budget. On empty
+    rows the true count is 0, clipped to the lower bound. On rows that need every column it is left
+    open: the test alarms only if no true count fits the releases. At most budgets the count is
+    almost a coin flip, about which few runs reveal little: both tests are repeated at a budget so
+    large that single counts are distinguishable. The check finds noise that is missing or too
+    small, and counts that are not clipped before noise is added.
     """
 
     name = "count"
@@ -62,7 +62,7 @@ class Count(Check[SelectionSubject]):
 
 
 def _with_clear_counts(subject: SelectionSubject) -> SelectionSubject:
-    """The same configuration at a budget whose noise leaves neighbouring counts apart."""
+    """The same configuration at a budget whose noise keeps neighbouring counts distinguishable."""
     low, high = subject.sparsifier.bounds(subject.columns * subject.outputs)
     while subject.facts.count_epsilon < high - low and subject.facts.epsilon < _MOST_EPSILON:
         subject = SelectionSubject(subject.copy(epsilon=2.0 * subject.facts.epsilon))
@@ -76,7 +76,7 @@ def _law(subject: SelectionSubject, truth: int) -> Floats:
     gamma = subject.facts.count_epsilon / (high - low)
     values = np.arange(low, high + 1)
     noise = np.tanh(gamma / 2.0) * np.exp(-gamma * np.abs(values - truth))
-    # Clipping gathers a tail: noise is k or more with probability e^(-gamma k) / (1 + e^-gamma).
+    # Clipping collects a tail: noise is k or more with probability e^(-gamma k) / (1 + e^-gamma).
     noise[[0, -1]] = np.exp(-gamma * np.array([truth - low, high - truth])) / (1 + np.exp(-gamma))
     law = np.zeros(size + 1)
     kept = np.rint(np.minimum(values * subject.sparsifier.precision, float(size)))

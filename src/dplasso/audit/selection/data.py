@@ -1,4 +1,4 @@
-"""The data that audits make: small, of every kind that the engine treats differently."""
+"""Small data for audits, of every kind that the engine treats differently."""
 
 import numpy as np
 
@@ -9,18 +9,18 @@ from dplasso.audit.synthetic import Neighbours, labels_apart, random_labels
 from dplasso.base.arrays import Floats
 
 MOST_ROWS = 4000
-_TILT = 0.3  # nats by which the canary's rivals outdo it: its margin stays low, its gradient high
-_BEYOND = 8.0  # times the bound: entries that a fit must clip
-_UNITS = 100  # of rivals a column, at most
+_TILT = 0.3  # nats by which rows against the canary win: its margin stays low, its gradient high
+_BEYOND = 8.0  # times the bound: a fit must clip such entries
+_UNITS = 100  # most units of rivals per column
 
 
 def mixed_rows(
     columns: int, nats: float, facts: SelectionFacts, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Columns from nearly empty to full, an empty one, two equal ones, and some that tell.
+    """Columns from nearly empty to full, an empty one, two equal ones, and some informative ones.
 
-    All rows together can move a log-weight by about ``nats``: with more of them, the engine treats
-    columns as light, heavy and dense ones, with fewer every outcome keeps its chance.
+    All rows together can change a log-weight by about ``nats``: with more nats, the engine has
+    light, heavy and dense columns; with fewer, every outcome stays possible in practice.
     """
     row = facts.theta * facts.held_bound * facts.gradient_bound
     rows = int(min(max(nats / row, 12.0), MOST_ROWS))
@@ -39,10 +39,10 @@ def mixed_rows(
 def canary_rows(columns: int, facts: SelectionFacts) -> Neighbours:
     """Rows that hold a canary's gradient near its bound, with the canary last, and without it.
 
-    Each column has rows of its own that pull against the canary, a little harder than chance: most
-    steps lower the canary's margin, so that its gradient is large, and yet all outcomes stay
-    likely, so that it shows. Labels of these rows balance, or the intercept would win every round.
-    Where rows are replaced, the same row with another label takes the canary's place.
+    Each column has rows of its own that pull slightly against the canary: most steps lower the
+    canary's margin, so that its gradient is large, but all outcomes stay likely, so that its effect
+    is visible. Labels of these rows balance, or the intercept would win every round. Where rows are
+    replaced, the same row with another label takes the canary's place.
     """
     bounds, kinds = column_bounds(columns, facts), max(facts.classes, 2)
     signs = np.where(np.arange(columns) % 2 == 0, 1.0, -1.0)
@@ -53,7 +53,7 @@ def canary_rows(columns: int, facts: SelectionFacts) -> Neighbours:
     for j in range(columns):
         block = np.zeros((kinds * units, columns))
         block[:, j] = signs[j] * bounds[j]
-        # A sign turns a row round; where only presence counts, what pulls back is left out.
+        # A sign reverses a row; where only presence counts, the reversed entries are left out.
         block[:units, j] *= 0.0 if facts.rows == PRESENCE else -1.0
         blocks.append(block)
         labels.append(np.repeat([own, *others], units))
@@ -66,7 +66,7 @@ def canary_rows(columns: int, facts: SelectionFacts) -> Neighbours:
 
 
 def _pull_of_unit(kinds: int, facts: SelectionFacts) -> float:
-    """What one row of every kind adds to a score of the canary's class, at margins of 0."""
+    """Contribution of one row of every kind to a score of the canary's class, at margins of 0."""
     ways = 1.0 if facts.rows == PRESENCE else 2.0
     if not facts.classes:
         return ways * min(facts.y_bound, facts.residual_bound)
@@ -78,8 +78,8 @@ def _pull_of_unit(kinds: int, facts: SelectionFacts) -> float:
 def rows_with_nonzeros(columns: int, counted: int, facts: SelectionFacts) -> tuple[Floats, Floats]:
     """Rows on which the LASSO has ``counted`` nonzero columns: none, or all of them.
 
-    Every column has rows of its own, alike in all columns, and no other column could do its part;
-    for none, rows say nothing.
+    Every column has rows of its own, equal for all columns, so that no other column can replace it;
+    for none, rows are empty.
     """
     kinds = max(facts.classes, 2)
     X = np.kron(np.eye(columns), np.ones((kinds, 1))) * column_bounds(columns, facts)

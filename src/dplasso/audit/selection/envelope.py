@@ -1,4 +1,4 @@
-"""Do the bounds that lazy selection draws from hold, round after round?"""
+"""Do the bounds from which lazy selection draws hold in every round?"""
 
 import math
 from collections.abc import Iterator
@@ -23,27 +23,26 @@ from dplasso.kernels.intervals import catch_up, intervals
 from dplasso.mechanisms import selection
 from dplasso.mechanisms.selection.lazy import LazyDraw
 
-ROUNDS = 300  # of every walk, all of them looked at
+ROUNDS = 300  # of every walk; all of them are checked
 _ROWS, _COLUMNS = 240, 40
-_NATS = 80.0  # that all rows together can move a log-weight by: the densest columns form a head
-_LONG_COLUMN = 24  # entries from which on scores are computed by cohorts or by several threads
+_NATS = 80.0  # effect of all rows together on a log-weight: the densest columns form a head
+_LONG_COLUMN = 24  # entries above which scores are computed by cohorts or by several threads
 _EACH = 10  # rounds after which scores are computed in all ways
 _THREADS = 2
-_ROOM = 1e-6  # nats: what a reference in plain numpy, without grains, may differ by
+_ROOM = 1e-6  # nats: tolerance for a reference in plain numpy, without grains
 
 
 class Envelope(Check[SelectionSubject]):
     """Walks with the lazy rule and compares its bounds with exact scores, after every round.
 
     Data have light, heavy and head columns; columns of a few entries count as long, so that their
-    scores are sums over cohorts of rows, or computed by several threads. Steps are of two sizes:
-    with short ones margins stay near 0, where logistic gradients are steepest and bounds on their
-    change tightest. Every interval must hold the exact score, computed by plain numpy from the raw
-    rows; tickets must cover the weight of the exact score; scores must be the same in every way
-    that the engine has to compute them. Theta and radius are the check's own, so that all bounds
-    come into play. Nothing is left to chance but which walks are tried. Finds bounds on the change
-    of scores that are too small, envelopes that are too low, scores of cohorts that are not those
-    of rows.
+    scores are sums over cohorts of rows, or computed by several threads. Steps have two sizes: with
+    short ones margins stay near 0, where logistic gradients are steepest and bounds on their change
+    tightest. Every interval must contain the exact score, computed by plain numpy from the raw
+    rows; tickets must cover the weight of the exact score; scores must be the same in every way in
+    which the engine computes them. The check chooses theta and radius, so that all bounds are used.
+    It is deterministic except for the choice of walks. It finds bounds on the change of scores that
+    are too small, envelopes that are too low, and scores of cohorts that differ from those of rows.
     """
 
     name = "envelope"
@@ -59,7 +58,7 @@ class Envelope(Check[SelectionSubject]):
         for k, (radius, ones) in enumerate(walks):
             watched = _Watched.of(session, radius, ones=ones)
             if watched is None:
-                return  # another rule stands in place of the lazy one: `law` looks at what it draws
+                return  # another rule replaces the lazy one: `law` tests its draws
             for t in range(ROUNDS):
                 worst = worst.with_those_of(watched, ways=t % _EACH == 0)
                 watched.rule.advance(t + 1)
@@ -82,7 +81,7 @@ class Envelope(Check[SelectionSubject]):
 
 
 def _walks(facts: SelectionFacts) -> Iterator[tuple[float, bool]]:
-    """Radius, in units of a margin, and whether entries are 0 or 1."""
+    """Settings of walks: the radius, in units of a margin, and whether entries are 0 or 1."""
     yield 0.5, False
     yield 6.0, False
     yield 0.5, True
@@ -138,7 +137,7 @@ class _Watched(NamedTuple):
         return weights.reshape(-1, outputs)
 
     def reached(self) -> Ints:
-        """Vertices of each tier, and columns whose scores were sums over cohorts."""
+        """Numbers of vertices per tier, and of columns whose scores were sums over cohorts."""
         rule = self.rule
         listed = np.array([len(rule.heavy.vertices), len(rule.head.vertices)])
         light = (len(rule.problem.indptr) - 1) * rule.problem.classes - listed.sum()
@@ -146,14 +145,14 @@ class _Watched(NamedTuple):
 
 
 class _Excess(NamedTuple):
-    """The worst that was seen, in nats."""
+    """The largest violations seen so far, in nats."""
 
     interval: float = -math.inf
     tickets: float = -math.inf
     scores: float = 0.0
 
     def with_those_of(self, watched: _Watched, *, ways: bool) -> "_Excess":
-        """The worst, that of the walk at its present place included."""
+        """The largest violations, including those of the walk's current state."""
         rule, theta = watched.rule, watched.rule.problem.theta
         state = (rule.problem, rule.walk, rule.envelope, rule.heavy, rule.head)
         catch_up(*state)
@@ -178,7 +177,7 @@ class _Excess(NamedTuple):
 
 
 def _tickets(rule: LazyDraw, listed: Ints, light: Any) -> Floats:
-    """What the tickets of every vertex are worth, by their logarithms."""
+    """Logarithms of the weight that the tickets of every vertex stand for."""
     envelope, unit = rule.envelope, rule.envelope.real[tiers.LOG_UNIT]
     worth = np.empty(len(light))
     worth[light] = envelope.whole[tiers.LIGHT_SHIFT] * math.log(2.0) + unit
@@ -191,7 +190,7 @@ def _tickets(rule: LazyDraw, listed: Ints, light: Any) -> Floats:
 
 
 def _apart(rule: LazyDraw, exact: Floats) -> float:
-    """How far scores are from exact ones in the ways that lazy selection computes them."""
+    """Largest error of scores, over the ways in which lazy selection computes them."""
     together = np.abs(rule._scores(np.arange(len(exact))) - exact).max()
     lengths = np.repeat(np.diff(rule.problem.indptr), rule.problem.classes)
     long = np.flatnonzero(lengths > _LONG_COLUMN)[-4:]
@@ -202,7 +201,7 @@ def _apart(rule: LazyDraw, exact: Floats) -> float:
 def _rows(
     columns: int, ones: bool, facts: SelectionFacts, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Columns from nearly empty to full, of which some tell of the labels."""
+    """Columns from nearly empty to full, of which some are correlated with the labels."""
     columns = columns if facts.bounds is not None else max(columns, _COLUMNS)
     y = random_labels(_ROWS, facts, rng)
     density = np.geomspace(1.5 / _ROWS, 1.0, columns)

@@ -1,4 +1,4 @@
-"""The public numbers of a fit by selections, and what follows from them by the textbook."""
+"""The public numbers of a fit by selections, and textbook quantities that follow from them."""
 
 import math
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ import numpy as np
 from dplasso.audit.account import rho_for
 from dplasso.audit.facts import LOGISTIC, SOFTMAX, Facts
 
-ROUNDED_WEIGHTS = 2e-13  # that rounding of exponentials adds to the range of a round, at the most
+ROUNDED_WEIGHTS = 2e-13  # most that rounding of exponentials adds to the range per round
 
 
 @dataclass(frozen=True, kw_only=True)
 class SelectionFacts(Facts):
     """One configuration of Frank-Wolfe.
 
-    ``stale`` says that row gradients are renewed only by steps along a column that the row has.
+    ``stale`` means that row gradients are updated only by steps along a column that the row has.
     """
 
     rounds: int
@@ -28,7 +28,7 @@ class SelectionFacts(Facts):
 
     @property
     def gradient_bound(self) -> float:
-        """Most that a row's loss can change with one of its margins, anywhere in the ball."""
+        """Largest derivative of a row's loss in one of its margins, anywhere in the ball."""
         reach = self.radius * self.held_bound
         if self.slope is not None:  # losses are convex: slopes are largest at the ends
             ends, labels = np.array([[reach], [-reach]] * 2), np.array([0.0, 0.0, 1.0, 1.0])
@@ -41,21 +41,21 @@ class SelectionFacts(Facts):
 
     @property
     def range_of_unit_theta(self) -> float:
-        """How far a row can spread the log-ratio of two laws of a round, at theta = 1."""
+        """Range of the log-ratio of a round's laws on two neighbours, at theta = 1."""
         return 2.0 * self.rows_changed * self.held_bound * self.gradient_bound
 
     @cached_property
     def rho(self) -> float:
-        """All that the claim allows, in zCDP."""
+        """The total rho that the claim allows, in zCDP."""
         return rho_for(self.epsilon, self.delta)
 
     @cached_property
     def theta(self) -> float:
-        """The sharpest selection that the claim allows."""
+        """The largest theta that the claim allows."""
         share = self.rho * (1.0 - self.count_share) / self.rounds
         return (math.sqrt(8.0 * share) - ROUNDED_WEIGHTS) / self.range_of_unit_theta
 
     @property
     def count_epsilon(self) -> float:
-        """What the Sparsifier's count may cost."""
+        """The epsilon that the Sparsifier's count may cost."""
         return math.sqrt(2.0 * self.count_share * self.rho)

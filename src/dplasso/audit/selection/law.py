@@ -1,4 +1,4 @@
-"""Do released vertices follow the law that the guarantee is about?"""
+"""Do released vertices follow the law on which the guarantee rests?"""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from dplasso.audit.selection.subject import SelectionSubject
 
 RUNS = 1200
-_ROUNDS = 24  # that are looked at, the first ones
-_NATS = (4.0, 40.0)  # that all rows together can move a log-weight by: see `data.mixed_rows`
+_ROUNDS = 24  # the first ones, which are tested
+_NATS = (4.0, 40.0)  # effect of all rows together on a log-weight: see `data.mixed_rows`
 TESTS = 3 * len(_NATS) + 1
 
 
 def p_values(
     subject: "SelectionSubject", session: Session[Any]
 ) -> Iterator[tuple[dict[str, float], int]]:
-    """Chi-square tests of released vertices, rounds given those before.
+    """Chi-square tests of released vertices, conditional on the rounds before.
 
     First vertices are tested by outcome; those of later rounds by outcome, and by how likely each
-    was; signs of all rounds together, given the columns. Envelopes that are too low show here if
-    they are far too low; `envelope` looks for those.
+    was; signs of all rounds together, given the columns. Only envelopes that are far too low are
+    detected here; `envelope` looks for the others.
     """
     facts, signs = subject.facts, SignTally()
     for k, nats in enumerate(_NATS):

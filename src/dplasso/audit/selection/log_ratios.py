@@ -1,4 +1,4 @@
-"""How far one row spreads the log-ratio of a round, on the engine's own scores."""
+"""The effect of one row on the log-ratio of a round, from the engine's own scores."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +25,10 @@ _SHOWN = (0, 1, 3, 8)  # rounds before those whose laws are compared
 
 
 def widest(subject: "SelectionSubject", rng: np.random.Generator) -> dict[str, float]:
-    """The widest log-ratio over the rounds of one walk on two neighbours, over what is charged.
+    """The widest log-ratio over the rounds of one walk on two neighbours, divided by the charge.
 
-    Both data sets go through the estimator's own validation and the engine's own scoring, as far as
-    theta; both walk along the same vertices, which may drive the row's gradient to its bound.
+    Both data sets pass the estimator's own validation and the engine's own scoring, up to theta;
+    both walk along the same vertices, which may drive the row's gradient to its bound.
     """
     facts, columns = subject.facts, subject.columns
     X, y = data.mixed_rows(columns, 1.0, facts, rng)
@@ -37,7 +37,7 @@ def widest(subject: "SelectionSubject", rng: np.random.Generator) -> dict[str, f
     at = int(rng.integers(len(X) + 1)) if rng.random() < 0.5 else len(X)
     base = (X, y)
     if facts.neighboring == "replace_one":
-        # The rival that does most: the same row, of another label.
+        # The replacement with the largest effect: the same row with another label.
         rival = row if rng.random() < 0.5 else rival
         base = np.insert(X, at, rival, axis=0), np.insert(y, at, other)
     more = np.insert(X, at, row, axis=0), np.insert(y, at, label)
@@ -69,7 +69,7 @@ def _path(
         wanted = -1.0 if label > 0 else 1.0
     else:
         wanted = -np.sign(label)
-    # A weight moves against the sign: the margin then moves as is wanted.
+    # A weight moves against the sign: the margin then moves in the wanted direction.
     sign = -1 if wanted * row[column] > 0 else 1
     return [(column * facts.outputs + k, sign)] * length
 
@@ -77,7 +77,7 @@ def _path(
 def _log_weights(
     prepared: "Prepared", path: list[tuple[int, int]], facts: SelectionFacts
 ) -> Floats:
-    """Log-weights of all outcomes, one row for each round looked at and way of scoring."""
+    """Log-weights of all outcomes, one row per compared round and way of scoring."""
     task = prepared.task
     problem = problem_of(task, task.plan.radius, task.plan.selections.theta)
     walk = walk_of(problem, len(path) + 1)
@@ -99,7 +99,7 @@ def _log_weights(
 
 
 def _scores(problem: Problem, walk: Walk) -> list[Floats]:
-    """All scores, in both ways that the engine has: from row gradients, and column by column."""
+    """All scores, computed in both ways of the engine: from row gradients, and by column."""
     vertices = np.arange((len(problem.indptr) - 1) * problem.classes)
     together, rows = np.empty(len(vertices)), len(problem.labels)
     all_gradients = np.empty(rows * problem.classes)

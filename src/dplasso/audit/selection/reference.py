@@ -1,7 +1,7 @@
-"""The law of a whole transcript, by plain numpy: what the product's releases are held against.
+"""The law of a whole transcript in plain numpy, with which the product's releases are compared.
 
-Transcripts are arrays, runs x rounds, of *outcomes*: outcome 2v says that vertex v was drawn with a
-score of sign +, outcome 2v + 1 with sign -. A vertex is ``column * outputs + class``.
+Transcripts are arrays, runs x rounds, of *outcomes*: outcome 2v means that vertex v was drawn with
+a score of sign +, outcome 2v + 1 with sign -. A vertex is ``column * outputs + class``.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def held(X: Floats, facts: SelectionFacts) -> Floats:
 
 
 def gradients(margins: Floats, y: Floats, facts: SelectionFacts) -> Floats:
-    """How the loss of each row changes with each of its margins: runs x rows x outputs."""
+    """Derivative of the loss of each row in each of its margins: runs x rows x outputs."""
     found: Floats
     if facts.slope is not None:
         found = facts.slope(margins, y)
@@ -43,7 +43,7 @@ def gradients(margins: Floats, y: Floats, facts: SelectionFacts) -> Floats:
 
 
 def _softmax(margins: Floats) -> Floats:
-    """Along the last axis, which is short: by planes, where scipy's own goes entry by entry."""
+    """Softmax along the last, short axis: it works by planes, where scipy's goes by entries."""
     largest = reduce(np.maximum, np.moveaxis(margins, -1, 0))
     powers: Floats = np.exp(margins - largest[..., None])
     powers /= reduce(np.add, np.moveaxis(powers, -1, 0))[..., None]
@@ -51,7 +51,7 @@ def _softmax(margins: Floats) -> Floats:
 
 
 def log_laws(X: Floats, y: Floats, transcripts: Ints, facts: SelectionFacts) -> Iterator[Floats]:
-    """For every round, the log-probabilities of all outcomes given each run's rounds before."""
+    """Per round, the log-probabilities of all outcomes given each run's earlier rounds."""
     rows, y, copies = _distinct(held(X, facts), y)
     weighted, outputs, runs = rows * copies[:, None], facts.outputs, len(transcripts)
     margins = np.zeros((runs, len(rows), outputs))
@@ -73,7 +73,7 @@ def log_laws(X: Floats, y: Floats, transcripts: Ints, facts: SelectionFacts) -> 
 
 
 def _distinct(rows: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
-    """Rows and labels that differ, and how often each occurs: equal ones have equal gradients."""
+    """Distinct rows with labels, and their counts: equal ones have equal gradients."""
     both, copies = np.unique(np.column_stack([rows, y]), axis=0, return_counts=True)
     return np.ascontiguousarray(both[:, :-1]), both[:, -1], copies.astype(np.float64)
 
@@ -97,7 +97,7 @@ def log_likelihoods(X: Floats, y: Floats, transcripts: Ints, facts: SelectionFac
 
 
 def weights_of(transcript: Ints, columns: int, facts: SelectionFacts) -> Floats:
-    """What the vertices of one run add up to: columns x outputs, on the stretched columns."""
+    """The weights that the vertices of one run sum to: columns x outputs, on the scaled columns."""
     weights = np.zeros(columns * facts.outputs)
     for t, outcome in enumerate(transcript):
         eta = 2.0 / (t + 3.0)

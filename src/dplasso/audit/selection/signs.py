@@ -9,7 +9,7 @@ from dplasso.base.arrays import Floats, Ints
 
 
 class SignTally:
-    """A test for signs that are read in some rounds, where they should be drawn in all.
+    """A test for signs that are read from the data in some rounds instead of drawn.
 
     Given its column, the sign of a released vertex is that of the score with probability p = 1 / (1
     + exp(-2 theta |score|)). If the sign is read instead in a share f of the rounds, that
@@ -24,7 +24,7 @@ class SignTally:
         self._total = self._variance = 0.0
 
     def add(self, log_laws: Floats, drawn: Ints) -> None:
-        """Draws, one for each row of ``log_laws``: log-probabilities of (+, -) vertex by vertex."""
+        """Add draws, one per row of ``log_laws``: log-probabilities of (+, -) vertex by vertex."""
         runs = np.arange(len(drawn))
         gap = log_laws[runs, drawn & ~1] - log_laws[runs, drawn | 1]  # 2 theta score
         agrees = np.where(gap >= 0.0, drawn % 2 == 0, drawn % 2 == 1)
@@ -34,7 +34,7 @@ class SignTally:
         self._variance += float(np.sum(odds))
 
     def p_value(self) -> float:
-        """Two-sided: signs may also disagree with their scores too often."""
+        """The two-sided p-value: signs may also disagree with their scores too often."""
         if self._variance == 0.0:
             return 1.0
         return float(2.0 * ndtr(-abs(self._total) / math.sqrt(self._variance)))

@@ -1,4 +1,4 @@
-"""Frank-Wolfe under audit, and its releases, many times."""
+"""The audit subject for Frank-Wolfe, and the releases of its many runs."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ from dplasso.fitting.frank_wolfe import FrankWolfePlan, FrankWolfeTask
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.mechanisms.selection import PRIVATE
 
-_QUICK_ROUNDS = 100  # that the canary of a quick audit looks at, of each run
+_QUICK_ROUNDS = 100  # rounds of each run that the canary check of a quick audit uses
 
 
 class SelectionSubject(FitSubject, DrawingSubject):
@@ -44,7 +44,7 @@ class SelectionSubject(FitSubject, DrawingSubject):
 
     @classmethod
     def examples(cls, **parameters: Any) -> list[Any]:
-        """The first has a Sparsifier."""
+        """Example estimators, of which the first has a Sparsifier."""
         common = {"solver": cls.solver, "max_iter": 16, "radius": 5.0, **parameters}
         return [
             PrivateLassoClassifier(classes=[0, 1], **{"sparsify": Sparsifier(), **common}),
@@ -125,7 +125,7 @@ class SelectionSubject(FitSubject, DrawingSubject):
         return Ratios((there - not_there)[:, None])
 
     def again(self, session: Session[Any], k: int) -> Again:
-        """Vertices by parts of a fit, and coefficients rebuilt from the vertices."""
+        """Vertices from the parts of a fit, and coefficients rebuilt from the vertices."""
         X, y = data.mixed_rows(self.columns, 4.0, self.facts, session.rng)
         seed = int(session.rng.integers(1 << 62))
         model = self.fitted(X, y, seed)
@@ -137,7 +137,7 @@ class SelectionSubject(FitSubject, DrawingSubject):
         return Again(by_parts=(drawn, parts), rebuilt=self._rebuilt(model, drawn))
 
     def _rebuilt(self, model: Any, drawn: Ints) -> Pair:
-        """Coefficients that are kept and intercepts, of a model and by its vertices."""
+        """The kept coefficients and the intercepts, from a model and from its vertices."""
         facts, columns = self.facts, self.columns
         weights = reference.weights_of(drawn, columns + facts.fit_intercept, facts)
         expected = weights[:columns].T
@@ -165,7 +165,7 @@ class SelectionSubject(FitSubject, DrawingSubject):
         return [dense(task.matrix)]
 
     def _fix_settings(self) -> None:
-        """Radius and rounds that rules choose, chosen once: data of all sizes then share them."""
+        """Fix the radius and rounds that rules choose, so that data of all sizes share them."""
         self._model.set_params(solver=self.solver)
         self._fix_rows(AS_IS)
         self.sparsifier = self._model.get_params()["sparsify"]
@@ -183,7 +183,7 @@ class SelectionSubject(FitSubject, DrawingSubject):
         )
 
     def _enough_columns(self, least: int) -> int:
-        """Columns that a Sparsifier's own bounds leave room for."""
+        """A number of columns that satisfies a Sparsifier's own bounds."""
         columns = least
         while isinstance(self.sparsifier, Sparsifier) and columns < 1 << 20:
             try:
@@ -210,12 +210,12 @@ class SelectionSubject(FitSubject, DrawingSubject):
         return super()._usual_name().removesuffix(f", {self.solver}")
 
     def to_dict(self) -> dict[str, Any]:
-        """As the report has it."""
+        """The subject as the report shows it."""
         return {**super().to_dict(), "selection": self.selection}
 
 
 class Prepared:
-    """A fit that stands before its first draw, and can be drawn from there any number of times."""
+    """A fit prepared up to its first draw, from which it can be run any number of times."""
 
     def __init__(self, model: Any, task: FrankWolfeTask, facts: SelectionFacts) -> None:
         self.model, self.task, self._facts = model, task, facts
@@ -227,9 +227,9 @@ class Prepared:
         bits: RandomBits,
         tell: Callable[[float], None] | None = None,
     ) -> Ints:
-        """What ``runs`` fits release, by the estimator's own walk: outcomes, runs x rounds.
+        """The releases of ``runs`` fits, by the estimator's own walk: outcomes, runs x rounds.
 
-        ``rounds`` are the first of a fit, if not all: those after them make no difference to them.
+        Only the first ``rounds`` rounds of a fit are run: later ones do not affect them.
         """
         task = self.task.with_drawing(bits=bits)
         found = np.empty((runs, rounds), np.int64)

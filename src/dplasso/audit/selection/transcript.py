@@ -1,4 +1,4 @@
-"""Long transcripts of Frank-Wolfe, on rows that say next to nothing."""
+"""Long transcripts of Frank-Wolfe, on rows with almost no signal."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from dplasso.audit.selection.subject import SelectionSubject
     from dplasso.audit.subject import Draw
 
-COLUMNS = 1 << 14  # a vertex is worth 15 bits
+COLUMNS = 1 << 14  # so that a signed vertex carries 15 bits
 LONG = {"lazy": 60_000}  # rounds of a transcript, by selection rule
 USUAL = 2_500
 _ROWS, _DENSITY, _THETA = 60, 0.01, 1e-3
 
 
 def draw_of(subject: "SelectionSubject", rng: np.random.Generator) -> "Draw":
-    """Fits whose draws are numbers of vertices with their signs."""
+    """Fits whose draws are the numbers of signed vertices."""
     model = subject.copy()
     X = sp.random_array((_ROWS, COLUMNS), density=_DENSITY, rng=rng, format="csc")
     y = subject.labels(labels_in_turn(_ROWS, subject.facts))

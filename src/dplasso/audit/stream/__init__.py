@@ -1,1 +1,1 @@
-"""Streams: running sums of clipped gradients, with noise that is correlated over time."""
+"""Streams: they release running sums of clipped gradients, with noise correlated over time."""

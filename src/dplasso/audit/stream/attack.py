@@ -1,4 +1,4 @@
-"""One row, read from the weights of a stream as well as anyone could."""
+"""The optimal attack on one row, from the weights of a stream."""
 
 import math
 from collections.abc import Callable
@@ -17,20 +17,20 @@ from dplasso.mechanisms.random_bits import RandomBits
 if TYPE_CHECKING:
     from dplasso.audit.stream.subject import StreamSubject
 
-STEPS = 40  # of a stream: two windows and a half
-COLUMNS = 80  # that stand for one run
+STEPS = 40  # per stream: two and a half windows
+COLUMNS = 80  # columns that count as one run
 _MOST = 50_000
 _DELTA = 1e-6
-_LONG = 8.0  # times the clip, the canary's gradient, where a margin is off by 1
+_LONG = 8.0  # length of the canary's gradient at a margin error of 1, in clips
 
 
 class StreamAttack(Attack):
-    """Empty rows with one canary, at the place that the noise hides least.
+    """Empty rows with one canary, at the position that the noise hides least.
 
-    Whoever sees all weights while the row is protected, and knows everything else, scores it by the
-    likelihood ratio of the releases. Columns are as many runs: a canary of d equal entries is
-    clipped to one length, and at the root of d times the mu every column by itself is a stream
-    whose row moves it by its share, at a mu of 1.
+    The attacker sees all weights while the row is protected, knows everything else, and computes
+    the likelihood ratio of the releases. Each column serves as one run: a canary of d equal entries
+    is clipped to one length, and at sqrt(d) times the mu every single column is a stream that the
+    row changes by its share, at a mu of 1.
     """
 
     def __init__(self, session: "Session[StreamSubject]") -> None:
@@ -39,12 +39,12 @@ class StreamAttack(Attack):
 
     def scores(self, side: int, runs: int, tell: Callable[[float], None]) -> Floats:
         subject, columns = self._subject, min(_MOST, runs * COLUMNS)
-        # Of the noise of one column, in units of its share of what a row moves.
+        # Noise matrix of one column, in units of its share of the sensitivity.
         matrix = self._stream(columns).noise_matrix(STEPS) * math.sqrt(columns)
         told = told_while_protected(matrix, subject.short_window)
         row = int(told.argmax())
         end = min(len(matrix), row + (subject.short_window or len(matrix)))
-        # Rows of -1 have gradients of 1, as their label asks for more.
+        # Rows of -1 have gradients of 1, because their label lies above their margin.
         rival = 1 if subject.facts.neighboring == "replace_one" else 0
         released = self._released(columns, row, rival if side else -1, end)
         self._details = {"mu_of_the_row": float(told.max()), "row": row}
@@ -70,7 +70,7 @@ class StreamAttack(Attack):
         )
 
     def _released(self, columns: int, row: int, canary: int, steps: int) -> Floats:
-        """Released sums, steps x columns, in units of a column's share of what a row moves."""
+        """Released sums, steps x columns, in units of a column's share of the sensitivity."""
         subject, stream = self._subject, self._stream(columns, self._bits)
         unit, rows = subject.facts.y_bound, subject.rows_per_step
         labels = subject.labels(np.full(rows, unit))

@@ -1,4 +1,4 @@
-"""How far one row moves a stream's sum, and whether it reaches later sums without a release."""
+"""How much one row changes a stream's sum, and whether it affects later sums without a release."""
 
 import math
 from typing import TYPE_CHECKING
@@ -17,11 +17,11 @@ _BEFORE, _AFTER = 3, 2  # steps around the one in which neighbours differ
 
 
 def widest(subject: "StreamSubject", rng: np.random.Generator) -> dict[str, float]:
-    """How far sums of two neighbours are apart, over what is charged.
+    """The distance of the sums of two neighbours, divided by the charge.
 
-    Both go through the estimator's own validation with the same noise, up to a step in which one
-    lacks a row, or has another. After that the sum and the weights of one are handed to the other,
-    as where all releases are the same, and what later rows add must be the same to the last bit.
+    Both pass the estimator's own validation with the same noise, up to a step in which one lacks a
+    row or has another one. After that the other gets the sum and the weights of the first, as if
+    all releases were the same, and later rows must add the same to both, to the last bit.
     """
     seed = int(rng.integers(1 << 62))
     one, other = (subject.begun(subject.columns, seed) for _ in range(2))
@@ -42,7 +42,7 @@ def widest(subject: "StreamSubject", rng: np.random.Generator) -> dict[str, floa
 def _learn(
     subject: "StreamSubject", rng: np.random.Generator, one: Learning, other: Learning
 ) -> None:
-    """A step of the same rows."""
+    """Take a step with the same rows for both."""
     X, y = _batch(subject, rng)
     for stream in (one, other):
         stream.learn(stream.batch(X, subject.labels(y)))
@@ -51,7 +51,7 @@ def _learn(
 def _differ(
     subject: "StreamSubject", rng: np.random.Generator, one: Learning, other: Learning
 ) -> None:
-    """A step of which one row is not there, or is another."""
+    """Take a step in which one row is missing or replaced for the other."""
     X, y = _batch(subject, rng)
     place, form = int(rng.integers(len(y))), random_form(rng)
     one.learn(one.batch(form(X), subject.labels(y)))

@@ -1,4 +1,4 @@
-"""The public numbers of a stream, and what follows from them by the textbook."""
+"""The public numbers of a stream, and textbook quantities that follow from them."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,9 +13,9 @@ GAMMA = "gamma"
 class StreamFacts(Claim):
     """One configuration of an online estimator.
 
-    ``window`` are the rows that are to be protected, None for all, of which there are ``n_rows`` at
-    most, if that is known; ``batch`` the least rows of a release; ``clip`` the length that a row's
-    gradients may have together.
+    ``window`` is the number of rows to protect, None for all; there are at most ``n_rows`` rows, if
+    that is known; ``batch`` is the least number of rows per release; ``clip`` is the largest joint
+    length of a row's gradients.
     """
 
     window: int | None
@@ -27,17 +27,17 @@ class StreamFacts(Claim):
 
     @property
     def steps_protected(self) -> int | None:
-        """Releases that a row must not show in: those made while it is one of the last, or all;
-        None where these have no end."""
+        """Number of releases that must hide a row: those made while it is in the window, or all;
+        None where the stream is endless."""
         rows = self.n_rows if self.window is None else self.window
         return None if rows is None else -(-rows // self.batch)
 
     @property
     def reach(self) -> float:
-        """How far two neighbours are apart in an exact sum, at most."""
+        """The largest distance of the exact sums of two neighbours."""
         return self.rows_changed * self.clip
 
     @cached_property
     def mu(self) -> float:
-        """All that the claim allows, by the Gaussian curve."""
+        """The total mu that the claim allows, by the Gaussian curve."""
         return mu_for(self.epsilon, self.delta)

@@ -1,4 +1,4 @@
-"""A short stream, as a holder of rows."""
+"""A short stream as a holder of rows."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ _STEPS = 8
 
 
 class StreamHolder(Holder):
-    """A short stream, learned from call by call."""
+    """A short stream that learns in several calls."""
 
     def __init__(self, subject: "StreamSubject", parameters: dict[str, Any]) -> None:
         self._subject, self._parameters = subject, parameters

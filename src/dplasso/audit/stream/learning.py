@@ -1,4 +1,4 @@
-"""An online estimator that learns step by step, with its sums and its weights in view."""
+"""An online estimator that learns step by step, with access to its sums and weights."""
 
 import warnings
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from dplasso.base.arrays import Floats, Ints
 from dplasso.online.stream_learner import Compressed
 from dplasso.privacy import leaks
 
-# Weights from which the released sums can be read: no set that they are drawn into, and a start
+# Settings under which the weights reveal the released sums: no projection onto a set, and a start
 # so heavy that margins stay small.
 READABLE: dict[str, Any] = {
     "domain": "l2",
@@ -22,7 +22,7 @@ READABLE: dict[str, Any] = {
 
 
 class Batch(NamedTuple):
-    """Rows and labels as the learner is handed them."""
+    """Rows and labels as the learner receives them."""
 
     rows: Compressed
     labels: Floats
@@ -33,7 +33,7 @@ class Batch(NamedTuple):
         return Batch((starts[first : last + 1], columns, values), self.labels[first:last])
 
     def without(self, place: int) -> "Batch":
-        """The same rows with nothing in the place of one."""
+        """The same rows with an empty row in the place of one."""
         starts, columns, values = self.rows
         mine = slice(starts[place], starts[place + 1])
         later = np.arange(len(starts)) > place
@@ -42,11 +42,11 @@ class Batch(NamedTuple):
 
 
 class Learning:
-    """A stream that has begun, as its first row by name begins it, and has learned from no row."""
+    """A stream that was started in the same way as by a first row, and has learned from no row."""
 
     def __init__(self, model: Any) -> None:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", leaks.PrivacyLeakWarning)  # seeds of the audit's own
+            warnings.simplefilter("ignore", leaks.PrivacyLeakWarning)  # the audit's own seeds
             warnings.simplefilter("ignore", leaks.UndeclaredBoundWarning)
             model.begin()
         self.model, self._stream = model, model.stream_
@@ -57,7 +57,7 @@ class Learning:
         return Batch(self._stream.form.of_matrix(checked), self.model.encode(labels))
 
     def learn(self, batch: Batch) -> None:
-        """Learn from rows; as many as a release asks for, or some wait."""
+        """Learn from rows; if they are fewer than a release needs, some are buffered."""
         self._stream.learn(*batch)
 
     @property
@@ -73,27 +73,27 @@ class Learning:
 
     @property
     def exact_sum(self) -> Ints:
-        """The sum without noise, in whole numbers, as it stands."""
+        """The current sum without noise, in integers."""
         found: Ints = self.total.total.copy()
         return found
 
     @property
     def released_sum(self) -> Floats:
-        """The sum as the weights tell it, where they are `READABLE`."""
+        """The released sum computed from the weights, under the settings `READABLE`."""
         rows = self.model.rows_seen_ + READABLE["start_rows"]
         found: Floats = -self.weights.ravel() * rows
         return found
 
     def noise_matrix(self, steps: int) -> Floats:
-        """Which noises the product says are in its releases: in units of what a row moves."""
+        """The noise matrix that the product states, in units of the sensitivity."""
         found: Floats = self.total.noise.noise_matrix(steps)
         return found
 
     def add_by(self, total: Any) -> None:
-        """Have the learner take another sum for its running sum."""
+        """Replace the running sum of the learner."""
         self._stream.learner._total = total
 
     def continue_from(self, other: "Learning") -> None:
-        """Take over sum and weights of another stream, as where all releases are the same."""
+        """Copy the sum and weights of another stream, as if all releases were the same."""
         self.total.total[:] = other.total.total
         self._stream.learner.resume(other._stream.learner.state())

@@ -1,4 +1,4 @@
-"""The noise of released sums: what its matrix says it should be."""
+"""Tests of the noise of released sums against its matrix."""
 
 from typing import TYPE_CHECKING
 
@@ -22,13 +22,13 @@ from dplasso.mechanisms.random_bits import RandomBits
 if TYPE_CHECKING:
     from dplasso.audit.stream.subject import StreamSubject
 
-_CELLS = 10  # of equal probability, that lengths are counted in
+_CELLS = 10  # number of cells of equal probability in which lengths are counted
 
 
 def of_stream(
     session: "Session[StreamSubject]", steps: int, columns: int, bits: RandomBits | None
 ) -> list[Floats]:
-    """Released sums of a stream less exact ones, step by step, in units of what a row moves."""
+    """Released minus exact sums of a stream, step by step, in units of the sensitivity."""
     subject = session.subject
     stream = subject.begun(columns, bits, **READABLE)
     rows = subject.rows_per_step
@@ -42,7 +42,7 @@ def of_stream(
 
 
 def gaussian_p_values(matrix: Floats, streams: Floats) -> dict[str, float]:
-    """Given releases before, a release has fresh noise, standard normal in units of the matrix.
+    """Test the fresh noise of each release given earlier ones: it is standard normal by the matrix.
 
     ``streams`` are streams x steps x numbers.
     """
@@ -63,9 +63,9 @@ def _of_the_next(items: Floats) -> float:
 
 
 def gamma_p_values(matrix: Floats, streams: Floats) -> dict[str, float]:
-    """Single noise vectors, which steps differ by, have lengths of a Gamma law, and any direction.
+    """Test the single noise vectors between steps: Gamma law of lengths, uniform direction.
 
-    Faults by less than some ten per cent are too small for it.
+    Errors of less than about ten per cent are too small for this test.
     """
     numbers = streams.shape[2]
     scale = matrix.max() / gamma_deviation(numbers)

@@ -1,13 +1,13 @@
-"""What a stream of sums tells of a row, computed a second time from the noise alone.
+"""The privacy loss of a row in a stream of sums, computed a second time from the noise alone.
 
 A release is the sum of all rows so far, plus a known combination of independent noises: a row of a
-matrix. A row of the data moves every release from its own on by the same vector. Whoever looks at
-the releases could as well have seen that row's part in the noises, shifted by any c that explains
-the change: matrix @ c is 1 wherever the row is in the sum. The cheapest such c is what the releases
-tell: of normal noise by its 2-norm, exactly; of Gamma noise at most by its 1-norm, as costs add.
+matrix. A row of the data changes every release from its own on by the same vector. The releases are
+distributed as if the row had instead shifted the noises, by any c that explains the change: matrix
+@ c is 1 wherever the row is in the sum. The cheapest such c is the privacy loss of the releases:
+for normal noise exactly its 2-norm; for Gamma noise at most its 1-norm, because costs add.
 
-The product finds the first by triangular matrices. Here it is the least solution of linear
-equations, and the second a linear program.
+The product computes the first by triangular matrices. Here it is the least-norm solution of linear
+equations, and the second is a linear program.
 """
 
 import math
@@ -21,18 +21,18 @@ from dplasso.audit.descent.account import gaussian_epsilon, mu_of, multipliers_o
 from dplasso.base.arrays import Floats
 from dplasso.privacy.events import Event, PureDP
 
-_APART = 1e-7  # of equations that should be met
-_SINGULAR = 1e-13  # of a variance, beside the largest: noise that is none
+_APART = 1e-7  # tolerance of equations
+_SINGULAR = 1e-13  # of a variance, relative to the largest: less counts as no noise
 
 
 def in_sums(steps: int, row: int) -> Floats:
-    """1 for every release that a row, counted from 0, is in."""
+    """1 for every release that includes a row, counted from 0."""
     found: Floats = (np.arange(steps) >= row).astype(np.float64)
     return found
 
 
 def told(matrix: Floats, row: int, norm: int = 2) -> float:
-    """What releases tell of a row: the least 2-norm, or 1-norm, of shifts that explain it.
+    """Privacy loss of a row in releases: the least 2-norm, or 1-norm, of shifts that explain it.
 
     >>> round(told(np.eye(4), row=1), 6), round(told(np.eye(4), row=1, norm=1), 6)
     (1.732051, 3.0)
@@ -48,15 +48,15 @@ def told(matrix: Floats, row: int, norm: int = 2) -> float:
 
 
 def told_while_protected(matrix: Floats, window: int | None, norm: int = 2) -> Floats:
-    """The same of every row, by the releases that it must not show in."""
+    """The same for every row, from the releases that must hide it."""
     steps = len(matrix)
     ends = [steps if window is None else min(row + window, steps) for row in range(steps)]
     return np.array([told(matrix[:end], row, norm) for row, end in enumerate(ends)])
 
 
 def likelihood_weights(matrix: Floats, row: int, end: int) -> Floats:
-    """Weights of the releases before ``end`` whose sum is the likelihood ratio of a row, scaled to
-    a variance of 1; no other test of the row is better."""
+    """Weights of the releases before ``end`` whose sum is the log-likelihood ratio of a row, scaled
+    to a variance of 1; no other test of the row is better."""
     seen = matrix[:end]
     weights = np.linalg.solve(seen @ seen.T, in_sums(end, row))
     scaled: Floats = weights / np.linalg.norm(seen.T @ weights)
@@ -64,9 +64,9 @@ def likelihood_weights(matrix: Floats, row: int, end: int) -> Floats:
 
 
 def fresh_noise(matrix: Floats, noise: Floats) -> Floats:
-    """What every release adds to those before it, in units of what it should: standard normal.
+    """The fresh noise of every release given those before it, scaled to be standard normal.
 
-    ``noise`` is releases x whatever.
+    The first axis of ``noise`` is that of the releases.
     """
     variance = matrix @ matrix.T
     variance += _SINGULAR * variance.max() * np.eye(len(variance))
@@ -76,7 +76,7 @@ def fresh_noise(matrix: Floats, noise: Floats) -> Floats:
 
 
 def single_draws(matrix: Floats) -> list[tuple[int, int | None]]:
-    """Releases that differ from none, or from an earlier one, by a single source of noise."""
+    """Releases with a single source of noise, alone or in the difference to an earlier release."""
     found: list[tuple[int, int | None]] = []
     for step, row in enumerate(matrix):
         for other in (None, *range(step)):
@@ -88,7 +88,7 @@ def single_draws(matrix: Floats) -> list[tuple[int, int | None]]:
 
 
 def gamma_deviation(numbers: int) -> float:
-    """Standard deviation of a number of a noise vector whose length has a Gamma law of scale 1.
+    """Standard deviation of one entry of a noise vector whose length has a Gamma law of scale 1.
 
     The mean square of that length is numbers (numbers + 1), and no direction is preferred.
     """
@@ -96,11 +96,11 @@ def gamma_deviation(numbers: int) -> float:
 
 
 def epsilon_of(cost: float, delta: float, norm: int) -> float:
-    """Epsilon of shifts that cost so much: a mu, or an epsilon itself."""
+    """Epsilon for the cost of shifts, which is a mu, or an epsilon itself."""
     return gaussian_epsilon(cost, delta) if norm == 2 else cost
 
 
 def cost_of_event(event: Event) -> float:
-    """The cost of what an accountant was charged, all of it: an epsilon, or a mu."""
+    """The total cost of the event that an accountant was charged: an epsilon, or a mu."""
     pure = [part.epsilon for part, _ in parts_of_event(event) if isinstance(part, PureDP)]
     return sum(pure) if pure else mu_of(multipliers_of(event))

@@ -1,4 +1,4 @@
-"""The releases of one stream, handed to a stream of empty rows."""
+"""Replay the releases of one stream in a stream of empty rows."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from dplasso.streams.process import Stretch
 
 
 class _Heard:
-    """The running sum itself, for a learner to use, and notes of what it releases."""
+    """The real running sum for a learner, which also records its releases."""
 
     def __init__(self, real: Any) -> None:
         self._real, self.bits, self.unit, self.total = real, real.bits, real.unit, real.total
@@ -23,7 +23,7 @@ class _Heard:
 
 
 class _Forged:
-    """A sum of nothing, whose noise is what another sum released."""
+    """An empty sum, whose noise is the release of another sum."""
 
     def __init__(self, real: Any) -> None:
         self.bits, self.unit, self.total = real.bits, real.unit, np.zeros_like(real.total)
@@ -35,7 +35,7 @@ class _Forged:
 
 
 class Replay:
-    """Two streams of the same releases, of which one has seen nothing but the releases."""
+    """Two streams with the same releases, of which one has seen only the releases."""
 
     def __init__(self, stream: Learning, blind: Learning) -> None:
         self._stream, self._blind = stream, blind
@@ -44,7 +44,7 @@ class Replay:
         blind.add_by(self._forged)
 
     def weights(self, batch: Batch) -> tuple[Floats, Floats]:
-        """The weights of both, once one of them has learned from rows."""
+        """The weights of both, after one of them has learned from rows."""
         self._stream.learn(batch)
         noise, rows = self._heard.noise, len(batch.labels)
         assert noise is not None

@@ -1,4 +1,4 @@
-"""An online estimator under audit, and streams of it that are short enough to be looked at."""
+"""The audit subject for an online estimator, and streams that are short enough to test."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -28,12 +28,12 @@ from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.privacy import leaks
 from dplasso.privacy.events import Event
 
-WINDOW_STEPS = 16  # releases of a window that is looked at, at most
-BATCH = 8  # rows of a release, at most
+WINDOW_STEPS = 16  # most releases of a tested window
+BATCH = 8  # most rows per release
 _CALL = "call"
-CALL_ROWS = 3  # of a call, where a call's rows make a release
+CALL_ROWS = 3  # rows per call, where each call makes a release
 _REPLAYED = 6  # steps
-_LONGEST = {1: 64, 2: 512}  # windows, in releases, that are looked at as they are, by norm
+_LONGEST = {1: 64, 2: 512}  # longest windows, in releases, tested at full length, by norm
 _LOOKED_AT = {"gaussian": (STEPS, 40), "gamma": (4, 5)}  # steps and columns whose noise is tested
 
 
@@ -41,13 +41,13 @@ class StreamSubject(NoisySubject):
     """A configuration of an online estimator."""
 
     solver = "online"
-    canary_runs = 100  # of 80 columns each, all of which go through one stream
+    canary_runs = 100  # of 80 columns each; all columns share one stream
     facts: StreamFacts
     _irrelevant: ClassVar[dict[str, Any]] = {"random_state": None, "n_features": None}
 
     @classmethod
     def examples(cls, **parameters: Any) -> list[Any]:
-        """With a window, endless, and with rows that are as long as they are."""
+        """Example estimators: with a window, endless, and with rows that are not scaled."""
         own = {"window": 32, "batch": 3, "rows": AS_IS, "construction": "tree", **parameters}
         return [
             PrivateOnlineClassifier(classes=[0, 1], **{"window": 16, **parameters}),
@@ -79,27 +79,27 @@ class StreamSubject(NoisySubject):
 
     @property
     def norm(self) -> int:
-        """By which costs of this noise add up."""
+        """The norm in which costs of this noise add up."""
         return 1 if self.facts.noise == GAMMA else 2
 
     @property
     def short_window(self) -> int | None:
-        """Releases that protect a row of a short stream."""
+        """Number of releases in which a row of a short stream is protected."""
         window = self._short["window"]
         return None if window is None else window // _least(self._short["batch"])
 
     @property
     def rows_per_step(self) -> int:
-        """Rows of a release of a short stream."""
+        """Rows per release of a short stream."""
         return _rows(self._short["batch"])
 
     def begun(self, columns: int, seed: Any = None, **parameters: Any) -> Learning:
-        """A short stream of this configuration that has not learned from a row."""
+        """A short stream of this configuration that has not yet learned from a row."""
         known = {"n_features": columns, "random_state": seed}
         return Learning(self.copy(**{**self._short, **known, **parameters}))
 
     def charged(self, rng: np.random.Generator) -> Charged:
-        """Two streams of one estimator, as long as declared."""
+        """Two streams of one estimator, of the declared length."""
         first, second = Recorder(), Recorder()
         X = rng.uniform(-1.0, 1.0, (2 * max(self.facts.classes, 2), self.columns))
         y = self.labels(random_labels(len(X), self.facts, rng))
@@ -111,7 +111,7 @@ class StreamSubject(NoisySubject):
         return Charged(statement, first, second)
 
     def stated_cost(self, statement: Mapping[str, Any]) -> float:
-        """A mu; of Gamma noise an epsilon."""
+        """The cost as a mu, or as an epsilon for Gamma noise."""
         return float(statement["mu" if self.norm == 2 else "epsilon"])
 
     def charged_cost(self, event: Event) -> float:
@@ -125,10 +125,10 @@ class StreamSubject(NoisySubject):
         return found if self.norm == 2 else {**found, "delta": 0.0}
 
     def further_costs(self, session: Session[Any], charged: Charged) -> Figures:
-        """What the matrix of the noise allows anyone to tell of a row while it is protected.
+        """The privacy loss of a row while it is protected, by the noise matrix.
 
-        All rows of a short stream of several windows are looked at, and the first row of a window
-        as long as declared, up to 512 releases.
+        All rows of a short stream of several windows are tested, and the first row of a window of
+        the declared length, up to 512 releases.
         """
         facts, statement = self.facts, charged.statement
         short = reference.told_while_protected(
@@ -152,13 +152,13 @@ class StreamSubject(NoisySubject):
         }
 
     def _matrix(self, stream: Learning, steps: int) -> Floats:
-        """Of the noise, in units that cost 1: deviations, or scales of Gamma noise."""
+        """The noise matrix in units that cost 1: standard deviations, or scales of Gamma noise."""
         matrix = stream.noise_matrix(steps)
         return matrix if self.norm == 2 else matrix / reference.gamma_deviation(stream.weights.size)
 
     @property
     def claims(self) -> Claims:
-        """None for Gamma noise, whose columns are not independent."""
+        """There are no claims for Gamma noise, because its columns are not independent."""
         return {"mu": (mu_between, 1.0)} if self.norm == 2 else {}
 
     def attack(self, session: Session[Any]) -> Attack:
@@ -204,7 +204,7 @@ class StreamSubject(NoisySubject):
         if model.feature_names is not None:
             model.set_params(feature_names=None)
         if getattr(model, "y_bound", 1.0) is None:
-            model.set_params(y_bound=1.0)  # as a stream has it
+            model.set_params(y_bound=1.0)  # as in a stream
         self._short = _shortened(model)
         for name, value in self._short.items():
             if value != getattr(model, name):
@@ -232,12 +232,12 @@ class StreamSubject(NoisySubject):
         return f"{'regressor' if self.facts.loss == SQUARED else kind}, {self.solver}"
 
     def to_dict(self) -> dict[str, Any]:
-        """As the report has it."""
+        """The subject as the report shows it."""
         return {**super().to_dict(), "construction": self._model.construction}
 
 
 def _shortened(model: Any) -> dict[str, Any]:
-    """The lengths of a stream that has as many releases as are looked at."""
+    """The parameters of a stream with as many releases as are tested."""
     short = {"batch": model.batch, "window": model.window, "n_rows": model.n_rows}
     if model.batch != _CALL:
         short["batch"] = min(model.batch, BATCH)
@@ -250,10 +250,10 @@ def _shortened(model: Any) -> dict[str, Any]:
 
 
 def _least(batch: Any) -> int:
-    """Rows of a release, at least."""
+    """The least number of rows per release."""
     return 1 if batch == _CALL else int(batch)
 
 
 def _rows(batch: Any) -> int:
-    """Rows of a release, as audits make them."""
+    """Number of rows per release in audits."""
     return CALL_ROWS if batch == _CALL else int(batch)

@@ -1,4 +1,4 @@
-"""Long transcripts of streams: signs of the noise, step by step."""
+"""Long transcripts of streams, which hold the signs of the noise, step by step."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from dplasso.audit.stream.subject import StreamSubject
     from dplasso.audit.subject import Draw
 
-STEPS = {"gaussian": 1_400, "gamma": 400}  # of a transcript, by noise
-_SIGNS = 63  # of a step's noises
+STEPS = {"gaussian": 1_400, "gamma": 400}  # per transcript, by noise
+_SIGNS = 63  # number of noise signs taken per step
 
 
 def draw_of(subject: "StreamSubject") -> "Draw":
     """Signs of a step's noises, as one number: they repeat where the noises do.
 
-    Noise that is repeated shows once what came before it has faded.
+    Repeated noise becomes visible after the earlier noise has decayed.
     """
     steps, columns = STEPS[subject.facts.noise], -(-_SIGNS // subject.outputs)
 

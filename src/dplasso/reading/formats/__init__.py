@@ -1,4 +1,4 @@
-"""The file formats there are. A new one is a file in this folder and a line of the list."""
+"""The file formats. A new one needs a file in this folder and a line in the list."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from dplasso.reading.formats.npz import NpzMatrix
 from dplasso.reading.formats.svmlight import SvmlightText
 from dplasso.reading.formats.table import Table
 
-# The first that recognises a file reads it.
+# The first format that recognises a file reads it.
 FORMATS: list[Format] = [
     StoreFolder(),
     NpzMatrix(),
@@ -20,7 +20,7 @@ __all__ = ["FORMATS", "Format", "Pieces", "format_of"]
 
 
 def format_of(path: Path) -> Format:
-    """The format of a file, by its name; a folder is a column store.
+    """The format of a file, judged by its name; a folder is a column store.
 
     >>> format_of(Path("people.csv.gz")).name
     'a table'

@@ -1,4 +1,4 @@
-"""What `read_rows` asks of a file format."""
+"""The interface of a file format that `read_rows` uses."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ from dplasso.reading.rows import Rows
 
 @dataclass(frozen=True)
 class Pieces:
-    """A file piece by piece, and what a column store keeps with its rows."""
+    """The rows of a file in pieces, and the facts that a column store keeps with them."""
 
     chunks: Iterable[RowChunk]
     n_features: int
@@ -26,18 +26,18 @@ class Pieces:
 
 
 class Format(ABC):
-    """One file format. `dplasso.reading.formats` lists those there are.
+    """One file format. `dplasso.reading.formats` lists all of them.
 
     Attributes
     ----------
     name : str
-        What errors call such a file, with its article.
+        The name of such a file in errors, with its article.
     options : frozenset of str
-        Parameters of `read_rows` that it takes, of those that not all formats take.
+        Parameters of `read_rows` that this format takes, except those that all formats take.
     counts_rows : bool
-        Whether ``progress`` is given numbers of rows, and not of bytes.
+        Whether ``progress`` is given numbers of rows rather than of bytes.
     keeps_plan : bool
-        Whether columns are made by a `TablePlan`, which a model trained from a table asks for.
+        Whether columns are made by a `TablePlan`, which a model trained from a table needs.
     """
 
     name: ClassVar[str]
@@ -47,20 +47,20 @@ class Format(ABC):
 
     @abstractmethod
     def recognises(self, path: Path) -> bool:
-        """Whether a file is of this format, by its name."""
+        """Whether a file has this format, judged by its name."""
 
     @abstractmethod
     def read(self, path: Path, options: ReadingOptions) -> Rows:
-        """All rows of a file."""
+        """Read all rows of a file."""
 
     def pieces(self, path: Path, options: ReadingOptions) -> Pieces:
-        """Rows of a file in bounded memory, for a column store."""
+        """Read the rows of a file in bounded memory, for a column store."""
         raise ValueError(
             f"{path} is {self.name}, which cannot be converted; train from it as it is"
         )
 
     def column_texts(self, path: Path, column: str, options: ReadingOptions) -> Iterator[str]:
-        """The cells of one column as they are written."""
+        """The texts of the cells of one column."""
         raise ParameterError(
             "{identifier} needs a table, CSV or Parquet, to take the column from; {path} is {kind}",
             path=path,
@@ -68,7 +68,7 @@ class Format(ABC):
         )
 
     def refuse(self, path: Path, parameter: str, taken_by: str) -> ParameterError:
-        """The error for a parameter that this format has no use for."""
+        """The error for a parameter that this format does not take."""
         return ParameterError(
             "{parameter} is for {taken_by}, and {path} is {kind}; leave it out",
             parameter=Setting(parameter),

@@ -1,4 +1,4 @@
-"""Column stores: folders that `dplasso.storage` wrote, which are mapped and not loaded."""
+"""Column stores: folders that `dplasso.storage` wrote, which are memory-mapped, not loaded."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from dplasso.storage.column_format import damaged
 
 
 class StoreFolder(Format):
-    """Its columns have their roles; entries are clipped to ``x_bound``, unless that is None."""
+    """The columns of a store already have roles; entries are clipped to ``x_bound``, if any."""
 
     name = "a column store"
     keeps_plan = True
@@ -54,7 +54,7 @@ class StoreFolder(Format):
 
 
 def _plan_of(store: ColumnStore, source: dict[str, Any]) -> TablePlan | None:
-    """The plan that a store notes, where it came from a table; the notes are checked."""
+    """The checked plan that a store keeps if it was made from a table."""
     try:
         plan = TablePlan.from_dict(source["plan"]) if source.get("plan") else None
         fits = plan is None or FeatureSpace(plan).size == store.shape[1]

@@ -1,4 +1,4 @@
-"""Sparse matrices of ``scipy.sparse.save_npz``, with labels in a file of their own."""
+"""Sparse matrices of ``scipy.sparse.save_npz``, with labels in a separate file."""
 
 import os
 from pathlib import Path
@@ -16,11 +16,11 @@ from dplasso.reading.npz import read_npy, read_npz
 from dplasso.reading.options import ReadingOptions
 from dplasso.reading.rows import Rows
 
-_PREDICTED_BYTES = 128  # of a row without entries: its margin, and its prediction as text
+_PREDICTED_BYTES = 128  # per row without entries: its margin, and its prediction as text
 
 
 class NpzMatrix(Format):
-    """Labels are those of ``labels``; a matrix to predict needs none."""
+    """The labels are those in ``labels``; a matrix to predict needs none."""
 
     name = "an .npz matrix"
     options = frozenset({"labels", "feature_names"})
@@ -40,7 +40,7 @@ class NpzMatrix(Format):
             )
         if X.shape[0] > MOST_ROWS:
             raise ValueError(f"{path} has more than {MOST_ROWS:,} rows; split it into parts")
-        if y is None:  # a short file without labels can claim all those rows
+        if y is None:  # a short file without labels can claim any number of rows
             memory.check(
                 X.shape[0] * _PREDICTED_BYTES, f"predicting {path.name}", "split it into parts"
             )

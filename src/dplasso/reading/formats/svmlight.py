@@ -10,7 +10,7 @@ from dplasso.reading.svmlight import read_svmlight, svmlight_chunks
 
 
 class SvmlightText(Format):
-    """Any file that no other format recognises."""
+    """The format of any file that no other format recognises."""
 
     name = "svmlight text"
     options = frozenset({"n_features", "zero_based", "feature_names"})

@@ -1,4 +1,4 @@
-"""Tables: CSV and Parquet files, whose columns become features by a plan."""
+"""Tables: CSV and Parquet files, whose columns become features according to a plan."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ ENDINGS = (
 
 
 class Table(Format):
-    """pyarrow reads them. It is imported only here, since no other format needs it."""
+    """Tables are read by pyarrow, which is imported only here, since no other format needs it."""
 
     name = "a table"
     options = frozenset(
