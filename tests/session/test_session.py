@@ -100,7 +100,7 @@ def test_lines_that_are_wrong_are_not_journaled(tmp_path, lines):
         for line, message in (
             (b"1 3:x\n", "^line 2: something stands where"),
             (b"1 41:1\n", "^line 2: .*raise n_features$"),
-            (b"7 3:1\n", "^after line 1: y holds labels .* declare all of them with classes$"),
+            (b"7 3:1\n", "^after line 1: y holds labels .* declare all of them with classes, "),
         ):
             with pytest.raises(ValueError, match=message):
                 session.learn(line)

@@ -100,6 +100,7 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from dplasso import PrivateOnlineRegressor
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(20_000, 3))
