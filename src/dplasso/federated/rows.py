@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from dplasso.reading import assemble
 from dplasso.reading.plans import TablePlan
-from dplasso.reading.tables import column_texts, table_chunks
 
 _Path = str | PathLike[str]
 NO_LABELS = "\0no labels"  # no column of a file can have this name
@@ -33,6 +32,9 @@ def read_party(path: _Path, plan: TablePlan, identifier: str) -> PartyRows:
     the order of the plan; other labels must be numbers. No public fact comes from the rows: the
     features are those of the plan.
     """
+    # Tables need an extra, which commands about other files do without.
+    from dplasso.reading.tables import column_texts, table_chunks
+
     labelled = plan.target != NO_LABELS
     if labelled and plan.classes is not None and len(plan.classes) != 2:
         raise ValueError("classes must be two, such as no,yes: a federation predicts one number")
