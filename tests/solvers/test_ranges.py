@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import dplasso
@@ -54,6 +54,7 @@ def test_numbers_out_of_range_are_refused_by_name(options, named):
     st.floats(-6.0, math.log10(LARGEST_ROW)),
     st.sampled_from([0.0, 0.9]),
 )
+@example(69.87147201896269, -45.82940640625751, "logistic", 2.233915707470251, 0.9)
 def test_what_is_accepted_runs_and_ends(log_radius, log_bound, name, log_row, step):
     """At the ends of the ranges nothing overflows: the walk stays a number."""
     radius, x_bound = 10.0**log_radius, 10.0**log_bound

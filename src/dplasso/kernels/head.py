@@ -77,7 +77,7 @@ def _net_change(problem, head, slot, scale, reference):  # type: ignore[no-untyp
 
     Inner products of n entries are rounded by no more than n units in the last place of o_jk: that
     is ``slack``. Weights and their differences are rounded, too: that is ``weights_pad``, which the
-    caller adds, even if all differences are 0.
+    caller adds as soon as a round has passed, even if all differences are 0.
     """
     change = 0.0
     spread = 0.0
@@ -106,7 +106,9 @@ def _measure_one(problem: Problem, walk: Walk, head: Head, slot):  # type: ignor
     for reference in range(REFERENCES):
         change, spread = _net_change(problem, head, slot, scale, reference)
         since = head.real[REST_PATH] - head.reference_rest[reference, slot]
-        spread += drift * since + pad + head.weights_pad[slot]
+        # The path grows in every round: a score that was measured in this one needs no allowance
+        # for weights. With one, weights as large as 1e20 would leave no interval that is of use.
+        spread += drift * since + pad + (head.weights_pad[slot] if since > 0.0 else 0.0)
         if spread < best:
             best, nearest = spread, reference
             if spread < radius:

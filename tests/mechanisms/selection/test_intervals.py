@@ -74,7 +74,7 @@ def test_every_interval_holds_its_score(drawn):
         rule.advance(t + 1)
 
 
-def test_rounding_of_weights_is_allowed_for_where_nothing_has_moved():
+def test_rounding_of_weights_is_allowed_for_once_a_round_has_passed():
     """Weights may come back to those of a reference; they were rounded all the same."""
     rng = seeded(0)
     X = (rng.random((200, 12)) < 0.6) * rng.uniform(-1.0, 1.0, (200, 12))
@@ -83,13 +83,29 @@ def test_rounding_of_weights_is_allowed_for_where_nothing_has_moved():
     rule.advance(10)
     head, scale = rule.head, rule.walk.scalars[head_kernels.SCALE]
     assert len(head.vertices) and head.whole[head_kernels.ACTIVE]
-    head.reference_rest[:] = head.real[head_kernels.REST_PATH]
+    measured = head.real[head_kernels.REST_PATH]
     head.reference_weights[:] = head.weights * scale
-    head_kernels.measure(problem, rule.walk, head)
-    before = head.radius.copy()
-    head.weights_pad[:] = before  # as if rounding were as large as everything else
-    head_kernels.measure(problem, rule.walk, head)
-    assert np.all(head.radius > 1.5 * before)
+    for path, allowed in ((measured, False), (np.nextafter(measured, 0.0), True)):
+        head.reference_rest[:] = path
+        head.weights_pad[:] = 0.0
+        head_kernels.measure(problem, rule.walk, head)
+        before = head.radius.copy()
+        head.weights_pad[:] = before  # as if rounding were as large as everything else
+        head_kernels.measure(problem, rule.walk, head)
+        assert np.all((head.radius > 1.5 * before) == allowed)
+
+
+def test_the_path_outside_the_head_grows_in_every_round():
+    """So that no round can pass for none, however small its step."""
+    rng = seeded(1)
+    X = (rng.random((200, 12)) < 0.6) * rng.uniform(-1.0, 1.0, (200, 12))
+    problem = make_problem(X, rng.integers(0, 2, 200), LOSSES["logistic"], radius=5.0, theta=0.5)
+    rule = started(problem, rng, rounds=300)
+    paths = []
+    for t in range(300):
+        rule.advance(t + 1)
+        paths.append(rule.head.real[head_kernels.REST_PATH])
+    assert np.all(np.diff(paths) > 0.0)
 
 
 @settings(max_examples=8, deadline=None)
