@@ -21,6 +21,7 @@ import numpy as np
 # Compilation during a case may take as long again.
 LONGEST, MOST_MEMORY = 10.0, 1 << 30
 _PATIENCE = 12  # times as long, where other processes share the machine
+_RETRIES = 2
 
 
 def serve(module, first, last):
@@ -40,11 +41,21 @@ def serve(module, first, last):
 def findings(module, first, last, until=float("inf")):
     """What is wrong with the cases from ``first`` to ``last``: lines that name the seed. Ends at a
     time, too; returns them and the first seed that was not tried."""
-    found = []
+    found, tried_again = [], []
     while first < last and time.monotonic() < until:
         seed, ended = _watch(module, first, last, until, found)
+        if not ended and found[-1] == _hangs(module, seed) and tried_again.count(seed) < _RETRIES:
+            # It may have compiled all that time. Compiled functions are kept for the next attempt.
+            tried_again.append(seed)
+            first = seed
+            found.pop()
+            continue
         first = seed if ended else seed + 1
     return found, first
+
+
+def _hangs(module, seed):
+    return f"{module} {seed}: hangs"
 
 
 def _watch(module, first, last, until, found):
@@ -71,7 +82,7 @@ def _watch(module, first, last, until, found):
                 return seed, True
         finally:
             child.kill()
-        if not found or not found[-1].startswith(f"{module} {seed}: hangs"):
+        if not found or found[-1] != _hangs(module, seed):
             said = child.stderr.read()[-300:]
             found.append(f"{module} {seed}: died with {child.wait()} {said}")
         return seed, False
@@ -86,7 +97,7 @@ def _line(child, found, module, seed, started, until):
             return ""
         long = started and _worked(child.pid) - worked > 2 * LONGEST
         if long or time.monotonic() - start > patience:
-            found.append(f"{module} {seed}: hangs")
+            found.append(_hangs(module, seed))
             return ""
     return child.stdout.readline()
 
