@@ -80,7 +80,7 @@ class Cases:
         wrong = unsound(matrix) or unsound(matrix.with_constant())
         rows = read_rows(path, x_bound=x_bound)
         if wrong is None and len(rows.y) != store.shape[0]:
-            wrong = "labels are not one a row"
+            wrong = "there is not one label per row"
         if wrong is None and store.shape == (ROWS, COLUMNS):
             self.fitted.predict(rows.X)
             if matrix.stretch is None and matrix.x_bound < 1e3:

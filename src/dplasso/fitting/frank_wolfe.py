@@ -123,7 +123,7 @@ class FrankWolfePlan(Plan):
 
     def solver_releases(self) -> tuple[Release, ...]:
         selections = Release(
-            f"{self.rounds.value} signed coordinates, one a round",
+            f"{self.rounds.value} signed coordinates, one per round",
             "exponential mechanism over all signed coordinates",
             selection=self.request.selection,
             theta=None if self.bounds is None else self.selections.theta,

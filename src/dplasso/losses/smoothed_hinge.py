@@ -9,7 +9,8 @@ from dplasso.base import checks
 from dplasso.base.arrays import Floats
 from dplasso.kernels.residuals import Loops
 from dplasso.losses.base import TwoClassLoss
-from dplasso.losses.pace import Pace, Paces, Thresholds
+from dplasso.losses.logistic import LogisticLoss
+from dplasso.losses.pace import Paces
 
 # A sharper corner would turn the rounding of margins into errors of scores beyond their padding
 # (`dplasso.mechanisms.selection.score_bounds`).
@@ -76,26 +77,10 @@ class SmoothedHingeLoss(TwoClassLoss):
     def paces(self) -> Paces:
         # The paces of logistic loss in this loss's units: residuals start at twice the size, and
         # rows count fully until a margin that is about a third as large.
+        wide, narrow = LogisticLoss().paces()
         return Paces(
-            wide=Pace(
-                cut=0.2,
-                margin_noise=0.63,
-                longest_step=108.0,
-                intercept_step=1.8,
-                fewest_steps=30,
-                thresholds=Thresholds(least=0.001, centred=5.0),
-                intercept_noise=0.045,
-                clear_from=0.75,
+            wide._replace(
+                margin_noise=0.63, longest_step=108.0, intercept_step=1.8, intercept_noise=0.045
             ),
-            narrow=Pace(
-                cut=0.85,
-                margin_noise=0.7,
-                longest_step=50.0,
-                intercept_step=3.5,
-                fewest_steps=40,
-                thresholds=Thresholds(least=0.014, centred=28.0, damped=2.0, shared=0.3),
-                mass_share=0.1,
-                most_steps=600,
-                lengthened=4.0,
-            ),
+            narrow._replace(margin_noise=0.7, longest_step=50.0, intercept_step=3.5),
         )
