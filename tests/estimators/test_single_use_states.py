@@ -274,15 +274,18 @@ def test_a_kill_at_any_moment_leaves_no_state_and_a_release(tmp_path, step):
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
-        model = KINDS["classifier"]().load_state(path)
-        model.save_state(path)
-        if step == "renamed":
-            single_use.leave_note = die
-        elif step == "noted":
-            os.unlink = die
-        one_row(model, 1)
-        (tmp_path / "released").write_text(str(model.coef_))
-        die()
+        try:
+            model = KINDS["classifier"]().load_state(path)
+            model.save_state(path)
+            if step == "renamed":
+                single_use.leave_note = die
+            elif step == "noted":
+                os.unlink = die
+            one_row(model, 1)
+            (tmp_path / "released").write_text(str(model.coef_))
+            die()
+        finally:
+            os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
     assert (tmp_path / "released").exists() == (step == "learned")
     with pytest.raises((UsedStateError, FileNotFoundError)):

@@ -144,7 +144,10 @@ def test_forks_in_the_midst_of_charges_of_other_threads(address):
         for _ in range(12):
             child = os.fork()
             if child == 0:
-                os._exit(0 if charge(budget, 1e-9, "child").entry > 0 else 1)
+                try:
+                    os._exit(0 if charge(budget, 1e-9, "child").entry > 0 else 1)
+                finally:
+                    os._exit(2)
             children.append(child)
         assert [os.waitpid(child, 0)[1] for child in children] == [0] * 12
     finally:

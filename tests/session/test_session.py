@@ -54,11 +54,14 @@ def test_a_killed_session_continues_as_if_it_had_not_been(tmp_path, lines, wante
     out = tmp_path / "out"
     child = os.fork()
     if child == 0:
-        session = StreamSession(tmp_path / "s", model(), output=out, every=50)
-        session.start()
-        for line in lines[:after]:
-            session.learn(line)
-        os._exit(9)  # nothing is closed, saved or flushed
+        try:
+            session = StreamSession(tmp_path / "s", model(), output=out, every=50)
+            session.start()
+            for line in lines[:after]:
+                session.learn(line)
+            os._exit(9)  # nothing is closed, saved or flushed
+        finally:
+            os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
     with StreamSession(tmp_path / "s", model(), output=out, every=50) as session:
         assert session.continues

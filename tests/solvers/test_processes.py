@@ -38,10 +38,12 @@ def test_fork_then_fit_with_the_same_secure_bits():
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        os.close(reader)
-        with os.fdopen(writer, "wb") as pipe:
-            pickle.dump(fit(bits), pipe)
-        os._exit(0)
+        try:
+            os.close(reader)
+            with os.fdopen(writer, "wb") as pipe:
+                pickle.dump(fit(bits), pipe)
+        finally:
+            os._exit(0)
     os.close(writer)
     with os.fdopen(reader, "rb") as pipe:
         theirs = pickle.load(pipe)

@@ -204,9 +204,11 @@ def test_a_fork_within_a_fit_shares_nothing_that_was_drawn_ahead(wide, selection
     drawn = walk(wide, random_bits(), rounds, selection, progress=fork_once)
     child, done = forked
     if child == 0:
-        with os.fdopen(pipes[1], "wb") as pipe:
-            pickle.dump(drawn, pipe)
-        os._exit(0)
+        try:
+            with os.fdopen(pipes[1], "wb") as pipe:
+                pickle.dump(drawn, pipe)
+        finally:
+            os._exit(0)
     os.close(pipes[1])
     with os.fdopen(pipes[0], "rb") as pipe:
         theirs = pickle.load(pipe)
