@@ -58,6 +58,7 @@ stress: setup .venv/.postgres
 # Every script but those of `make stress`; the last one puts the results into the README.
 BENCHES := $(filter-out $(STRESSES) tables,$(basename $(notdir $(wildcard benchmarks/*.py))))
 bench: $(addprefix bench-,$(BENCHES))
+	$(MAKE) bench-accuracy ARGS=--draw
 	$(MAKE) bench-tables
 
 bench-regret: ARGS ?= --streams

@@ -4,7 +4,13 @@ import os
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # without it scikit-learn skips some of its checks
 
+from hypothesis import HealthCheck, settings  # noqa: E402
+
 from dplasso.warm import drop_stale  # noqa: E402  (scipy reads the variable when imported)
+
+# A busy machine is no fault of a test.
+settings.register_profile("any machine", suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 
 def pytest_configure(config):

@@ -13,9 +13,9 @@ from dplasso.federated import plan as federated
 from dplasso.federated import terms
 from dplasso.kernels import conditioned
 from dplasso.kernels.scores import GRAIN
+from dplasso.solvers.exact_margins import MOST_GRAINS
 from dplasso.solvers.few.plan import GRAINS, LABEL
 from dplasso.solvers.gradient import conditioning
-from dplasso.solvers.gradient.rows import MOST_GRAINS
 from dplasso.streams import constructions
 
 LIMIT = 2**63
@@ -76,8 +76,7 @@ def test_a_row_of_more_than_2_to_the_24_entries_has_length_one():
     values = np.ones(columns, np.float32)
     values[-1] = 2.0**-20
     starts, places = np.arange(columns + 1, dtype=np.int32), np.zeros(columns, np.int32)
-    norms = np.ones(columns, np.float32)
-    rows = UnitRows.of(ColumnMatrix(starts, places, values, norms, (1, columns), 1.0), "unit")
+    rows = UnitRows.of(ColumnMatrix(starts, places, values, (1, columns), 1.0), "unit")
     sizes, counts = np.unique(rows.values, return_counts=True)
     square = sum(int(size) ** 2 * int(count) for size, count in zip(sizes, counts, strict=True))
     numerator, denominator = float(rows.units[0]).as_integer_ratio()

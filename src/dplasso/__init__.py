@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
     from dplasso.privacy.calibration import calibrate, spent
     from dplasso.privacy.leaks import (
+        OnlyNoiseWarning,
         PrivacyLeakError,
         PrivacyLeakWarning,
         UndeclaredBoundWarning,
@@ -37,6 +38,7 @@ __all__ = [
     "ColumnMatrix",
     "LedgerError",
     "LogisticLoss",
+    "OnlyNoiseWarning",
     "PrivacyLeakError",
     "PrivacyLeakWarning",
     "PrivacyStatement",
@@ -78,6 +80,7 @@ _HOMES = {
     "dplasso.losses": ("LogisticLoss", "SoftmaxLoss", "SquaredLoss"),
     "dplasso.privacy.calibration": ("calibrate", "spent"),
     "dplasso.privacy.leaks": (
+        "OnlyNoiseWarning",
         "PrivacyLeakError",
         "PrivacyLeakWarning",
         "UndeclaredBoundWarning",

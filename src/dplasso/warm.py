@@ -23,7 +23,7 @@ from dplasso.data.unit_rows import Scaling, UnitRows
 from dplasso.federated import agree, simulate
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.mechanisms.selection.lazy_tiers import LONG_COLUMN
-from dplasso.reading import read_svmlight, svmlight_chunks
+from dplasso.reading import read_rows, svmlight_chunks
 from dplasso.solvers.few import ColumnScores, choose, plan_few
 from dplasso.solvers.gradient import gradient_descent, plan_descent
 from dplasso.storage import build_store
@@ -98,7 +98,7 @@ def warm() -> None:
         text.write_text("1 1:0.5 3:1e-3\n0 2:0.25\n" * 2)
         chunks = svmlight_chunks(text, n_features=3, zero_based=False)
         build_store(Path(folder) / "rows.dpc", chunks, 3, memory=1 << 27)
-        read_svmlight(text, n_features=3)
+        read_rows(text, n_features=3)
 
 
 def main() -> None:

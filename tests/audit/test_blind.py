@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor, audit
-from dplasso.audit import keys
 from dplasso.audit.account import epsilon_of_search
-from dplasso.audit.facts import Claim
-from dplasso.audit.quantile import CANDIDATES, law_of_bound, sizes_of_rows
+from dplasso.audit.checks import generator as keys
+from dplasso.audit.reference import CANDIDATES, Claim, law_of_bound, sizes_of_rows
 from dplasso.data.row_medians import entries_of, row_medians
 from dplasso.fitting import private_bound
 from dplasso.mechanisms.private_quantile import exponents_of
@@ -38,9 +37,9 @@ def test_correct_code_is_quiet():
     assert {verdict.check for verdict in report} == set(checks)
 
 
-@pytest.mark.parametrize("rows", ["auto", "sqrt"])
-def test_an_estimator_whose_bound_is_released_is_audited(rows):
-    model = PrivateLassoRegressor(x_bound="private", rows=rows, radius=2.0, max_iter=4)
+@pytest.mark.parametrize("row_map", ["auto", "sqrt"])
+def test_an_estimator_whose_bound_is_released_is_audited(row_map):
+    model = PrivateLassoRegressor(x_bound="private", row_map=row_map, radius=2.0, max_iter=4)
     report = audit.run(model, checks=["accounting", "range", "bound"], seed=0)
     assert report.passed, str(report)
     assert "bound" in {verdict.check for verdict in report}

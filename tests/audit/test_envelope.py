@@ -21,10 +21,16 @@ def short_walks(monkeypatch):
     "estimator",
     [
         *audit.example_estimators(),
-        PrivateLassoClassifier(classes=[0, 1], rows="presence", fit_intercept=False),
-        PrivateLassoClassifier(classes=[0, 1], x_bound=np.geomspace(0.1, 3.0, 12).tolist()),
-        PrivateLassoRegressor(x_bound=7.0, y_bound=100.0, residual_bound=np.inf),
-        PrivateLassoRegressor(y_bound=1e-3, residual_bound=1e-5, neighboring="replace_one"),
+        PrivateLassoClassifier(classes=[0, 1], row_map="presence", fit_intercept=False),
+        PrivateLassoClassifier(
+            classes=[0, 1], x_bound=np.geomspace(0.1, 3.0, 12).tolist(), solver="frank_wolfe"
+        ),
+        PrivateLassoRegressor(
+            x_bound=7.0, y_bound=100.0, residual_bound=np.inf, solver="frank_wolfe"
+        ),
+        PrivateLassoRegressor(
+            y_bound=1e-3, residual_bound=1e-5, neighboring="replace_one", solver="frank_wolfe"
+        ),
     ],
     ids=range(7),
 )

@@ -11,7 +11,7 @@ from dplasso.audit.selection import count, law
 from dplasso.audit.subject import NoisySubject
 from dplasso.losses import LogisticLoss
 from dplasso.solvers.gradient import plan_descent
-from planted import BUGS, bugs_of, choices, descents, frank_wolfe, rows
+from planted import BUGS, bugs_of, choices, corrections, descents, frank_wolfe, rows
 
 SEEDS = range(4)
 # Found by as many runs as a quick audit makes, and not by fewer.
@@ -26,7 +26,7 @@ SMALL = {
 }
 FOUND = [
     (name, check)
-    for name, bug in bugs_of(frank_wolfe, rows, descents, choices).items()
+    for name, bug in bugs_of(frank_wolfe, rows, descents, choices, corrections).items()
     for check in bug.found_by
     if name not in SMALL and "blind" not in name
 ]
@@ -68,7 +68,8 @@ def test_correct_code_does_not_alarm(monkeypatch, fewer_runs, seed):
     assert {verdict.check for verdict in report} == set(audit.CHECKS)
     assert {verdict.estimator for verdict in report} == {
         *("classifier", "regressor", "multinomial"),
-        *("classifier, gradient", "classifier, select", "classifier, online"),
+        *("classifier, gradient", "classifier, table"),
+        *("classifier, select", "classifier, online"),
     }
 
 
@@ -92,7 +93,7 @@ def test_other_estimators_are_no_hiding_place(monkeypatch, fewer_runs, place, bu
 
 
 @pytest.mark.parametrize(
-    ("place", "neighboring", "rows"),
+    ("place", "neighboring", "row_map"),
     [
         (0, "replace_one", "presence"),
         (1, "add_remove", "as_is"),
@@ -100,8 +101,8 @@ def test_other_estimators_are_no_hiding_place(monkeypatch, fewer_runs, place, bu
         (2, "add_remove", "sqrt"),
     ],
 )
-def test_correct_descents_do_not_alarm(fewer_runs, place, neighboring, rows):
-    options = {"neighboring": neighboring, "rows": rows, "epsilon": 2.0, "x_bound": 3.0}
+def test_correct_descents_do_not_alarm(fewer_runs, place, neighboring, row_map):
+    options = {"neighboring": neighboring, "row_map": row_map, "epsilon": 2.0, "x_bound": 3.0}
     estimator = audit.example_estimators("gradient", **options)[place]
     report = audit.run(estimator, seed=place)
     assert report.passed, str(report)
@@ -131,15 +132,15 @@ def test_nor_are_choices(monkeypatch, fewer_runs, place, bug, check):
 
 
 @pytest.mark.parametrize(
-    ("place", "neighboring", "rows", "n_nonzero"),
+    ("place", "neighboring", "row_map", "n_nonzero"),
     [
         (0, "replace_one", "presence", 1),
         (1, "add_remove", "as_is", 3),
         (1, "replace_one", "sqrt", 2),
     ],
 )
-def test_correct_choices_do_not_alarm(fewer_runs, place, neighboring, rows, n_nonzero):
-    options = {"neighboring": neighboring, "rows": rows, "epsilon": 6.0, "x_bound": 3.0}
+def test_correct_choices_do_not_alarm(fewer_runs, place, neighboring, row_map, n_nonzero):
+    options = {"neighboring": neighboring, "row_map": row_map, "epsilon": 6.0, "x_bound": 3.0}
     estimator = audit.example_estimators("select", n_nonzero=n_nonzero, **options)[place]
     report = audit.run(estimator, seed=place)
     assert report.passed, str(report)

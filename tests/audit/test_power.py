@@ -6,7 +6,7 @@ from dplasso import audit
 from dplasso.audit.runner import jobs_of, subjects_of
 from planted.by_degree import FAULTS
 
-SOLVERS = ("frank_wolfe", "gradient", "select", "online")
+SOLVERS = ("frank_wolfe", "gradient", "table", "select", "online")
 ONCE = {name for name, check in audit.CHECKS.items() if check.once}
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor, Sparsifier
-from dplasso.audit.reference_rows import column_bounds
+from dplasso.audit.reference import column_bounds
 from dplasso.audit.selection import data, reference
 from dplasso.audit.selection.count import _law
 from dplasso.audit.selection.subject import SelectionSubject, outcomes
@@ -18,8 +18,8 @@ ESTIMATORS = {
     "stale": PrivateLassoClassifier(
         classes=[0, 1], max_iter=3, radius=4.0, selection="big_step_little_step"
     ),
-    "presence": PrivateLassoClassifier(classes=[0, 1], max_iter=3, radius=4.0, rows="presence"),
-    "sqrt": PrivateLassoRegressor(max_iter=3, radius=4.0, x_bound=3.0, rows="sqrt"),
+    "presence": PrivateLassoClassifier(classes=[0, 1], max_iter=3, radius=4.0, row_map="presence"),
+    "sqrt": PrivateLassoRegressor(max_iter=3, radius=4.0, x_bound=3.0, row_map="sqrt"),
     "bounds": PrivateLassoRegressor(
         max_iter=3, radius=4.0, x_bound=np.linspace(0.5, 3.0, 12), fit_intercept=False
     ),
@@ -49,7 +49,7 @@ def test_a_canary_is_told_by_its_own_gradient(name):
     """The log-likelihood ratio of the first round moves by theta times the canary's gradient."""
     subject = SelectionSubject(ESTIMATORS[name])
     facts = subject.facts
-    rows, labels = data.canary_rows(subject.columns, facts).present
+    (rows, labels), _ = data.canary_rows(subject.columns, facts)
     assert np.all(np.abs(rows[-1]) > column_bounds(subject.columns, facts))
     first = np.arange(2 * (subject.columns + facts.fit_intercept) * facts.outputs)[:, None]
     with_it = reference.log_likelihoods(rows, labels, first, facts)
@@ -70,6 +70,8 @@ def test_outcomes_are_those_of_the_released_vertices(name):
     stretched = weights[: subject.columns].T * (
         1.0 if facts.bounds is None else facts.x_bound / facts.bounds
     )
+    correction = model.fitted_.correction
+    stretched = stretched * (1.0 if correction is None else correction.scale)
     assert np.allclose(np.atleast_2d(model.coef_), stretched, atol=1e-12)
 
 
@@ -77,7 +79,7 @@ def test_outcomes_are_those_of_the_released_vertices(name):
 def test_the_law_of_a_count(precision):
     sparsifier = Sparsifier(low=2, high=6, precision=precision)
     subject = SelectionSubject(
-        PrivateLassoClassifier(classes=[0, 1], sparsify=sparsifier, epsilon=8.0)
+        PrivateLassoClassifier(classes=[0, 1], n_nonzero=sparsifier, epsilon=8.0)
     )
     for truth in range(2, 7):
         law = _law(subject, truth)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor, PrivateOnlineRegressor, audit
-from dplasso.audit.representation import forms, rows
+from dplasso.audit.representation import forms
 from planted import bugs_of, storage
 
 BUGS = {name: bug for name, bug in bugs_of(storage).items() if "blind" not in name}
@@ -19,20 +19,20 @@ def dense(X):
 
 
 @given(
-    st.sampled_from(rows.KINDS),
+    st.sampled_from(forms.KINDS),
     st.sampled_from([0.1, 1.0, 2.7]),
     st.integers(0, 2**32 - 1),
 )
 @settings(max_examples=25, deadline=None)
 def test_every_form_holds_the_same_entries(kind, bound, seed):
-    X = rows.rows_of_kind(kind, 9, 5, bound, np.random.default_rng(seed))
-    for name, form in [*forms.forms_of(X), *rows.ways_to_store(X)]:
+    X = forms.rows_of_kind(kind, 9, 5, bound, np.random.default_rng(seed))
+    for name, form in [*forms.forms_of(X), *forms.ways_to_store(X)]:
         if name != "coo of single parts":  # scipy would add these up in single precision
             assert np.array_equal(dense(form).astype(np.float64), X), name
 
 
 def test_forms_differ_in_what_a_loader_may_choose():
-    X = rows.rows_of_kind(rows.WHOLE, 20, 6, 1.0, np.random.default_rng(0))
+    X = forms.rows_of_kind(forms.WHOLE, 20, 6, 1.0, np.random.default_rng(0))
     found = dict(forms.forms_of(X))
     kinds = {np.dtype(form.dtype).name for form in found.values()}
     assert kinds >= {"int8", "int32", "int64", "float16", "float32", "float64"}
@@ -74,9 +74,9 @@ def test_a_slip_of_storage_is_found(monkeypatch, bug):
             x_bound=np.geomspace(0.1, 9.0, 7), y_bound=1.7, max_iter=4, fit_intercept=False
         ),
         PrivateLassoRegressor(
-            solver="gradient", rows="as_is", x_bound=1.1, neighboring="replace_one", n_rows=30
+            solver="gradient", row_map="as_is", x_bound=1.1, neighboring="replace_one", n_rows=30
         ),
-        PrivateOnlineRegressor(y_bound=0.7, rows="as_is", noise="gamma", n_rows=100),
+        PrivateOnlineRegressor(y_bound=0.7, row_map="as_is", noise="gamma", n_rows=100),
     ],
     ids=range(4),
 )

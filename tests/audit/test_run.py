@@ -42,29 +42,31 @@ class Budget:
         PrivateLassoClassifier(),
         PrivateLassoClassifier(classes=["no", "yes"], epsilon=0.1, delta=1e-9, n_rows=10**6),
         PrivateLassoClassifier(classes=[3, 5, 9, 11], fit_intercept=False, max_iter=1, radius=0.01),
-        PrivateLassoClassifier(classes=[0, 1], epsilon=20.0, max_iter=3, radius=50.0, sparsify=2),
+        PrivateLassoClassifier(classes=[0, 1], epsilon=20.0, max_iter=3, radius=50.0, n_nonzero=2),
         PrivateLassoClassifier(
             classes=[0, 1], x_bound=dict.fromkeys("abc", 0.25) | {"d": 4.0}, max_iter=4, radius=2.0
         ),
         PrivateLassoClassifier(
-            classes=[0, 1, 2], sparsify=Sparsifier(low=50, high=90), neighboring="replace_one"
+            classes=[0, 1, 2], n_nonzero=Sparsifier(low=50, high=90), neighboring="replace_one"
         ),
         PrivateLassoRegressor(x_bound=7.0, y_bound=100.0, selection="noisy_max"),
         PrivateLassoRegressor(
             x_bound=np.geomspace(0.01, 10.0, 40), residual_bound=math.inf, max_iter=4, radius=0.5
         ),
         PrivateLassoRegressor(selection="big_step_little_step", neighboring="replace_one"),
-        PrivateLassoClassifier(rows="presence", x_bound=5.0),
-        PrivateLassoRegressor(rows="sqrt", x_bound=np.geomspace(0.5, 9.0, 12), radius=0.5),
+        PrivateLassoClassifier(row_map="presence", x_bound=5.0),
+        PrivateLassoRegressor(row_map="sqrt", x_bound=np.geomspace(0.5, 9.0, 12), radius=0.5),
         PrivateLassoClassifier(solver="gradient", neighboring="replace_one"),
-        PrivateLassoClassifier(classes=[3, 5, 9, 11], solver="gradient", rows="sqrt", n_nonzero=5),
-        PrivateLassoRegressor(0.1, 1e-9, solver="gradient", rows="as_is", n_rows=10**6),
+        PrivateLassoClassifier(
+            classes=[3, 5, 9, 11], solver="gradient", row_map="sqrt", n_nonzero=5
+        ),
+        PrivateLassoRegressor(0.1, 1e-9, solver="gradient", row_map="as_is", n_rows=10**6),
         PrivateLassoRegressor(
-            solver="gradient", rows="sqrt", x_bound=np.linspace(0.1, 5.0, 20), y_bound=3.0
+            solver="gradient", row_map="sqrt", x_bound=np.linspace(0.1, 5.0, 20), y_bound=3.0
         ),
         PrivateLassoRegressor(
             solver="gradient",
-            rows="as_is",
+            row_map="as_is",
             x_bound=np.geomspace(0.01, 10.0, 40),
             residual_bound=0.2,
             neighboring="replace_one",
@@ -110,7 +112,8 @@ def test_a_private_count_is_audited_where_there_is_one():
 
 
 def test_estimators_of_a_kind_are_told_apart():
-    report = audit.run([PrivateLassoRegressor(), PrivateLassoRegressor()], checks=["accounting"])
+    lasso = PrivateLassoRegressor(solver="frank_wolfe")
+    report = audit.run([lasso, lasso], checks=["accounting"])
     assert {verdict.estimator for verdict in report} == {"1: regressor", "2: regressor"}
 
 
@@ -179,9 +182,9 @@ def test_thorough_audits_vary_the_configuration():
         "regressor, noisy_max",
         "regressor, big_step_little_step",
         "regressor, squared loss",
-        "regressor, rows presence",
-        "regressor, rows sqrt",
-        "regressor, rows blend",
+        "regressor, row map presence",
+        "regressor, row map sqrt",
+        "regressor, row map blend",
     ]
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit, log_softmax
 
 from dplasso import audit
-from dplasso.audit.selection.signs import SignTally
+from dplasso.audit.selection.law import SignTally
 from planted import BUGS
 
 COLUMNS = 5

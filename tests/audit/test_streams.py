@@ -10,10 +10,11 @@ from dplasso import PrivateOnlineClassifier, PrivateOnlineRegressor, audit
 from dplasso.audit import session as session_module
 from dplasso.audit.examples import subject_of
 from dplasso.audit.stream import reference
-from dplasso.audit.stream.attack import COLUMNS
+from dplasso.audit.stream.statistics import COLUMNS
 from dplasso.audit.stream.subject import StreamSubject
 from dplasso.domains import L1Ball
-from dplasso.streams import exposure, running_sum, telling_statistic
+from dplasso.streams import running_sum
+from exposure import exposure, telling_statistic
 from planted import bugs_of, streams
 
 BUGS = {name: bug for name, bug in bugs_of(streams).items() if "blind" not in name}
@@ -48,7 +49,7 @@ def test_a_planted_bug_is_found(monkeypatch, bug, check):
         *audit.example_estimators("online"),
         *audit.example_estimators("online", neighboring="replace_one"),
         classifier(construction="window_tree", calibration="paper", window=10_000),
-        classifier(noise="gamma", rows="as_is", neighboring="replace_one"),
+        classifier(noise="gamma", row_map="as_is", neighboring="replace_one"),
         classifier(10.0, loss="smoothed_hinge", domain="l1", learner="oracle", batch=7, window=99),
         classifier(batch=5000, window=10**6),
         classifier(batch="call", domain=L1Ball(3, 1.0), feature_names=["a", "b"], window=5000),

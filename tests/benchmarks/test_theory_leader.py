@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from rivals_online.theory import TheoryLeader, steadying_rows
+from rivals_online.theory import TheoryLeader, diameter_of, steadying_rows
 
 from dplasso.domains import L1Ball, L2Ball, Simplex
 from dplasso.online import OracleLeader, ProjectedLeader
+from small_domains import cases
 
 
 def test_constants_are_the_papers():
@@ -44,4 +45,11 @@ def test_they_converge_where_the_start_weighs_little():
 def test_steadying_rows_hold_noise_to_half_the_diameter():
     ball, mu, noise = L2Ball(50, 2.0), 0.1, 30.0
     rows = steadying_rows(ball, mu, noise)
-    assert noise * np.sqrt(50) / (mu * rows) == pytest.approx(ball.diameter / 2.0)
+    assert noise * np.sqrt(50) / (mu * rows) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("domain, vertices", cases().values(), ids=cases().keys())
+def test_the_diameter_is_the_largest_distance_of_two_vertices(domain, vertices):
+    ends = domain.radius * np.array([[1.0], [-1.0]]) if vertices is None else vertices
+    apart = np.linalg.norm(ends[:, None] - ends[None], axis=2).max()
+    assert diameter_of(domain) == pytest.approx(apart)

@@ -27,7 +27,7 @@ def run(monkeypatch, capsys):
     for module in (count, law, few_law):
         monkeypatch.setattr(module, "RUNS", 100)
     for subject in SUBJECTS.values():
-        monkeypatch.setattr(subject, "canary_runs", 100)
+        monkeypatch.setattr(subject, "canary_runs", min(subject.canary_runs, 100))
 
     def command(*arguments):
         monkeypatch.setattr(sys, "argv", ["dplasso", "audit", *map(str, arguments)])
@@ -52,6 +52,7 @@ def test_no_alarm(run, tmp_path):
         "regressor",
         "multinomial",
         "classifier, gradient",
+        "classifier, table",
         "classifier, select",
         "classifier, online",
     ]
@@ -70,7 +71,7 @@ def test_an_alarm_has_an_exit_code_of_its_own(run, monkeypatch, tmp_path):
 
 
 def test_options_reach_the_estimator(run):
-    claim = ("--epsilon", 0.5, "--delta", 1e-5, "--rounds", 7, "--radius", 2, "--x-bound", 3)
+    claim = ("--epsilon", 0.5, "--delta", 1e-5, "--max-iter", 7, "--radius", 2, "--x-bound", 3)
     rest = ("--neighboring", "replace_one", "--selection", "noisy_max", "--no-intercept")
     code, out, _ = run(*FAST, *claim, *rest, "--json")
     assert code == 0
@@ -94,18 +95,18 @@ def test_a_loss_is_that_of_classifiers_of_two_classes(run):
     assert code == 0 and {one["loss"] for one in audited} == {"hinge"}
     assert {one["solver"] for one in audited} >= {"frank_wolfe", "gradient", "online"}
     code, _, err = run("--loss", "hinge", "--estimator", "regressor")
-    assert code == 1 and "--loss is of classifiers" in err
+    assert code == 1 and "--loss is for classifiers" in err
 
 
 def test_options_reach_a_descent(run):
-    claim = ("--solver", "gradient", "--epsilon", 2, "--x-bound", 3, "--rows", "sqrt")
+    claim = ("--solver", "gradient", "--epsilon", 2, "--x-bound", 3, "--row-map", "sqrt")
     code, out, _ = run("--check", "accounting", *claim, "--neighboring", "replace_one", "--json")
     assert code == 0
     found = json.loads(out)["estimators"]
     assert [facts["name"] for facts in found] == [
         f"{kind}, gradient" for kind in ("classifier", "regressor", "multinomial")
     ]
-    expected = {"epsilon": 2.0, "x_bound": 3.0, "rows": "sqrt", "neighboring": "replace_one"}
+    expected = {"epsilon": 2.0, "x_bound": 3.0, "row_map": "sqrt", "neighboring": "replace_one"}
     for facts in found:
         assert {name: facts[name] for name in expected} == expected
 
@@ -113,10 +114,11 @@ def test_options_reach_a_descent(run):
 def test_a_kind_is_audited_by_all_solvers_and_in_streams(run):
     code, out, _ = run("--check", "accounting", "--estimator", "regressor", "--radius", 2, "--json")
     assert code == 0
-    by_rounds, by_descent, by_choice, of_streams = json.loads(out)["estimators"]
+    by_rounds, by_descent, of_tables, by_choice, of_streams = json.loads(out)["estimators"]
     assert (by_rounds["radius"], by_rounds["solver"]) == (2.0, "frank_wolfe")
     assert (by_descent["solver"], of_streams["solver"]) == ("gradient", "online")
     assert (by_choice["name"], by_choice["solver"]) == ("regressor, select", "select")
+    assert (of_tables["name"], of_tables["solver"]) == ("regressor, table", "table")
 
 
 def test_a_choice_is_audited_at_any_budget(run):
@@ -144,10 +146,10 @@ def test_quiet_says_nothing_without_alarm(run):
         (("--estimator", "forest"), "--estimator must be one of classifier, regressor"),
         (("--solver", "newton"), "--solver must be one of frank_wolfe, gradient"),
         (("--solver", "gradient", "--radius", 2), "--radius.* are for --solver frank_wolfe"),
-        (("--solver", "online", "--rounds", 3), "--rounds.* are for --solver frank_wolfe"),
-        (("--solver", "select", "--rounds", 2), "--rounds.* are for --solver frank_wolfe"),
+        (("--solver", "online", "--max-iter", 3), "--max-iter.* are for --solver frank_wolfe"),
+        (("--solver", "select", "--max-iter", 2), "--max-iter.* are for --solver frank_wolfe"),
         (("--solver", "select", "--estimator", "multinomial"), "select has no multinomial"),
-        (("--rows", "log"), "rows must be one of"),
+        (("--row-map", "log"), "row-map must be one of"),
         (("--minutes", 3), "--minutes is for --thorough"),
         (("--thorough", "--minutes", -3), "--minutes must be a number above 0"),
         (("--check", "laws"), "checks must be a list of some of"),

@@ -34,7 +34,7 @@ def test_accuracy_is_beside_what_the_commonest_class_has(tmp_path, run, count):
     found = json.loads(run("evaluate", *files, "--json").out)
     assert found["majority_accuracy"] == np.bincount(y).max() / 400
     assert found["accuracy"] > found["majority_accuracy"] and "auc" in found
-    assert found["verdict"] == "better than always answering the commonest class"
+    assert found["verdict"] == "better than always answering the most common class"
     shown = run("evaluate", *files).out
     assert "majority_accuracy" in shown and found["verdict"] in shown
 
@@ -46,7 +46,7 @@ def test_a_model_that_always_says_the_same_is_told_to_be_no_better(tmp_path, run
     files = saved(tmp_path, model, y)
     found = json.loads(run("evaluate", *files, "--json").out)
     assert found["accuracy"] == found["majority_accuracy"] == 0.95
-    assert found["verdict"] == "no better than always answering the commonest class"
+    assert found["verdict"] == "no better than always answering the most common class"
     assert found["verdict"] in run("evaluate", *files).out
 
 
@@ -82,7 +82,7 @@ def test_text_for_a_regressor_is_refused_and_not_shown(tmp_path, run):
 
 def test_help_says_what_rows_it_takes(run):
     text = " ".join(run("evaluate", "--help").out.split())
-    for said in ("Rows with labels", "commonest class", "--labels", "Declare these rows public"):
+    for said in ("Rows with labels", "most common class", "--labels", "Declare these rows public"):
         assert said in text
 
 

@@ -162,7 +162,7 @@ def test_a_journal_left_by_a_stranger_is_not_learned_from(tmp_path):
         folder.check({})
         (tmp_path / "s" / "journal-1").write_bytes(b"planted")
         with pytest.raises(FileExistsError):
-            folder.begin(model)
+            folder.save(model)
 
 
 @needs_root

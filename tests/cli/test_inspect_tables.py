@@ -20,7 +20,7 @@ def table(tmp_path):
 @pytest.fixture
 def trained(tmp_path, table, good):
     path = tmp_path / "model.dpl"
-    given = (*TABLE, "--classes", "no,yes", "--rows", 200, "--rounds", 300, "--radius", 5, "-q")
+    given = (*TABLE, "--classes", "no,yes", "--rows", 200, "--max-iter", 300, "--radius", 5, "-q")
     good("train", table, "-o", path, *given)
     return path
 

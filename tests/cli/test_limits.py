@@ -70,7 +70,8 @@ def test_declared_columns_are_refused_where_there_is_no_memory_for_them(tmp_path
     path = tmp_path / "rows"
     path.write_text("1 9:1\n0 1:1\n")
     monkeypatch.setattr("dplasso.base.memory.available", lambda: 100)
-    done = run("train", path, "-o", tmp_path / "x", "--features", 9, "--classes", "0,1")
+    given = ("--features", 9, "--classes", "0,1", "--solver", "frank_wolfe")
+    done = run("train", path, "-o", tmp_path / "x", *given)
     assert done.code == 1 and "would need about 216 bytes of memory" in done.err
 
 

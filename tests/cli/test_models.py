@@ -57,7 +57,7 @@ def test_a_hinge_model_is_trained_evaluated_and_audited(tmp_path, text, good):
 
 def test_options_reach_the_estimator(tmp_path, text, good):
     path = tmp_path / "model.dpl"
-    more = ("--x-bound", 0.5, "--keep", 3, "--no-intercept", "--neighboring", "replace_one")
+    more = ("--x-bound", 0.5, "--n-nonzero", 3, "--no-intercept", "--neighboring", "replace_one")
     more += ("--selection", "noisy_max", "--delta", 1e-5, "--threads", 1, "--seed", 3)
     good("train", text, "-o", path, *DECLARED, *more)
     params = load(path).get_params()
@@ -79,7 +79,7 @@ def test_options_reach_the_estimator(tmp_path, text, good):
 
 
 def test_names_that_scikit_learn_has_are_understood(tmp_path, text, good):
-    for name, options in {"a": ("--rounds", 7, "--seed", 1), "b": ("-T", 7, "--seed", 1)}.items():
+    for name, options in {"a": ("--max-iter", 7, "--seed", 1), "b": ("-T", 7, "--seed", 1)}.items():
         good("train", text, "-o", tmp_path / name, *DECLARED, *options)
     good("train", text, "-o", tmp_path / "c", *DECLARED, "--max-iter", 7, "--random-state", 1)
     models = [load(tmp_path / name) for name in "abc"]
@@ -142,6 +142,20 @@ def test_a_private_bound(tmp_path, text, good, run):
     assert len(good("predict", path, text).split()) == ROWS
     done = run("train", text, "-o", tmp_path / "other", *DECLARED, "--x-bound", "narrow")
     assert done.code != 0 and "--x-bound must be a number" in done.err
+
+
+def test_frank_wolfe_releases_a_bound_that_is_left_out(tmp_path, text, good):
+    """From text and from a store, whose entries nothing may have clipped to 1 before."""
+    options = ("--classes", "-1,1", "--rows", ROWS, "--seed", 3, "--solver", "frank_wolfe")
+    store = tmp_path / "x.dpc"
+    good("convert", text, "-o", store, "--features", COLUMNS)
+    for source in ((text, "--features", COLUMNS), (store,)):
+        good("train", *source, "-o", tmp_path / "a.dpl", *options, "--x-bound", "private")
+        good("train", *source, "-o", tmp_path / "b.dpl", *options)
+        asked, left_out = load(tmp_path / "a.dpl"), load(tmp_path / "b.dpl")
+        assert left_out.x_bound is None and left_out.privacy_ == asked.privacy_
+        assert_same_model(left_out, asked)
+    assert "a bound on entries" in good("train", store, *options, "--dry-run")
 
 
 def test_a_dry_run_without_classes_asks_for_them(tmp_path, text, good):

@@ -60,10 +60,9 @@ def test_numbers_out_of_range_are_named(run, command, option, value):
 @pytest.mark.parametrize(
     ("command", "option", "value"),
     [
-        ("train", "--keep", "0"),
         ("train", "--threads", "-1"),
         ("train", "--seed", "-1"),
-        ("audit", "--rounds", "0"),
+        ("audit", "--max-iter", "0"),
         ("audit", "--seed", "-3"),
     ],
 )
@@ -71,6 +70,12 @@ def test_other_numbers_out_of_range_are_named(run, command, option, value):
     given = ("rows.svm", "-o", "x") if command == "train" else ()
     done = run(command, *given, option, value)
     assert done.code == 2 and f"'{option}'" in done.err
+
+
+@pytest.mark.parametrize("value", ["0", "-3", "2.5", "some"])
+def test_a_number_of_coefficients_is_a_count_or_all_or_auto(run, value):
+    done = run("train", "rows.svm", "-o", "x", f"--n-nonzero={value}")
+    assert done.code == 1 and "--n-nonzero must be" in done.err and done.out == ""
 
 
 def test_real_processes_exit_with_1_and_without_a_traceback(tmp_path, text):
@@ -185,7 +190,7 @@ def test_losses_without_probabilities_and_of_regressors_are_told(tmp_path, text,
     done = run(
         "train", text, "-o", tmp_path / "x", "--regression", "--y-bound", 1, "--loss", "hinge"
     )
-    assert done.code == 1 and "--loss is of a classifier" in done.err
+    assert done.code == 1 and "--loss is for classifiers" in done.err
     done = run("train", text, "-o", tmp_path / "x", *DECLARED, "--loss", "svm")
     assert done.code == 1 and "loss must be one of 'logistic', 'hinge'" in done.err
 

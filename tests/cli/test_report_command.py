@@ -35,7 +35,7 @@ def words(page, section):
 @pytest.fixture
 def model(tmp_path, run):
     data = write_people(tmp_path / "people.csv", 900, seed=0)
-    options = ("--radius", "0.1", "--rounds", "200", "-e", "1000", "-q")
+    options = ("--radius", "0.1", "--max-iter", "200", "-e", "1000", "-q")
     done = run("train", data, "-o", tmp_path / "model.dpl", *TABLE, *options)
     assert done.code == 0, done.err
     return tmp_path / "model.dpl"
@@ -70,7 +70,7 @@ def test_enough_public_rows_give_a_curve_beside_the_model(tmp_path, run, model):
     assert "300 rows of public.csv are not protected" in text
     assert "scored on 300 public rows of <bdi>public.csv</bdi>" in page.read_text("utf-8")
     assert str(tmp_path) not in page.read_text("utf-8")
-    assert "better than always answering the commonest class" in text
+    assert "better than always answering the most common class" in text
 
 
 def test_few_public_rows_give_a_reason(tmp_path, run, model):
@@ -98,4 +98,4 @@ def test_options_of_the_public_rows_need_them(tmp_path, run, model):
 
 def test_help_says_what_rows_it_takes(run):
     text = " ".join(run("report", "--help").out.split())
-    assert "Public rows with labels" in text and "commonest class" in text
+    assert "Public rows with labels" in text and "most common class" in text

@@ -112,7 +112,7 @@ def test_a_table_needs_a_target_and_bounds(tmp_path, run):
         ("--hash", "town=3,town=4"),
         ("--delimiter", "ab"),
         ("--radius", "wide"),
-        ("--rounds", "2.5"),
+        ("--max-iter", "2.5"),
         ("--classes", "no"),
     ],
 )
@@ -230,7 +230,7 @@ def test_names_of_hashed_features_take_no_room(tmp_path, good):
 
 def test_few_rows_are_told(tmp_path, run):
     data, path = write_table(tmp_path / "people.csv", people()), tmp_path / "model.dpl"
-    given = (*TABLE, "--classes", "no,yes", "--rows", 200)
+    given = (*TABLE, "--classes", "no,yes", "--rows", 200, "--solver", "frank_wolfe")
     done = run("train", data, "-o", path, *given)
     assert done.code == 0 and "few rows" in done.err and "--buckets" in done.err
     assert "few rows" not in run("train", data, "-o", path, *given, "-e", 200).err
@@ -279,10 +279,12 @@ def test_what_is_said_does_not_tell_how_many_rows_there_are(tmp_path, run):
 def test_a_dry_run_shows_what_a_fit_would_cost(tmp_path, good):
     data, path = write_table(tmp_path / "people.csv", people()), tmp_path / "model.dpl"
     given = ("train", data, "-o", path, *TABLE, "--classes", "no,yes", "--rows", 200)
+    assert "solver gradient" in good(*given, "--dry-run")
+    given += ("--solver", "frank_wolfe")
     out = good(*given, "--dry-run")
     plan = json.loads(good(*given, "--dry-run", "--json"))["plan"]
     assert f"rho = {plan['rho']:.6g}" in out and "solver frank_wolfe" in out
     good(*given)
     stated = load(path).privacy_
-    for name in ("epsilon", "delta", "rho", "rounds", "releases", "bounds", "solver", "rows"):
+    for name in ("epsilon", "delta", "rho", "rounds", "releases", "bounds", "solver", "row_map"):
         assert stated[name] == plan[name]

@@ -84,3 +84,60 @@ def test_the_constant_column(dtype, x_bound):
     np.testing.assert_array_equal(full[:, :2], np.minimum(X.toarray(), full[0, 2]))
     if held.norm1 is not None:
         assert np.all(held.norm1 * x_bound >= np.abs(full).sum(axis=0))
+
+
+def test_ranges_are_read_from_pairs_bounds_and_names():
+    """A bound among pairs is the range from minus it to it."""
+    names = np.array(["age", "dose"], dtype=object)
+    listed = ColumnBounds.of([(18, 120), 5], 2)
+    named = ColumnBounds.of({"dose": 5.0, "age": [18, 120]}, 2, names)
+    array = ColumnBounds.of(np.array([[18, 120], [-5, 5]]), 2)
+    for found in (listed, named, array):
+        assert found.ranges.tolist() == [[18.0, 120.0], [-5.0, 5.0]]
+        assert [end.tolist() for end in found.ends(2)] == [[18.0, -5.0], [120.0, 5.0]]
+        assert found.largest == 120.0 and found.stretch.tolist() == [1.0, 24.0]
+    among = ColumnBounds.of([(18, 120), 5], 2, among=np.array([1]))
+    assert among.ranges.tolist() == [[-5.0, 5.0]] and among.stretch.tolist() == [24.0]
+
+
+def test_bounds_without_pairs_have_no_ranges():
+    for x_bound in (2.0, [2.0, 3.0], np.array([2.0, 3.0])):
+        assert ColumnBounds.of(x_bound, 2).ranges is None
+
+
+@given(st.lists(st.tuples(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3)).map(sorted), min_size=1))
+def test_other_solvers_clip_ranges_to_the_larger_end(pairs):
+    """Never below an end: single precision, in which entries are clipped, is rounded up."""
+    sizes = np.maximum(np.abs(pairs).max(axis=1), 1e-6)
+    pairs = np.where(np.abs(pairs).max(axis=1, keepdims=True) < 1e-6, [[-1e-6, 1e-6]], pairs)
+    found = ColumnBounds.of(pairs, len(pairs))
+    own = found.largest / (1.0 if found.stretch is None else found.stretch)
+    assert np.all(own >= sizes * (1.0 - 1e-12)) and np.all(own <= sizes * (1.0 + 2e-7))
+    assert clip_limit(found.largest) == found.largest
+
+
+@pytest.mark.parametrize(
+    "x_bound",
+    [
+        [(1, 0), 1.0, 1.0],
+        [(0, np.inf), 1.0, 1.0],
+        [(0, np.nan), 1.0, 1.0],
+        [(0, 1, 2), 1.0, 1.0],
+        [(0,), 1.0, 1.0],
+        [(0, 1), "a", 1.0],
+        [(0, 1), None, 1.0],
+        [(0, 1), True, 1.0],
+        [(0, 1), 0.0, 1.0],
+        [(0, 1), -1.0, 1.0],
+        [(0, 1), np.nan, 1.0],
+        [(0, 10**400), 1.0, 1.0],
+        [[[0, 1], [0]], 1.0, 1.0],
+        [(0, 1), (0, 1)],
+        np.ones((3, 3)),
+        1j,
+        object(),
+    ],
+)
+def test_what_is_no_range_is_refused(x_bound):
+    with pytest.raises(ValueError, match="x_bound"):
+        ColumnBounds.of(x_bound, 3)

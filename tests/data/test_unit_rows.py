@@ -70,8 +70,8 @@ def test_presence_ignores_stored_zeros_and_shares_arrays() -> None:
 
 def test_presence_ignores_zeros_that_older_stores_hold() -> None:
     starts, places = np.array([0, 2], np.int32), np.array([0, 1], np.int32)
-    values, norms = np.array([2.0, 0.0], np.float32), np.ones(1, np.float32)
-    rows = UnitRows.of(ColumnMatrix(starts, places, values, norms, (2, 1), 2.0))
+    values = np.array([2.0, 0.0], np.float32)
+    rows = UnitRows.of(ColumnMatrix(starts, places, values, (2, 1), 2.0))
     assert whole(rows).tolist() == [[1], [0]] and rows.units[1] == 0.0
 
 

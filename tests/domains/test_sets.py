@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dplasso.domains import Box, L1Ball, L2Ball, Simplex
-from small_domains import cases
+from small_domains import cases, contains
 
 CASES = cases()
 numbers = st.floats(-50.0, 50.0)
@@ -19,7 +19,7 @@ def test_linear_oracle_finds_the_least_vertex(name, data):
     domain, vertices = CASES[name]
     gradient = data.draw(arrays(np.float64, domain.dimension, elements=numbers))
     found = domain.linear_oracle(gradient)
-    assert domain.contains(found)
+    assert contains(domain, found)
     if vertices is None:
         least = -domain.radius * np.linalg.norm(gradient)
         assert np.linalg.norm(found) == pytest.approx(domain.radius)
@@ -35,7 +35,7 @@ def test_projection_is_the_nearest_point(name, data):
     domain, vertices = CASES[name]
     z = data.draw(arrays(np.float64, domain.dimension, elements=numbers))
     p = domain.project(z)
-    assert domain.contains(p)
+    assert contains(domain, p)
     # p is nearest exactly where no vertex lies on z's side of the plane through p.
     worst = domain.linear_oracle(p - z) if vertices is None else vertices
     assert np.max((worst - p) @ (z - p)) <= 1e-9 * (1.0 + np.abs(z).max())
@@ -49,19 +49,16 @@ def test_projection_at_extreme_scales(name, scale):
     domain, _ = CASES[name]
     z = scale * np.array([3.0, -2.0, 1.0, 0.5])[: domain.dimension]
     p = domain.project(z)
-    assert np.all(np.isfinite(p)) and domain.contains(p)
+    assert np.all(np.isfinite(p)) and contains(domain, p)
     far = name in ("l1", "l2") and scale > 1.0  # then on the boundary, not merely inside
-    assert not far or not domain.contains(1.001 * p)
+    assert not far or not contains(domain, 1.001 * p)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_start_is_inside(name):
-    domain, vertices = CASES[name]
-    assert domain.contains(domain.start())
-    assert not domain.contains(domain.start() + 2.0 * domain.diameter)
-    if vertices is not None:
-        apart = np.linalg.norm(vertices[:, None] - vertices[None], axis=2).max()
-        assert apart == pytest.approx(domain.diameter)
+    domain, _ = CASES[name]
+    assert contains(domain, domain.start())
+    assert not contains(domain, domain.start() + 10.0)
 
 
 def test_large_l1_projection_is_sparse_and_exact():
@@ -80,7 +77,7 @@ def test_large_l1_projection_is_sparse_and_exact():
         (lambda: L2Ball(3, -1.0), "radius"),
         (lambda: Simplex(3, float("nan")), "total"),
         (lambda: Box(2, 1.0, 0.0), "exchange"),
-        (lambda: Box(2, [0.0, 0.0, 0.0], 1.0), "one a column"),
+        (lambda: Box(2, [0.0, 0.0, 0.0], 1.0), "one per column"),
     ],
 )
 def test_impossible_sets_are_refused(make, says):

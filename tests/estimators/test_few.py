@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import dplasso
 from dplasso import Budget, PrivateLassoClassifier, PrivateLassoRegressor
-from dplasso.fitting.fitters import auto_solver
+from dplasso.fitting.registry import auto_solver
 from dplasso.privacy import zcdp
 from dplasso.report import write_report
 from dplasso.storage import ModelFileError, read, write
@@ -38,11 +38,11 @@ def classifier(epsilon=2.0, **options):
 
 WAYS = [
     {},
-    {"rows": "as_is"},
-    {"rows": "sqrt"},
+    {"row_map": "as_is"},
+    {"row_map": "sqrt"},
     {"neighboring": "replace_one"},
     {"x_bound": "private"},
-    {"x_bound": np.linspace(1.0, 3.0, COLUMNS), "rows": "as_is"},
+    {"x_bound": np.linspace(1.0, 3.0, COLUMNS), "row_map": "as_is"},
 ]
 
 
@@ -60,7 +60,7 @@ def test_it_finds_the_columns_and_learns(words, options):
 def test_regression(words):
     X, y = words
     model = PrivateLassoRegressor(
-        2.0, y_bound=2.0, x_bound=1.0, n_rows=ROWS, solver="auto", sparsify=2
+        2.0, y_bound=2.0, x_bound=1.0, n_rows=ROWS, solver="auto", n_nonzero=2
     ).fit(X, y)
     assert model.solver_ == "select" and sorted(model.vertices_[:, 0]) == [7, 11]
     assert model.score(X, y) > 0.6
@@ -68,7 +68,7 @@ def test_regression(words):
 
 def test_rows_are_scaled_by_the_chosen_columns_alone(words):
     X, y = words[0], (words[1] > 0).astype(int)
-    model = classifier(rows="as_is").fit(X, y)
+    model = classifier(row_map="as_is").fit(X, y)
     other = X.tolil()
     other[:, 20:] = 1.0
     assert np.array_equal(model.decision_function(other.tocsr()), model.decision_function(X))
@@ -84,7 +84,7 @@ def test_the_statement_prices_what_is_released_and_says_why(words):
     X, y = words[0], (words[1] > 0).astype(int)
     statement = classifier(epsilon=1.0).fit(X, y).privacy_
     again = json.loads(json.dumps(statement, allow_nan=False))
-    counts = (1, 2, 1, again["public"]["steps"]["value"])
+    counts = (1, 2, 1, again["public"]["steps"]["value"], 1, 2)
     rho = sum(
         count
         * (
@@ -101,7 +101,7 @@ def test_the_statement_prices_what_is_released_and_says_why(words):
     assert "solver = select (public rule: so few of so many columns" in told
 
 
-@pytest.mark.parametrize("options", [{}, {"x_bound": "private", "rows": "as_is"}])
+@pytest.mark.parametrize("options", [{}, {"x_bound": "private", "row_map": "as_is"}])
 def test_a_ledger_takes_a_fit_of_the_whole_budget(words, tmp_path, options):
     X, y = words[0], (words[1] > 0).astype(int)
     budget = Budget(1.0, 1e-6, tmp_path / "budget.sqlite")
@@ -118,7 +118,7 @@ def test_a_refused_charge_draws_nothing(words, monkeypatch):
         def charge(self, event, *, delta, neighboring, label):
             raise RuntimeError("no")
 
-    monkeypatch.setattr("dplasso.fitting.select.choose", lambda *_: pytest.fail("drawn"))
+    monkeypatch.setattr("dplasso.fitting.select_then_fit.choose", lambda *_: pytest.fail("drawn"))
     with pytest.raises(RuntimeError, match="no"):
         classifier(accountant=Refusing()).fit(words[0], words[1] > 0)
 

@@ -22,7 +22,7 @@ FITS = {
         PrivateLassoClassifier(**PUBLIC), {"radius": [1.0, 2.0]}, epsilon=3.0, trials=2.0
     ),
     "stream": lambda: PrivateOnlineClassifier(classes=[0, 1], n_features=5),
-    "stream as is": lambda: PrivateOnlineClassifier(classes=[0, 1], n_features=5, rows="as_is"),
+    "stream as is": lambda: PrivateOnlineClassifier(classes=[0, 1], n_features=5, row_map="as_is"),
     "regression": lambda: PrivateOnlineRegressor(y_bound=1.0),
 }
 

@@ -6,10 +6,13 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.base import clone
 
 import dplasso
-from dplasso import Budget, PrivateLassoClassifier, PrivateLassoRegressor, Sparsifier
+from dplasso import Budget, PrivateLassoClassifier, PrivateLassoRegressor, Sparsifier, load
+from dplasso.fitting.auto_rules import auto_nonzeros
 from dplasso.privacy import gaussian, zcdp
 from dplasso.report import write_report
 
@@ -36,7 +39,7 @@ def test_it_learns_and_is_better_than_selection_where_all_count(classes):
     model = classifier(classes).fit(X, y)
     assert model.coef_.shape == (1 if classes == 2 else classes, 60)
     assert model.score(X, y) > 1.2 * np.bincount(y).max() / ROWS
-    assert model.solver_ == "gradient" and model.rows_ == "as_is"
+    assert model.solver_ == "gradient" and model.row_map_ == "as_is"
     assert len(model.vertices_) == 0 and np.allclose(model.predict_proba(X).sum(axis=1), 1.0)
 
 
@@ -47,20 +50,21 @@ def test_regression():
     model = PrivateLassoRegressor(
         10.0, y_bound=1.0, x_bound=1.0, n_rows=ROWS, solver="gradient"
     ).fit(X, y)
-    assert model.rows_ == "as_is" and model.score(X, y) > 0.8
+    assert model.row_map_ == "as_is" and model.score(X, y) > 0.8
 
 
 def test_the_statement_prices_what_is_released():
     X, y = words()
     statement = classifier(epsilon=1.0).fit(X, y).privacy_
     again = json.loads(json.dumps(statement, allow_nan=False))
-    first, then = (part["noise_multiplier"] for part in again["releases"])
-    mu = math.sqrt(first**-2 + again["public"]["steps"]["value"] * then**-2)
+    multipliers = [part["noise_multiplier"] for part in again["releases"]]
+    counts = (1, again["public"]["steps"]["value"], 1, 2)
+    mu = math.hypot(*(n**0.5 / s for n, s in zip(counts, multipliers, strict=True)))
     assert mu == pytest.approx(again["mu"], rel=1e-9)
     assert gaussian.epsilon_of(mu, 1e-6) <= 1.0 + 1e-9
     assert gaussian.epsilon_of(mu * 1.01, 1e-6) > 1.0
     told = str(statement)
-    assert "GDP" in told and "sums of row gradients" in told and "rows = as_is" in told
+    assert "GDP" in told and "sums of row gradients" in told and "row_map = as_is" in told
 
 
 def test_a_ledger_takes_a_fit_of_the_whole_budget(tmp_path):
@@ -88,9 +92,9 @@ def test_a_refused_charge_draws_nothing(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:random_state:dplasso.PrivacyLeakWarning")
-@pytest.mark.parametrize("rows", ["presence", "sqrt", "as_is"])
+@pytest.mark.parametrize("row_map", ["presence", "sqrt", "as_is"])
 @pytest.mark.parametrize("solver", ["gradient", "frank_wolfe"])
-def test_rows_are_mapped_alike_at_fitting_and_at_predicting(rows, solver):
+def test_rows_are_mapped_alike_at_fitting_and_at_predicting(row_map, solver):
     X, y = words()
     maps = {
         "presence": lambda X: (X != 0).astype(float),
@@ -98,10 +102,10 @@ def test_rows_are_mapped_alike_at_fitting_and_at_predicting(rows, solver):
         "as_is": lambda X: X,
     }
     given = {"solver": solver, "random_state": 1}
-    ours = classifier(rows=rows, **given).fit(X, y)
-    theirs = classifier(rows="as_is", **given).fit(maps[rows](X), y)
+    ours = classifier(row_map=row_map, **given).fit(X, y)
+    theirs = classifier(row_map="as_is", **given).fit(maps[row_map](X), y)
     assert np.allclose(ours.coef_, theirs.coef_, rtol=1e-3, atol=1e-4)
-    found, wanted = ours.predict_proba(X), theirs.predict_proba(maps[rows](X))
+    found, wanted = ours.predict_proba(X), theirs.predict_proba(maps[row_map](X))
     assert np.allclose(found, wanted, atol=1e-3)
 
 
@@ -109,8 +113,8 @@ def test_bounds_per_column_are_a_public_scaling():
     X, y = words()
     bounds = np.linspace(1.0, 50.0, X.shape[1])
     stretched = sp.csr_array(X @ sp.diags_array(bounds))
-    model = classifier(rows="as_is", x_bound=bounds, epsilon=1e4).fit(stretched, y)
-    plain = classifier(rows="as_is", epsilon=1e4).fit(X, y)
+    model = classifier(row_map="as_is", x_bound=bounds, epsilon=1e4).fit(stretched, y)
+    plain = classifier(row_map="as_is", epsilon=1e4).fit(X, y)
     assert np.allclose(model.predict_proba(stretched), plain.predict_proba(X), atol=0.05)
 
 
@@ -121,7 +125,52 @@ def test_a_public_number_of_nonzeros(classes):
     assert few.fitted_.weights.nnz == 7 and np.count_nonzero(few.coef_) == 7
     assert few.privacy_["public"]["n_nonzero"] == {"value": 7, "source": "given"}
     assert "n_nonzero = 7" in str(few.privacy_)
-    assert classifier(classes, sparsify=7).fit(X, y).fitted_.weights.nnz == 7
+    assert classifier(classes, n_nonzero=7).fit(X, y).fitted_.weights.nnz == 7
+
+
+def test_wide_models_are_sparse_as_they_come(tmp_path):
+    """The number is a public one: planned, stated with its reason, saved, and free of charge."""
+    X, y = words(rows=300, columns=3000)
+    model = classifier().fit(X, y)
+    stated = model.privacy_["public"]["n_nonzero"]
+    assert stated["value"] == auto_nonzeros(10.0, 1e-6, ROWS, 3000) < 3000
+    assert model.fitted_.weights.nnz == stated["value"] == model.plan(*X.shape).n_nonzero.value
+    assert stated["source"].startswith("public rule: ")
+    assert f"n_nonzero = {stated['value']}" in str(model.privacy_)
+    whole = classifier(n_nonzero=None).fit(X, y)
+    assert whole.fitted_.weights.nnz == 3000
+    assert whole.privacy_["public"]["n_nonzero"] == {"value": "all", "source": "given"}
+    assert whole.privacy_["rho"] == pytest.approx(model.privacy_["rho"])
+    model.save(tmp_path / "model.dpl")
+    assert load(tmp_path / "model.dpl").n_nonzero == clone(model).n_nonzero == "auto"
+
+
+@pytest.mark.parametrize(
+    ("options", "columns", "reason"),
+    [
+        ({"solver": "table"}, 3000, "a table keeps all of its columns"),
+        ({"solver": "auto"}, 50, "a table keeps all of its columns"),
+        ({}, 1000, "few columns are all kept"),
+        ({"classes": 3}, 3000, "several classes need all columns"),
+        ({"epsilon": 0.01}, 3000, "so few rows cannot tell which columns to drop"),
+        ({"solver": "frank_wolfe"}, 3000, "a round adds one at most"),
+    ],
+)
+def test_other_models_keep_all_coefficients_and_say_why(options, columns, reason):
+    plan = classifier(**options).plan(800, columns)
+    assert plan.n_nonzero.value == "all" and plan.n_nonzero.source == f"public rule: {reason}"
+    assert plan.request.n_nonzero is None and f"n_nonzero = all (public rule: {reason})" in str(
+        plan
+    )
+
+
+@given(st.floats(0.01, 50.0), st.integers(1, 10**7), st.integers(1001, 10**8))
+def test_more_signal_never_keeps_more_coefficients(epsilon, rows, columns):
+    kept = auto_nonzeros(epsilon, 1e-6, rows, columns)
+    assert 16 * math.sqrt(columns) <= kept + 1 and kept <= columns or kept == columns
+    assert auto_nonzeros(2 * epsilon, 1e-6, rows, columns) <= kept
+    assert auto_nonzeros(epsilon, 1e-6, 2 * rows, columns) <= kept
+    assert auto_nonzeros(epsilon, 1e-6, rows, columns + 1) >= kept
 
 
 def test_only_wide_rows_are_taken_as_presence_however_they_are_stored():
@@ -130,15 +179,18 @@ def test_only_wide_rows_are_taken_as_presence_however_they_are_stored():
         "presence": classifier().fit(X, y),
         "as_is": classifier().fit(X[:, :1000], y),
     }
-    assert {name: model.rows_ for name, model in fits.items()} == {name: name for name in fits}
-    with pytest.warns(UserWarning, match="rows='auto' reads the entries of 1,001 columns"):
-        assert classifier().fit(X.toarray(), y).rows_ == "presence"
-    assert classifier().fit(X[:, :1000].toarray(), y).rows_ == "as_is"
-    assert fits["presence"].privacy_["public"]["rows"]["source"] == "public rule"
+    assert {name: model.row_map_ for name, model in fits.items()} == {name: name for name in fits}
+    with pytest.warns(UserWarning, match="row_map='auto' reads the entries of 1,001 columns"):
+        assert classifier().fit(X.toarray(), y).row_map_ == "presence"
+    assert classifier().fit(X[:, :1000].toarray(), y).row_map_ == "as_is"
+    assert fits["presence"].privacy_["public"]["row_map"]["source"] == "public rule"
 
 
 def test_auto_goes_by_public_facts():
     X, y = words()
+    model = classifier(solver="auto").fit(X, y)
+    assert model.solver_ == "table"
+    X = sp.hstack([X, sp.csr_array((X.shape[0], 1001))])
     model = classifier(solver="auto").fit(X, y)
     assert model.solver_ == "gradient"
     assert model.privacy_["public"]["solver"]["source"].startswith("public rule")
@@ -149,7 +201,7 @@ def test_auto_goes_by_public_facts():
 
 def test_saved_models_predict_the_same_and_have_a_page(tmp_path):
     X, y = words()
-    for options in ({}, {"rows": "sqrt"}, {"solver": "frank_wolfe", "rows": "presence"}):
+    for options in ({}, {"row_map": "sqrt"}, {"solver": "frank_wolfe", "row_map": "presence"}):
         model = classifier(**options).fit(X, y)
         model.save(tmp_path / "model.dpl")
         again = dplasso.load(tmp_path / "model.dpl")
@@ -164,13 +216,12 @@ def test_saved_models_predict_the_same_and_have_a_page(tmp_path):
     ("options", "said"),
     [
         ({"solver": "best"}, "solver must be one of"),
-        ({"rows": "log"}, "rows must be one of"),
+        ({"row_map": "log"}, "row_map must be one of"),
         ({"radius": 3.0}, "are for solver='frank_wolfe'"),
         ({"max_iter": 3}, "are for solver='frank_wolfe'"),
         ({"fit_intercept": False}, "are for solver='frank_wolfe'"),
-        ({"sparsify": Sparsifier()}, "Sparsifier is for"),
+        ({"n_nonzero": Sparsifier()}, "Sparsifier is for"),
         ({"n_nonzero": 0}, "n_nonzero"),
-        ({"n_nonzero": 3, "sparsify": 3}, "give one"),
     ],
 )
 def test_what_is_refused(options, said):

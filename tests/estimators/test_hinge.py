@@ -40,7 +40,7 @@ def test_both_solvers_learn_it(solver):
 def test_few_columns_can_be_selected_with_it():
     X, y = problem()
     wide = np.hstack([(X > 0).astype(float), np.zeros((len(X), 1200))])
-    model = hinge(solver="auto", n_nonzero=2, rows="presence").fit(wide, y)
+    model = hinge(solver="auto", n_nonzero=2, row_map="presence").fit(wide, y)
     assert model.solver_ == "select" and set(model.vertices_[:, 0]) == {2, 7}
 
 
@@ -80,7 +80,7 @@ def test_margins_are_no_probabilities():
 
 def test_a_plain_model_has_the_same_predictions():
     X, y = problem()
-    model = hinge(rows="as_is").fit(X, y)
+    model = hinge(row_map="as_is").fit(X, y)
     plain = model.to_sklearn()
     assert isinstance(plain, LinearSVC)
     assert np.array_equal(plain.predict(X), model.predict(X))

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from dplasso import PrivateOnlineClassifier, load
+from dplasso import PrivateLassoRegressor, PrivateOnlineClassifier, load
 from dplasso.federated.model import PartyModel
 from dplasso.storage import ModelFileError, read, write
 from hostile_models import small_model
@@ -85,6 +85,8 @@ def test_a_model_without_its_facts_is_refused(path, place, how):
         (("parameters", "x_bound"), {"to": {"$": "range", "items": [1, 2**40, 1]}}),
         (("parameters", "classes"), {"to": {"$": "range", "items": [1, 2**62, 1]}}),
         (("classes",), {"to": {"$": "objects", "items": ["no", "no"]}}),
+        (("parameters", "classes"), {"to": 5}),
+        (("privacy", "releases", -1, "theta"), {"to": "gradient"}),
         (("n_features",), {"to": 2**62}),
     ],
     ids=repr,
@@ -107,6 +109,35 @@ def test_a_snapshot_without_its_facts_is_refused(path, place, how):
     header, arrays = snapshot(path)
     load(path)
     changed(header, *place, **how)
+    assert_refused(path, header, arrays)
+
+
+@pytest.mark.parametrize(
+    ("place", "to"),
+    [
+        (("parameters", "classes"), 5),
+        (("parameters", "row_map"), [1.0, 2.0]),
+        (("parameters", "batch"), "all"),
+        (("privacy", "window_rows"), "some"),
+        (("privacy", "rows_seen"), [1]),
+        (("privacy", "rows_expired"), {"of": 1}),
+    ],
+    ids=repr,
+)
+def test_a_snapshot_with_facts_of_another_kind_is_refused(path, place, to):
+    header, arrays = snapshot(path)
+    changed(header, *place, to=to)
+    assert_refused(path, header, arrays)
+
+
+@pytest.mark.parametrize("bound", ["3", [1.0], -2.0])
+@pytest.mark.parametrize("solver", ["gradient", "table"])
+def test_a_regressor_without_a_bound_on_labels_is_refused(path, solver, bound):
+    public = {"n_rows": 40, "x_bound": 1.0, "y_bound": 2.0, "random_state": 0}
+    model = PrivateLassoRegressor(3.0, solver=solver, **public)
+    model.fit(np.linspace(-1, 1, 80).reshape(40, 2), np.linspace(-1, 1, 40)).save(path)
+    header, arrays = read(path)
+    changed(header, "parameters", "y_bound", to=bound)
     assert_refused(path, header, arrays)
 
 

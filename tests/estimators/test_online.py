@@ -144,7 +144,7 @@ def test_fit_starts_over_and_partial_fit_goes_on():
         {"domain": "l1"},
         {"domain": "box"},
         {"domain": L1Ball(9, 20.0)},
-        {"rows": "as_is", "clip": 2.0},
+        {"row_map": "as_is", "clip": 2.0},
         {"window": None, "n_rows": 20_000},
         {"window": None},
         {"batch": 10, "learner": "oracle"},
@@ -239,7 +239,7 @@ def test_what_is_not_declared_is_reported():
         ({"domain": L1Ball(3, 1.0)}, "domain must have 9 dimensions"),
         ({"radius": -1.0}, "radius must be"),
         ({"learner": "guess"}, "learner must be one of"),
-        ({"rows": "some"}, "rows must be one of"),
+        ({"row_map": "some"}, "row_map must be one of"),
         ({"construction": "wall"}, "construction must be one of"),
         ({"noise": "loud"}, "noise must be one of gaussian, gamma"),
         ({"calibration": "loose"}, "calibration must be one of tight, paper"),
@@ -249,7 +249,7 @@ def test_what_is_not_declared_is_reported():
         ({"clip": 0.0}, "clip must be"),
         ({"n_features": 3}, "X must have the 3 columns"),
         ({"accountant": 5}, "accountant must have a charge method"),
-        ({"feature_names": [*"abcdefg", "a"]}, "feature_names must differ"),
+        ({"feature_names": [*"abcdefg", "a"]}, "feature_names must all differ"),
     ],
 )
 def test_refused(options, message):

@@ -28,7 +28,7 @@ OPTIONS = st.fixed_dictionaries(
         "construction": st.sampled_from(["auto", "buffered", "band", "tree", "window_tree"]),
         "noise": usually("gaussian", st.just("gamma")),
         "calibration": usually("tight", st.just("paper")),
-        "rows": st.sampled_from(["unit", "as_is"]),
+        "row_map": st.sampled_from(["unit", "as_is"]),
         "fit_intercept": st.booleans(),
         "n_features": usually(None, counts),
         "neighboring": st.sampled_from(["add_remove", "replace_one"]),

@@ -26,9 +26,9 @@ ROWS = 1500
 seeds = pytest.mark.filterwarnings("ignore:random_state:dplasso.PrivacyLeakWarning")
 WAYS = [
     {"solver": "frank_wolfe"},
-    {"solver": "frank_wolfe", "rows": "sqrt"},
-    {"solver": "gradient", "rows": "as_is"},
-    {"solver": "gradient", "rows": "sqrt"},
+    {"solver": "frank_wolfe", "row_map": "sqrt"},
+    {"solver": "gradient", "row_map": "as_is"},
+    {"solver": "gradient", "row_map": "sqrt"},
 ]
 
 
@@ -159,8 +159,11 @@ def test_columns_with_bounds_of_their_own_keep_them(data, tmp_path):
     X, y = data
     bounds = np.linspace(1.0, 2.0, 30)
     store = open_store(build(tmp_path / "x.dpc", X, y.astype(float), bounds=bounds))
-    with pytest.raises(ValueError, match="X has one for each; leave it out"):
-        classifier().fit(store.matrix(), y)
+    for x_bound in ("private", None):
+        model = classifier(solver="frank_wolfe", x_bound=x_bound)
+        with pytest.raises(ValueError, match="X has one for each; pass these as x_bound"):
+            model.fit(store.matrix(), y)
+    assert model.set_params(x_bound=store.bounds).fit(store.matrix(), y).n_iter_
 
 
 @pytest.mark.parametrize(
@@ -169,9 +172,9 @@ def test_columns_with_bounds_of_their_own_keep_them(data, tmp_path):
         ({"x_bound": "privat"}, "x_bound must be a positive number.* or 'private', got 'privat'"),
         ({"bound_share": 0.0}, "bound_share must be"),
         ({"bound_share": 1.0}, "bound_share must be"),
-        ({"rows": "presence"}, "has no use where rows='presence'"),
-        ({"solver": "gradient", "rows": "presence"}, "has no use where rows='presence'"),
-        ({"bound_share": 0.96, "sparsify": Sparsifier(low=1, high=9)}, "must leave something"),
+        ({"row_map": "presence"}, "has no use where row_map='presence'"),
+        ({"solver": "gradient", "row_map": "presence"}, "has no use where row_map='presence'"),
+        ({"bound_share": 0.96, "n_nonzero": Sparsifier(low=1, high=9)}, "must leave something"),
     ],
 )
 def test_what_is_wrong_is_told_before_it_is_charged(data, tmp_path, options, told):
@@ -186,7 +189,7 @@ def test_a_bound_share_is_read_only_for_a_private_bound(data):
 
 
 def test_with_a_count_and_a_bound(data):
-    model = classifier(sparsify=Sparsifier(low=1, high=9)).fit(*data)
+    model = classifier(n_nonzero=Sparsifier(low=1, high=9)).fit(*data)
     whats = [release["what"] for release in model.privacy_["releases"]]
     assert whats[:2] == ["a bound on entries", "a count of nonzero coefficients"]
     assert model.privacy_["rho"] == pytest.approx(zcdp.rho_of(5.0, 1e-6), rel=1e-9)
@@ -199,6 +202,67 @@ def test_a_private_bound_is_declared_enough_for_strict_mode(data):
         Regressor(n_rows=ROWS, x_bound="private", y_bound=1.0).fit(*data)
     finally:
         dplasso.set_strict(None)
+
+
+LEFT_OUT = [
+    {"solver": "frank_wolfe"},
+    {"max_iter": 20},
+    {"solver": "frank_wolfe", "row_map": "sqrt"},
+    {"n_nonzero": Sparsifier(low=1, high=9)},
+]
+
+
+@seeds
+@pytest.mark.parametrize("options", LEFT_OUT)
+def test_frank_wolfe_releases_a_bound_that_is_left_out(data, tmp_path, options):
+    """It is planned, charged, stated and saved as if it had been asked for."""
+    asked, left_out = (
+        classifier(x_bound=bound, random_state=1, accountant=budget, **options)
+        for bound, budget in (
+            ("private", Budget(9.0, 1e-6, tmp_path / "asked.sqlite")),
+            (None, Budget(9.0, 1e-6, tmp_path / "left_out.sqlite")),
+        )
+    )
+    assert str(left_out.plan(ROWS, 30)) == str(asked.plan(ROWS, 30))
+    asked.fit(*data)
+    left_out.fit(*data)
+    without_ledger = [dict(m.privacy_, ledger=None) for m in (asked, left_out)]
+    assert without_ledger[0] == without_ledger[1]
+    charges = [m.accountant.entries()[0].event for m in (asked, left_out)]
+    assert charges[0] == charges[1]
+    left_out.save(tmp_path / "model.dpl")
+    again = load(tmp_path / "model.dpl")
+    assert again.x_bound is None and again.releases_bound and clone(again).x_bound is None
+    assert np.array_equal(again.decision_function(data[0]), asked.decision_function(data[0]))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"solver": "frank_wolfe", "radius": 2.0},
+        {"solver": "frank_wolfe", "epsilon": math.inf},
+        {"solver": "frank_wolfe", "row_map": "presence"},
+        {"solver": "gradient"},
+        {},
+    ],
+)
+def test_elsewhere_a_bound_that_is_left_out_is_one(options):
+    model = classifier(**{"x_bound": None, **options})
+    assert not model.releases_bound
+    assert model.plan(ROWS, 30).to_dict()["bounds"]["x_bound"]["value"] == 1.0
+
+
+@seeds
+def test_frank_wolfe_as_it_comes_learns_from_rows_of_length_one():
+    """Entries of such rows are far below 1, and with a bound of 1 all would be noise."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((3000, 1500)) < 0.2).astype(float)
+    y = (X[:, 0] > 0).astype(int)
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    public = {"classes": [0, 1], "n_rows": 3000, "solver": "frank_wolfe", "random_state": 0}
+    blind = PrivateLassoClassifier(2.0, x_bound=1.0, **public).fit(X, y)
+    model = PrivateLassoClassifier(2.0, **public).fit(X, y)
+    assert blind.score(X, y) < 0.82 and model.score(X, y) > 0.95
 
 
 def test_without_privacy_it_is_the_quantile(data):
@@ -223,11 +287,15 @@ def test_a_search_may_choose_it(data):
 def test_entries_that_are_to_be_bounded_are_not_made_presence():
     X = sp.random_array((300, 2000), density=0.01, rng=np.random.default_rng(0), format="csr")
     model = classifier(solver="gradient").fit(X, np.arange(300) % 2)
-    assert model.rows_ == "as_is"
+    assert model.row_map_ == "as_is"
 
 
-def test_an_audit_takes_a_bound_that_is_released():
-    assert dplasso.audit.run(classifier(), checks=["accounting", "bound"], seed=0).passed
+@pytest.mark.parametrize(
+    "options", [{}, {"x_bound": None, "solver": "frank_wolfe", "epsilon": 2.0}]
+)
+def test_an_audit_takes_a_bound_that_is_released(options):
+    found = dplasso.audit.run(classifier(**options), checks=["accounting", "bound"], seed=0)
+    assert found.passed and "x_bound is released" in str(found.facts)
 
 
 @given(st.lists(st.lists(st.floats(-9, 9), min_size=4, max_size=4), min_size=1, max_size=8))

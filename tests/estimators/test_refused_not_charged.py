@@ -50,10 +50,10 @@ REFUSED = {
     "count and bound leave nothing": {
         "x_bound": "private",
         "bound_share": 0.6,
-        "sparsify": Sparsifier(budget_share=0.5),
+        "n_nonzero": Sparsifier(budget_share=0.5),
     },
-    "a count without room": {"sparsify": Sparsifier(low=50, high=90)},
-    "radius and a count": {"radius": 1e155, "x_bound": 1e-100, "sparsify": Sparsifier()},
+    "a count without room": {"n_nonzero": Sparsifier(low=50, high=90)},
+    "radius and a count": {"radius": 1e155, "x_bound": 1e-100, "n_nonzero": Sparsifier()},
     "too many rounds": {"max_iter": 10**12, "radius": 1.0},
     "too many rows": {"n_rows": 10**400},
     "a bar that is no number": {"verbose": "yes"},
@@ -89,7 +89,7 @@ numbers = st.sampled_from([1e-300, 1e-120, 1e-80, 1e-3, 1.0, 1e3, 1e80, 1e120, 1
     radius=numbers | st.just("auto"),
     x_bound=numbers | st.just("private"),
     y_bound=numbers,
-    rows=st.sampled_from(["auto", "as_is", "presence", "sqrt", "blend"]),
+    row_map=st.sampled_from(["auto", "as_is", "presence", "sqrt", "blend"]),
     max_iter=st.sampled_from(["auto", 1, 3]),
     n_rows=st.sampled_from([1, ROWS, 10**9, 10**15]),
     n_nonzero=st.sampled_from([None, 2]),
@@ -106,7 +106,7 @@ def test_either_nothing_was_charged_or_there_is_a_fit(regression, y_bound, count
     elif options["max_iter"] == "auto":
         options["max_iter"] = 4
     if count and options["solver"] == "frank_wolfe":
-        options |= {"sparsify": Sparsifier(), "n_nonzero": None}
+        options["n_nonzero"] = Sparsifier()
     kind, more = PrivateLassoClassifier, {"classes": [0, 1]}
     if regression:
         kind, more = PrivateLassoRegressor, {"y_bound": y_bound}

@@ -50,7 +50,7 @@ MODELS = {
     "two booleans": lambda: classifier([False, True]),
     "two floats": lambda: classifier([-1.0, 1.0]),
     "two texts": lambda: classifier(["no", "yes"]),
-    "objects": lambda: classifier(np.array(["no", "ja", "ö"], dtype=object)),
+    "objects": lambda: classifier(np.array(["no", "ja", "ö"], dtype=object), x_bound=1.0),
     "tuple": lambda: classifier(("x", "y", "z")),
     "range": lambda: classifier(range(3)),
     "array": lambda: classifier(np.array([1, 2, 4], dtype=np.int16)),
@@ -61,8 +61,10 @@ MODELS = {
     "bounds in an array": lambda: regressor(x_bound=np.array([1.0, 1.0, 0.25, 1.0, 2.0])),
     "no privacy": lambda: classifier(epsilon=math.inf, radius=3.0, max_iter="auto"),
     "no intercept": lambda: classifier(["a", "b", "c"], fit_intercept=False),
-    "few coefficients": lambda: classifier(sparsify=np.int64(2)),
-    "private count": lambda: classifier(sparsify=Sparsifier(budget_share=0.1, high=4)),
+    "few coefficients": lambda: classifier(n_nonzero=np.int64(2)),
+    "private count": lambda: classifier(
+        x_bound=1.0, n_nonzero=Sparsifier(budget_share=0.1, high=4)
+    ),
     "regressor": lambda: regressor(y_bound=2, neighboring="replace_one"),
     "squared loss": lambda: regressor(X=FRAME, epsilon=math.inf, residual_bound=math.inf),
     "other settings": lambda: regressor(n_jobs=1, verbose=0, selection="noisy_max", delta=1e-9),
@@ -328,8 +330,8 @@ def test_parameters_of_older_versions_take_their_defaults(path, content):
         ("parameters", {"novelty": 1}, "parameter 'novelty' is unknown; upgrade dplasso"),
         ("parameters", {"sample_weight": 1}, "parameter 'sample_weight' is unknown"),
         ("parameters", {"self": 1}, "parameter 'self' is unknown"),
-        ("parameters", {"sparsify": {"novelty": 1}}, "novelty"),
-        ("parameters", {"sparsify": {"budget_share": 7.0}}, "budget_share"),
+        ("parameters", {"n_nonzero": {"novelty": 1}}, "novelty"),
+        ("parameters", {"n_nonzero": {"budget_share": 7.0}}, "budget_share"),
         ("parameters", {"x_bound": {"$": "array", "name": "nowhere"}}, "nowhere"),
         ("parameters", {"x_bound": {"$": "pickle", "items": []}}, "unknown kind 'pickle'"),
         ("parameters", {"x_bound": {"$": ["inf"]}}, ""),
@@ -421,9 +423,18 @@ def test_arrays_that_do_not_fit_are_refused(path, content, name, change, because
 
 def test_arrays_that_are_missing_are_refused(path, content):
     header, arrays = content
-    for name in arrays:
+    for name in arrays.keys() - {"correction"}:  # files of earlier versions do not have that
         rest = {other: array for other, array in arrays.items() if other != name}
         assert_refused(path, header, rest, name)
+
+
+@pytest.mark.parametrize(
+    "wrong", [np.ones(3), np.ones(4, np.int64), np.zeros(4), np.full(4, np.inf), np.ones((1, 4))]
+)
+def test_a_correction_is_a_scale_and_one_shift_per_output(path, content, wrong):
+    header, arrays = copy.deepcopy(content)
+    assert len(arrays["correction"]) == 4
+    assert_refused(path, header, {**arrays, "correction": wrong}, "correction")
 
 
 def test_a_regressor_has_one_output(path, content):

@@ -250,11 +250,11 @@ def test_an_evaluation_of_other_rows_than_labels_is_refused():
         evaluate(fitted("classifier"), good_rows()[:-1], labels())
 
 
-@pytest.mark.parametrize("rows", ["as_is", "presence", "sqrt", "blend"])
-def test_numpy_set_to_raise_has_nothing_to_say_of_rows(rows):
+@pytest.mark.parametrize("row_map", ["as_is", "presence", "sqrt", "blend"])
+def test_numpy_set_to_raise_has_nothing_to_say_of_rows(row_map):
     """Entries of any size underflow or overflow somewhere, and no error may tell of them."""
     X = np.array([[1e308, 1e-308, 5e-324], [1.0, 0.0, 1e-200]])
     public = {"classes": [0, 1], "n_rows": 2, "solver": "gradient"}
     with np.errstate(all="raise"):
         for x_bound in (1e-308, 1.0, 1e308):
-            PrivateLassoClassifier(1.0, rows=rows, x_bound=x_bound, **public).fit(X, [0, 1])
+            PrivateLassoClassifier(1.0, row_map=row_map, x_bound=x_bound, **public).fit(X, [0, 1])

@@ -189,7 +189,7 @@ def test_a_state_of_the_command_is_for_the_command(tmp_path, made):
     """Its journal has rows that were released after the state."""
     model = made().partial_fit(*rows())
     with StateFolder(tmp_path / "folder") as folder:
-        folder.begin(model)
+        folder.save(model)
     with pytest.raises(ModelFileError, match="belongs to a stream session"):
         made().load_state(tmp_path / "folder" / "state")
     with StateFolder(tmp_path / "folder") as folder:

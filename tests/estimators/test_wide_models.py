@@ -17,10 +17,10 @@ from hostile_models import BILLION, wide_model
 LITTLE = 24 << 20  # bytes
 SOLVERS = [
     {"max_iter": 8, "radius": 2.0},
-    {"solver": "gradient", "rows": "as_is"},
-    {"solver": "gradient", "rows": "sqrt"},
-    {"solver": "gradient", "rows": "blend"},
-    {"solver": "gradient", "rows": "presence"},
+    {"solver": "gradient", "row_map": "as_is"},
+    {"solver": "gradient", "row_map": "sqrt"},
+    {"solver": "gradient", "row_map": "blend"},
+    {"solver": "gradient", "row_map": "presence"},
     {"solver": "auto", "n_nonzero": 2},
 ]
 
@@ -70,13 +70,13 @@ def test_such_a_model_is_shown_saved_and_cloned(tmp_path, little_memory):
 
 
 def test_what_would_be_written_out_is_refused_with_what_it_would_need(tmp_path, little_memory):
-    model = load(wide_model(tmp_path / "model.dpl", rows="as_is", max_iter=8, radius=2.0))
+    model = load(wide_model(tmp_path / "model.dpl", row_map="as_is", max_iter=8, radius=2.0))
     with pytest.raises(ValueError, match="would need about 8[0-9] GiB of memory.*sparsify"):
         model.to_sklearn()
 
 
 def test_a_small_model_is_handed_over_with_names_that_need_no_package_of_ours(tmp_path):
-    path = wide_model(tmp_path / "model.dpl", 20, rows="as_is", max_iter=8, radius=2.0)
+    path = wide_model(tmp_path / "model.dpl", 20, row_map="as_is", max_iter=8, radius=2.0)
     plain = load(path).to_sklearn()
     assert type(plain.feature_names_in_) is np.ndarray
     assert plain.feature_names_in_[:3].tolist() == ["age", "age is missing", "town#0"]

@@ -38,6 +38,9 @@ def test_text_through_a_public_vocabulary():
     texts, y = letters()
     model = text_model(epsilon=100.0, n_rows=400).fit(texts, y)
     assert model.score(texts, y) > 0.95
+    assert model[-1].coef_.shape == (1, 2**20) and model[-1].solver_ == "gradient"
+    model.set_params(privatelassoclassifier__solver="frank_wolfe").fit(texts, y)
+    assert model.score(texts, y) > 0.95
     assert model[-1].coef_.shape == (1, 2**20) and model[-1].vertices_[0, 0] < 2**20 + 1
 
 
@@ -108,7 +111,7 @@ def test_selecting_features_by_the_model():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (500, 40))
     y = (X[:, 7] > 0).astype(int)
-    model = PrivateLassoClassifier(epsilon=100.0, classes=[0, 1], sparsify=3)
+    model = PrivateLassoClassifier(epsilon=100.0, classes=[0, 1], n_nonzero=3)
     kept = SelectFromModel(model, threshold=1e-12).fit(X, y).get_support(indices=True)
     assert 7 in kept and len(kept) <= 3
 

@@ -10,7 +10,7 @@ import pytest
 
 from dplasso.federated import Refused
 from dplasso.federated.deployment.settings import read_party_settings
-from dplasso.federated.messages import Ask, Request
+from dplasso.federated.messages import Ask, PartyRequest
 from dplasso.federated.service import open_coordinator, open_party
 from dplasso.federated.terms import Proposal, Protocol, Terms
 from dplasso.ledger import Budget
@@ -136,7 +136,7 @@ def test_no_key_of_the_terms_can_be_changed_once_they_are_agreed_on(running, key
     before = released(folder)
     for number, name in enumerate(PARTIES):
         for kind, text in ((Ask.AGREE, other.to_json()), (Ask.SELECT, ""), (Ask.FINISH, "")):
-            asked = Request(other.digest, number, 3, kind, text=text)
+            asked = PartyRequest(other.digest, number, 3, kind, text=text)
             with pytest.raises(Refused):
                 known[name].answer(asked.to_bytes())
     assert released(folder) == before
@@ -221,7 +221,7 @@ def request_to(coordinator, name):
     if name in asked:
         return asked[name]
     terms = coordinator.coordinator.terms
-    return Request(terms.digest, terms.number_of(name), 3, Ask.SELECT).to_bytes()
+    return PartyRequest(terms.digest, terms.number_of(name), 3, Ask.SELECT).to_bytes()
 
 
 @pytest.mark.parametrize("change", FILES)

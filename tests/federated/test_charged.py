@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from charging import Counted, deltas, sizes, succeeds_or_costs_nothing, usually
 from dplasso.federated import agree
-from dplasso.federated.messages import Ask, Request
+from dplasso.federated.messages import Ask, PartyRequest
 from dplasso.federated.party import Party
 from dplasso.federated.sampling import Sampling
 
@@ -31,11 +31,11 @@ def request(terms, party, labels, clip, number):
     """The first that a party may get: for the labels, or in the first round it is asked in."""
     place = terms.digest, terms.number_of(party)
     if labels and party == terms.label_holder:
-        return Request(*place, 0, Ask.LABELS)
+        return PartyRequest(*place, 0, Ask.LABELS)
     sampling = Sampling(terms)
     first = next((k for k in range(terms.rounds) if party in sampling.who(k)), 0)
     numbers = np.full(terms.sketch_size, number)
-    return Request(*place, first + 1, Ask.SELECT, clip=clip, numbers=numbers)
+    return PartyRequest(*place, first + 1, Ask.SELECT, clip=clip, numbers=numbers)
 
 
 @settings(max_examples=100, deadline=None)

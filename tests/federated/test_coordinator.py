@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from dplasso.federated import Coordinator, Refused
-from dplasso.federated.messages import Request
+from dplasso.federated.messages import PartyRequest
 from federations import FEATURES, agreed, made, parties_of, run_job
 
 CASES = [{}, {"sampling": "distributed", "step": "universal"}]
@@ -43,7 +43,7 @@ def test_a_coordinator_made_anew_in_every_round_comes_to_the_same(case):
         again = told_again(terms, past)
         assert again.requests() == coordinator.requests()
         assert again.result() == coordinator.result()
-    assert again.done and again.rounds_done == terms.rounds
+    assert again.done and again.card().rounds_done == terms.rounds
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -113,6 +113,6 @@ def test_who_is_no_party_cannot_be_lost():
 def test_rounds_that_ask_nobody_do_not_end_a_job():
     terms = agreed(sampling="arbitrary", probabilities=(0.05, 0.05), rounds=40)
     rounds, coordinator = run_job(terms, made())
-    asked = [Request.from_bytes(m.request).round for m in itertools.chain(*rounds)]
+    asked = [PartyRequest.from_bytes(m.request).round for m in itertools.chain(*rounds)]
     assert len(set(asked)) < 20 and asked[-1] == 41
-    assert coordinator.rounds_done == 40 and coordinator.card().ended == "complete"
+    assert coordinator.card().rounds_done == 40 and coordinator.card().ended == "complete"

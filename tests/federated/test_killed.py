@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dplasso.federated import Coordinator
-from dplasso.federated.messages import Gave, Release
+from dplasso.federated.messages import Gave, PartyRelease
 from federated_lives import END, TERMS, Life, living, rounds_on_disk
 
 
@@ -35,6 +35,6 @@ def test_killed_again_and_again_a_party_never_answers_a_round_in_two_ways(tmp_pa
     assert rounds_on_disk(tmp_path) == list(range(END + 1))
     with living(tmp_path) as party:
         model, card = party.model, coordinator.card()
-    shared = [r for r in map(Release.from_bytes, heard.values()) if r.kind == Gave.SHARED]
+    shared = [r for r in map(PartyRelease.from_bytes, heard.values()) if r.kind == Gave.SHARED]
     assert model.features == card.features == [release.feature for release in shared]
     assert (model.coefficients, model.intercept) == (card.coefficients, card.intercept)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplasso.federated import Coordinator, Refused
-from dplasso.federated.messages import Ask, Gave, Release, Request, _seal
+from dplasso.federated.messages import Ask, Gave, PartyRelease, PartyRequest, _seal
 from federations import agreed, made, parties_of, run_job
 
 TERMS = agreed(sketch_size=8)
@@ -92,23 +92,25 @@ HUGE = [np.nan, np.inf, -np.inf, 1e101, -1.8e308]
 
 @pytest.mark.parametrize("number", HUGE)
 def test_numbers_that_would_overflow_are_refused(party, rounds, number):
-    honest = Request.from_bytes(rounds[2][0].request)
+    honest = PartyRequest.from_bytes(rounds[2][0].request)
     numbers = honest.numbers.copy()
     numbers[3] = number
-    asked = Request(honest.digest, honest.party, honest.round, Ask.SELECT, 1.0, numbers)
+    asked = PartyRequest(honest.digest, honest.party, honest.round, Ask.SELECT, 1.0, numbers)
     assert "not finite" in refused(party.answer, asked.to_bytes())
 
 
 @pytest.mark.parametrize("clip", [np.nan, np.inf, -1.0, 1e-320, 1e-200, 1e300])
 def test_clips_that_would_overflow_are_refused(party, rounds, clip):
-    honest = Request.from_bytes(rounds[2][0].request)
-    asked = Request(honest.digest, honest.party, honest.round, Ask.SELECT, clip, honest.numbers)
+    honest = PartyRequest.from_bytes(rounds[2][0].request)
+    asked = PartyRequest(
+        honest.digest, honest.party, honest.round, Ask.SELECT, clip, honest.numbers
+    )
     assert "not finite" in refused(party.answer, asked.to_bytes())
 
 
 def changed(content, **fields):
-    release = Release.from_bytes(content)
-    return Release(**{**vars(release), **fields}).to_bytes()
+    release = PartyRelease.from_bytes(content)
+    return PartyRelease(**{**vars(release), **fields}).to_bytes()
 
 
 @pytest.mark.parametrize(
@@ -172,10 +174,10 @@ def test_another_version_says_which_it_is(party, rounds):
     st.lists(st.integers(-(2**63), 2**63 - 1), max_size=5),
 )
 def test_releases_come_back_as_they_were(party, at, kind, sign, number, numbers):
-    release = Release(
+    release = PartyRelease(
         bytes(32), party, at, kind, sign, number, number, np.array(numbers, np.int64), 8
     )
-    again = Release.from_bytes(release.to_bytes())
+    again = PartyRelease.from_bytes(release.to_bytes())
     assert again.to_bytes() == release.to_bytes()
     assert (again.party, again.round, again.kind, again.sign) == (party, at, kind, sign)
     assert again.numbers.tolist() == numbers and again.feature == again.total == number

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dplasso.federated import Caps, Party, Refused
-from dplasso.federated.messages import Ask, Gave, Release, Request
+from dplasso.federated.messages import Ask, Gave, PartyRelease, PartyRequest
 from dplasso.federated.opening import OpeningCoordinator, OpeningParty
 from dplasso.federated.terms import Proposal
 from federations import FEATURES, made
@@ -87,7 +87,7 @@ def test_a_party_that_starts_again_keeps_to_its_terms(tmp_path):
     assert again[name].answer(request[name]) == answer
     terms = coordinator.coordinator.terms
     other = replace(terms, radius=2.0)
-    asked = Request(other.digest, terms.number_of(name), 0, Ask.AGREE, text=other.to_json())
+    asked = PartyRequest(other.digest, terms.number_of(name), 0, Ask.AGREE, text=other.to_json())
     with pytest.raises(Refused, match="agreed to other terms"):
         again[name].answer(asked.to_bytes())
     close(again)
@@ -105,7 +105,7 @@ def test_a_party_that_starts_again_keeps_to_its_terms(tmp_path):
 )
 def test_a_proposal_that_is_not_for_it_is_refused(tmp_path, change, why):
     proposal = replace(PROPOSAL, **change)
-    asked = Request(proposal.digest, 0, 0, Ask.INTRODUCE, text=proposal.to_json()).to_bytes()
+    asked = PartyRequest(proposal.digest, 0, 0, Ask.INTRODUCE, text=proposal.to_json()).to_bytes()
     with pytest.raises(Refused, match=why):
         opened(tmp_path)["bank"].answer(asked)
     assert not list((tmp_path / "bank").iterdir())
@@ -113,7 +113,7 @@ def test_a_proposal_that_is_not_for_it_is_refused(tmp_path, change, why):
 
 def test_who_has_no_labels_does_not_hold_them(tmp_path):
     proposal = replace(PROPOSAL, label_holder="shop")
-    asked = Request(proposal.digest, 1, 0, Ask.INTRODUCE, text=proposal.to_json()).to_bytes()
+    asked = PartyRequest(proposal.digest, 1, 0, Ask.INTRODUCE, text=proposal.to_json()).to_bytes()
     with pytest.raises(Refused, match="has no labels"):
         opened(tmp_path)["shop"].answer(asked)
 
@@ -130,12 +130,12 @@ def test_terms_beyond_a_cap_are_refused_though_the_proposal_was_not(tmp_path):
 @pytest.mark.parametrize("kind", [Ask.INTRODUCE, Ask.AGREE])
 def test_what_is_no_proposal_and_no_terms_is_refused(tmp_path, kind, text):
     with pytest.raises(Refused):
-        opened(tmp_path)["bank"].answer(Request(bytes(32), 0, 0, kind, text=text).to_bytes())
+        opened(tmp_path)["bank"].answer(PartyRequest(bytes(32), 0, 0, kind, text=text).to_bytes())
 
 
 def test_a_coordinator_takes_only_what_opens_a_job():
     coordinator = OpeningCoordinator(PROPOSAL)
-    wrong = Release(PROPOSAL.digest, 0, 0, Gave.AGREED).to_bytes()
+    wrong = PartyRelease(PROPOSAL.digest, 0, 0, Gave.AGREED).to_bytes()
     with pytest.raises(Refused, match="does not open this job"):
         coordinator.receive(dict.fromkeys(FEATURES, wrong))
     with pytest.raises(Refused, match="all parties"):

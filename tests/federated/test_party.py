@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dplasso.federated import Refused
-from dplasso.federated.messages import Ask, Gave, Release
+from dplasso.federated.messages import Ask, Gave, PartyRelease
 from dplasso.privacy import leaks
 from federations import agreed, ask, made, parties_of, run_job
 
@@ -41,7 +41,7 @@ def test_nothing_follows_the_end(bank):
     end = TERMS.rounds + 1
     bank.answer(ask(TERMS, "bank", 1))
     stored = bank.answer(ask(TERMS, "bank", end, Ask.FINISH, [0.5, 0.1]))
-    assert Release.from_bytes(stored).kind == Gave.STORED
+    assert PartyRelease.from_bytes(stored).kind == Gave.STORED
     for at, kind in itertools.product(range(end), Ask):
         with pytest.raises(Refused):
             bank.answer(ask(TERMS, "bank", at, kind))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplasso.federated import Coordinator, Terms
-from dplasso.federated.messages import Request
+from dplasso.federated.messages import PartyRequest
 from dplasso.federated.plan import plan_of
 from dplasso.federated.sampling import Sampling, distinct, public_bits
 from federations import FEATURES, agreed, made, parties_of, recorded
@@ -57,7 +57,9 @@ def test_parties_are_asked_as_often_as_the_account_says(sampling):
     messages = list(itertools.chain(*recorded(coordinator, parties_of(terms, made()))))
     counted = dict.fromkeys(FEATURES, 0)
     for message in messages:
-        counted[message.party] += 1 <= Request.from_bytes(message.request).round <= terms.rounds
+        counted[message.party] += (
+            1 <= PartyRequest.from_bytes(message.request).round <= terms.rounds
+        )
     assert counted == plan_of(terms).asks == Sampling(terms).asks()
 
 

@@ -14,7 +14,7 @@ from dplasso.federated import columns, holdings
 from dplasso.federated.alignment import places_of
 from dplasso.federated.columns import Columns
 from dplasso.federated.holdings import Holdings
-from dplasso.federated.messages import Gave, Release
+from dplasso.federated.messages import Gave, PartyRelease
 from dplasso.federated.plan import ENTRY, SUM_FACTOR, WEIGHT, plan_of
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.privacy import zcdp
@@ -48,7 +48,7 @@ def case(seed, scale, budget):
 
 
 def released(kind, feature, total):
-    return Release(b"", 0, 0, kind, 1, int(feature), int(total))
+    return PartyRelease(b"", 0, 0, kind, 1, int(feature), int(total))
 
 
 def charged(terms, party=None):

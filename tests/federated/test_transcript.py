@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dplasso.federated import Coordinator, holdings
-from dplasso.federated.messages import Release, Request
+from dplasso.federated.messages import PartyRelease, PartyRequest
 from federations import agreed, made, parties_of, recorded, run_job
 
 CASES = [
@@ -22,7 +22,7 @@ def test_every_answer_is_a_release_and_nothing_more(case):
     rounds, _ = run_job(agreed(**case), made())
     for message in itertools.chain(*rounds):
         assert message.release.to_bytes() == message.answer
-        assert Request.from_bytes(message.request).to_bytes() == message.request
+        assert PartyRequest.from_bytes(message.request).to_bytes() == message.request
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -82,4 +82,4 @@ def test_the_last_answers_say_nothing():
     last = [message.release for message in rounds[-1]]
     for release in last:
         assert (release.sign, release.feature, release.total, len(release.numbers)) == (0, -1, 0, 0)
-    assert {type(release) for release in last} == {Release}
+    assert {type(release) for release in last} == {PartyRelease}

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor, Sparsifier
-from dplasso.fitting import fitters
+from dplasso.fitting import registry
 from dplasso.fitting.private_bound import CANDIDATES
 from dplasso.privacy import zcdp
 
@@ -34,10 +34,10 @@ class Recorder:
 SOLVERS = {
     "frank_wolfe": {"solver": "frank_wolfe"},
     "frank_wolfe, given rounds": {"solver": "frank_wolfe", "max_iter": 9, "radius": 2.0},
-    "frank_wolfe, count": {"solver": "frank_wolfe", "sparsify": Sparsifier()},
-    "gradient": {"solver": "gradient", "rows": "as_is"},
-    "gradient, cut": {"solver": "gradient", "rows": "sqrt", "n_nonzero": 7},
-    "select": {"solver": "auto", "rows": "as_is", "n_nonzero": 2},
+    "frank_wolfe, count": {"solver": "frank_wolfe", "n_nonzero": Sparsifier()},
+    "gradient": {"solver": "gradient", "row_map": "as_is"},
+    "gradient, cut": {"solver": "gradient", "row_map": "sqrt", "n_nonzero": 7},
+    "select": {"solver": "auto", "row_map": "as_is", "n_nonzero": 2},
 }
 OPTIONS = {
     "declared": {"x_bound": 1.5, "n_rows": 2000},
@@ -71,9 +71,10 @@ def test_a_plan_says_what_the_statement_says(solver, option, charged):
         stated["bounds"]["x_bound"]["value"] = said["bounds"]["x_bound"]["value"]
         if "radius" in stated["bounds"]:
             stated["bounds"]["radius"]["value"] = said["bounds"]["radius"]["value"]
-        stated["releases"][-1].pop("theta", None)
+        for release in stated["releases"]:
+            release.pop("theta", None)
     assert said == {name: stated[name] for name in said}
-    assert (plan.solver, plan.row_map) == (model.solver_, model.rows_)
+    assert (plan.solver, plan.row_map) == (model.solver_, model.row_map_)
     if charged:
         assert recorder.events == [(plan.event, plan.delta, plan.neighboring)]
 
@@ -120,7 +121,7 @@ def test_a_plan_needs_declared_classes_and_a_shape():
     for wrong in ((0, 10), (10, 0), (None, 10), (10, 1.5)):
         with pytest.raises(ValueError, match="n_rows|n_features"):
             declared.plan(*wrong)
-    with pytest.raises(ValueError, match="x_bound must have one bound a column"):
+    with pytest.raises(ValueError, match="x_bound must have one bound per column"):
         PrivateLassoClassifier(classes=[0, 1], x_bound=[1.0, 2.0]).plan(100, 10)
 
 
@@ -129,7 +130,7 @@ def test_a_plan_rejects_what_a_fit_rejects_and_warns_of_nothing():
         warnings.simplefilter("error")
         PrivateLassoClassifier(classes=[0, 1], random_state=3).plan(100, 10)
     with pytest.raises(ValueError, match="x_bound='private' has no use"):
-        PrivateLassoClassifier(classes=[0, 1], x_bound="private", rows="presence").plan(100, 10)
+        PrivateLassoClassifier(classes=[0, 1], x_bound="private", row_map="presence").plan(100, 10)
     with pytest.raises(ValueError, match="radius, max_iter and fit_intercept=False"):
         PrivateLassoClassifier(classes=[0, 1], solver="gradient", radius=1.0).plan(100, 10)
 
@@ -143,7 +144,7 @@ def test_bounds_by_name_need_no_names_to_be_planned():
 def test_the_solver_is_decided_and_labels_are_encoded_once_per_fit(solver, monkeypatch):
     calls = {"chosen": 0, "encoded": 0}
     model = classifier("select" if solver == "auto" else solver, "declared")
-    choose, loss = fitters.choose, type(model.plan(ROWS, WIDE).request.loss)
+    choose, loss = registry.choose, type(model.plan(ROWS, WIDE).request.loss)
     encode = loss.encode
 
     def chosen(*given, **facts):
@@ -154,7 +155,7 @@ def test_the_solver_is_decided_and_labels_are_encoded_once_per_fit(solver, monke
         calls["encoded"] += 1
         return encode(self, y)
 
-    monkeypatch.setattr(fitters, "choose", chosen)
+    monkeypatch.setattr(registry, "choose", chosen)
     monkeypatch.setattr(loss, "encode", encoded)
     model.fit(X, Y)
     assert calls == {"chosen": 1, "encoded": 1}

@@ -276,7 +276,7 @@ def test_a_fit_that_climbs_is_noticed():
     X = rng.uniform(-1, 1, (500, 10))
     y = (X[:, 0] > 0).astype(float)
     ours = PrivateLassoClassifier(
-        100.0, classes=[0, 1], radius=3.0, max_iter=30, fit_intercept=False, sparsify=Sparsifier()
+        100.0, classes=[0, 1], radius=3.0, max_iter=30, fit_intercept=False, n_nonzero=Sparsifier()
     ).fit(X, y)
     assert lowers_the_loss(ours.coef_[0], X, y)
     assert lowers_the_loss(listing(X, y, 30, 3.0, 1e-3, rng, np.argmin), X, y)

@@ -19,7 +19,7 @@ from dplasso.reading.plans import TablePlan
 
 COMMAND = Path(sys.executable).with_name("dplasso")
 ROWS, COLUMNS = 300, 40
-FEW = ("--rounds", 15, "--radius", 5)
+FEW = ("--max-iter", 15, "--radius", 5)
 KNOWN = ("--classes", "-1,1", "--rows", ROWS, *FEW)
 DECLARED = ("--features", COLUMNS, *KNOWN)
 SECRET = "61.80339"  # occurs in broken lines, and must not occur in messages about them

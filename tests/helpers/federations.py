@@ -10,7 +10,7 @@ import pytest
 
 from dplasso.federated import Coordinator, Party, agree, holdings
 from dplasso.federated.holdings import Holdings
-from dplasso.federated.messages import Ask, Gave, Release, Request
+from dplasso.federated.messages import Ask, Gave, PartyRelease, PartyRequest
 from dplasso.mechanisms.random_bits import random_bits
 
 SECRET = bytes(range(32))
@@ -78,7 +78,7 @@ class Message(NamedTuple):
 
     @property
     def release(self):
-        return Release.from_bytes(self.answer)
+        return PartyRelease.from_bytes(self.answer)
 
 
 def recorded(coordinator, parties):
@@ -100,7 +100,7 @@ def run_job(terms, data, **options):
 def ask(terms, party, at, kind=Ask.SELECT, numbers=None, clip=1.0):
     """A request, as any coordinator may invent it."""
     given = np.ones(terms.sketch_size) if numbers is None else np.asarray(numbers, float)
-    return Request(terms.digest, terms.number_of(party), at, kind, clip, given).to_bytes()
+    return PartyRequest(terms.digest, terms.number_of(party), at, kind, clip, given).to_bytes()
 
 
 class Part(NamedTuple):

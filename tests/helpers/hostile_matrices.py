@@ -18,7 +18,7 @@ from dplasso.federated import simulate
 from dplasso.federated.agreement import agree
 from dplasso.federated.model import PartyModel
 from dplasso.report import evaluate
-from dplasso.report.curve import accuracy_curve
+from dplasso.report.curve_fits import accuracy_curve
 from dplasso.search import PrivateSearch
 from dplasso.streams import running_sum
 
@@ -235,8 +235,8 @@ class Doors:
         fits = {
             "plain": PrivateLassoClassifier(1.0, classes=[0, 1], max_iter=5),
             "bounds": PrivateLassoClassifier(1.0, classes=[0, 1], x_bound=np.arange(1.0, 9.0)),
-            "presence": PrivateLassoClassifier(1.0, classes=[0, 1], rows="presence", max_iter=5),
-            "sqrt": PrivateLassoClassifier(1.0, classes=[0, 1], rows="sqrt", max_iter=5),
+            "presence": PrivateLassoClassifier(1.0, classes=[0, 1], row_map="presence", max_iter=5),
+            "sqrt": PrivateLassoClassifier(1.0, classes=[0, 1], row_map="sqrt", max_iter=5),
             "gradient": PrivateLassoClassifier(1.0, classes=[0, 1], solver="gradient"),
             "private": PrivateLassoClassifier(1.0, classes=[0, 1], x_bound="private", max_iter=5),
             "regressor": PrivateLassoRegressor(1.0, max_iter=5),

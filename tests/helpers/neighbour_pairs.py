@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.row_maps import row_view
 from dplasso.data.row_medians import entries_of, row_medians
+from dplasso.data.table_cells import table_cells
 from dplasso.data.unit_rows import UnitRows
 from dplasso.estimators.online_rows import RowForm
 from dplasso.federated.columns import Columns
@@ -24,12 +25,29 @@ from dplasso.fitting.gradient import held_matrix
 from dplasso.kernels import scores as score_kernels
 from dplasso.kernels import steps, stream_steps
 from dplasso.losses import LogisticLoss, Loss, SoftmaxLoss, SquaredLoss
+from dplasso.solvers.calibration import Correction
 from dplasso.solvers.few import ColumnScores, plan_few
 from dplasso.solvers.few.plan import GRAINS, LABEL
 from dplasso.solvers.gradient import plan_descent
 from dplasso.solvers.gradient.conditioning import Conditioning
 from dplasso.solvers.gradient.plan import ROW_LENGTH
 from dplasso.solvers.gradient.rows import PrivateRows
+from dplasso.solvers.table import plan_table
+from dplasso.solvers.table.plan import CELL
+from dplasso.solvers.table.questions import (
+    CalibrationSums,
+    CellSums,
+    GradientSums,
+    LabelSums,
+    MeanSums,
+    Position,
+    Products,
+    Question,
+    ResidualSize,
+    SpreadSums,
+    Standard,
+)
+from dplasso.solvers.table.rows import PrivateTable
 from dplasso.streams.whole_rows import WholeRows
 from storages import FORMS, KINDS, fits
 
@@ -262,6 +280,47 @@ def party_entries(rng: np.random.Generator, name: str, pair: Neighbours) -> Frac
     return Fraction(change, ENTRY * pair.rows_changed)
 
 
+def table_sums(rng: np.random.Generator, name: str, pair: Neighbours) -> Fraction:
+    """Answers to every question that a fit to a table asks, at public models and lengths."""
+    loss, columns = LOSSES[name], pair.shape[1]
+    neighboring = "replace_one" if pair.rows_changed == 2 else "add_remove"
+    public = {"epsilon": 1.0, "delta": 1e-6, "n_rows": 10**6, "n_columns": columns}
+    plan = plan_table(loss, **public, neighboring=neighboring)
+    bounds, which = _bounds(rng, columns), MAPS[rng.integers(4)]
+    lengths = [int(length) for length in rng.integers(CELL // 4, CELL * math.isqrt(columns) + 1, 2)]
+    centres = rng.integers(0, CELL + 1, columns + 1)
+    standard = Standard(centres[:-1], rng.choice([1e-9, 1e-7, 1e-5, 1.0, 1e9], columns))
+    weights = rng.normal(size=(plan.outputs, columns)) * rng.choice([0.0, 1.0, 1e4, 1e15])
+    cut = float(rng.choice([0.1, 0.4, 2.0]))
+    at = Position(standard, weights, rng.normal(size=plan.outputs), cut)
+    asked: list[tuple[Question, float]] = [
+        (CellSums(), plan.cell_multiplier),
+        (MeanSums(int(centres[-1]), lengths[0]), plan.mean_multiplier),
+        (SpreadSums(centres[:-1], lengths[1]), plan.spread_multiplier),
+        (LabelSums(), plan.label_multiplier),
+        (Products(standard), plan.product_multiplier),
+        (GradientSums(at), plan.step_multiplier),
+    ]
+    if plan.pace.of_numbers:
+        asked.append((ResidualSize(at), plan.scale_multiplier))
+    if plan.pace.calibrated:
+        correction = Correction(float(rng.choice([0.05, 0.8, 3.0])), rng.normal(size=plan.outputs))
+        asked.append((CalibrationSums(at, correction), plan.calibration_multiplier))
+    tables = []
+    for X, y in (pair.one, pair.other):
+        seen, held = row_view(X, which, bounds)
+        cells, threads = table_cells(seen, held), int(rng.integers(1, 4))
+        tables.append(PrivateTable(cells, loss.encode(y), loss, plan, threads))
+    shares = []
+    for question, multiplier in asked:
+        one, other = (table.answer(question) for table in tables)
+        noise = [sigma for count, sigma in question.noise(plan) for _ in range(count)]
+        change = [int(b) - int(a) for a, b in zip(one, other, strict=True)]
+        moved = sum((Fraction(c) / Fraction(s)) ** 2 for c, s in zip(change, noise, strict=True))
+        shares.append(moved * Fraction(multiplier) ** 2)
+    return max(shares)
+
+
 CHECKS: dict[str, Callable[[np.random.Generator, str, Neighbours], Fraction]] = {
     "gradient sums": gradient_sums,
     "few scores": few_scores,
@@ -270,7 +329,11 @@ CHECKS: dict[str, Callable[[np.random.Generator, str, Neighbours], Fraction]] = 
     "whole rows of a stream": whole_rows,
     "row medians": medians,
     "entries of a party": party_entries,
+    "table sums": table_sums,
 }
+
+
+_SQUARES = ("gradient sums", "stream sums", "table sums")  # whose shares are of squared lengths
 
 
 def share_of(check: str, seed: int, number: int) -> float:
@@ -280,4 +343,4 @@ def share_of(check: str, seed: int, number: int) -> float:
     pair = neighbours(rng, loss)
     share = CHECKS[check](rng, loss, pair)
     assert share <= 1, f"{check} breached by pair {number} of seed {seed}: {float(share):.17g}"
-    return math.sqrt(share) if check in ("gradient sums", "stream sums") else float(share)
+    return math.sqrt(share) if check in _SQUARES else float(share)

@@ -18,6 +18,18 @@ def cases():
     }
 
 
+def contains(domain, x, tolerance=1e-9):
+    """Whether ``x`` satisfies every constraint of the set up to a tolerance."""
+    match domain:
+        case Box():
+            low, high = domain.lower - tolerance, domain.upper + tolerance
+            return bool(np.all((x >= low) & (x <= high)))
+        case Simplex():
+            return x.min() >= -tolerance and abs(x.sum() - domain.total) <= tolerance
+    order = 1 if isinstance(domain, L1Ball) else 2
+    return np.linalg.norm(x, order) <= domain.radius + tolerance
+
+
 def best_near(project, x, gradient, radius):
     """Least <gradient, y> found over points y of the set within radius of x.
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import broken_ledgers
-from dplasso.ledger import Budget, LedgerError, chain, checkpoint, follower
+from dplasso.ledger import Budget, LedgerError, chain, checkpoint
 from dplasso.privacy.events import Gaussian
 
 LINES = broken_ledgers.sound_lines(12)
@@ -48,7 +48,7 @@ def kept(cache):
 def outcome(lines):
     """What a walk over lines comes to: its end, or its error."""
     try:
-        return follower._walked(lines).head.line
+        return checkpoint.walked(lines).head.line
     except LedgerError as error:
         return str(error)
 

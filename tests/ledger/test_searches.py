@@ -125,7 +125,7 @@ def test_a_search_made_cheaper_is_found_out(tmp_path, change):
         first = replace(first, beyond=search_cost.NOTHING, total_beyond=search_cost.NOTHING)
         second = replace(second, total_beyond=search_cost.NOTHING)
     second = replace(second, previous=first.hash)
-    with pytest.raises(LedgerError, match="beside rho"):
+    with pytest.raises(LedgerError, match="in addition to rho"):
         verified([chain.genesis.line, first.line, second.line])
 
 

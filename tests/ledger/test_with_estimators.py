@@ -50,7 +50,7 @@ def test_a_fit_is_entered_and_its_statement_says_so(budget, data):
 
 
 def test_one_fit_may_take_all_of_it(budget, data):
-    classifier(budget, epsilon=1.0, sparsify=Sparsifier()).fit(*data)
+    classifier(budget, epsilon=1.0, n_nonzero=Sparsifier()).fit(*data)
     with pytest.raises(BudgetError):
         classifier(budget, epsilon=0.01).fit(*data)
 
@@ -119,7 +119,7 @@ def test_a_grid_search_that_was_planned_for_keeps_its_refit(budget, data, before
 def test_fits_of_all_kinds_have_what_remains_for_them(budget, data):
     epsilon = budget.remaining(fits=4, delta=1e-8)
     options = {**OPTIONS, "epsilon": epsilon, "delta": 1e-8, "accountant": budget}
-    for extra in ({}, {"sparsify": Sparsifier()}, {"max_iter": 7, "x_bound": 0.3}):
+    for extra in ({}, {"n_nonzero": Sparsifier()}, {"max_iter": 7, "x_bound": 0.3}):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", dplasso.PrivacyLeakWarning)
             PrivateLassoClassifier(classes=[0, 1], **{**options, **extra}).fit(*data)

@@ -1,6 +1,7 @@
 """However well a file is compressed, reading takes memory for what is read at a time."""
 
 import bz2
+import contextlib
 import gzip
 import lzma
 import tracemalloc
@@ -12,10 +13,11 @@ import pytest
 import zstandard
 
 from dplasso.base import memory
-from dplasso.reading import byte_source, chunks, svmlight_chunks
+from dplasso.data import row_chunks
+from dplasso.reading import byte_source, svmlight_chunks
 from dplasso.reading.byte_source import line_blocks
 from dplasso.reading.line_source import LineSource
-from dplasso.reading.parquet_pages import pages_of
+from dplasso.reading.parquet_pages import column_chunks, pages_of
 from dplasso.reading.plans import TablePlan
 from dplasso.reading.tables import column_texts, table_chunks
 
@@ -48,7 +50,7 @@ def peak():
 
 @packed
 def test_a_line_of_a_gigabyte_is_refused_in_bounded_memory(bombs, form, peak):
-    with pytest.raises(ValueError, match=r"a line is longer than 8 MiB.*--longest-line"):
+    with pytest.raises(ValueError, match=r"a line is longer than 8 MiB.*longest_line"):
         list(svmlight_chunks(bombs / form, n_features=9, zero_based=False, longest_line=8 * MIB))
     assert peak() < 120 * MIB
 
@@ -120,11 +122,12 @@ def test_lines_of_a_stream_are_those_of_the_file_however_they_come(tmp_path, mon
 
 def test_rows_that_do_not_fit_in_memory_are_refused_first(monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: 1 * MIB)
-    monkeypatch.setattr(chunks, "_FIRST_BYTES", 1 << 10)
+    monkeypatch.setattr(row_chunks, "_FIRST_BYTES", 1 << 10)
     many = np.zeros(MIB)
-    rows = chunks.RowChunk(many, np.zeros(len(many) + 1, np.int64), np.empty(0, int), np.empty(0))
+    starts, none = np.zeros(len(many) + 1, np.int64), np.empty(0)
+    rows = row_chunks.RowChunk(many, starts, none.astype(int), none)
     with pytest.raises(ValueError, match="holding more rows would need.*column store"):
-        chunks.join([rows])
+        row_chunks.assemble([rows], 9)
 
 
 PLAN = TablePlan("y", hashed={"a": 64})
@@ -190,10 +193,12 @@ def test_pages_add_up_to_what_the_footer_says(tmp_path, options):
     )
     path = parquet(tmp_path, table, data_page_size=2000, row_group_size=1500, **options)
     with pa.parquet.ParquetFile(path) as file, open(path, "rb") as raw:
-        for group in range(file.metadata.num_row_groups):
-            for place in range(2):
+        groups = column_chunks(raw)
+        assert len(groups) == file.metadata.num_row_groups == 4
+        for group, chunks in enumerate(groups):
+            for place, chunk in enumerate(chunks):
                 column = file.metadata.row_group(group).column(place)
-                pages = list(pages_of(raw, column))
+                pages = list(pages_of(raw, chunk))
                 assert sum(page.values for page in pages if page.encoding is not None) == (
                     column.num_values
                 )
@@ -222,7 +227,7 @@ def test_a_row_of_a_table_that_is_too_long_is_refused(tmp_path, kind):
     path = tmp_path / f"rows.{kind}"
     pack = {"gz": gzip.compress, "bz2": bz2.compress, "zst": zstandard.compress}[kind[4:]]
     path.write_bytes(pack(b"a,y\n" + b"1" * (32 * MIB)))
-    with pytest.raises(ValueError, match=r"a row is longer than 4 MiB.*--longest-line"):
+    with pytest.raises(ValueError, match=r"a row is longer than 4 MiB.*longest_line"):
         read(path, TablePlan("y", {"a": (0, 1)}))
     path.write_bytes(pack(b"a" * (8 * MIB) + b",y\n1,1\n"))
     with pytest.raises(ValueError, match="a row is longer than 4 MiB"):
@@ -253,3 +258,14 @@ def test_names_of_columns_are_those_that_pyarrow_reads(tmp_path, head):
 
 def test_the_limits_are_public_constants():
     assert byte_source.LONGEST_LINE == 64 * MIB and byte_source.WINDOW == 128 * MIB
+
+
+def test_a_footer_for_which_pyarrow_ends_the_process_is_refused(tmp_path):
+    """The counts of a column whose values were optional do not fit one that is required."""
+    table = pa.table({"a": ["wxyz"] * 50, "y": np.zeros(50)})
+    path = parquet(tmp_path, table)
+    content = path.read_bytes()
+    for at in range(len(content) - 8 - int.from_bytes(content[-8:-4], "little"), len(content)):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 2]) + content[at + 1 :])
+        with contextlib.suppress(ValueError):
+            read(path)

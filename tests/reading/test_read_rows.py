@@ -198,7 +198,7 @@ def test_a_new_format_is_one_file_and_one_line(tmp_path, toy, monkeypatch, capsy
         assert not end.value.code, capsys.readouterr().err
         return capsys.readouterr().out
 
-    given = ("--classes", "-1,1", "--rows", 300, "--rounds", 15, "--radius", 5, "--x-bound", 1)
+    given = ("--classes", "-1,1", "--rows", 300, "--max-iter", 15, "--radius", 5, "--x-bound", 1)
     command("train", path, "-o", model, *given, "-q")
     found = np.array(command("predict", model, path).split(), float)
     assert np.array_equal(found, dplasso.load(model).predict(X))

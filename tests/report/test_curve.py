@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor
-from dplasso.report import Curve, accuracy_curve, curve
+from dplasso.report import Curve, accuracy_curve, curve_fits
 
 
 def data(rows=900):
@@ -67,7 +67,7 @@ def test_too_few_rows_give_a_reason_and_no_fit(rows, declared, why, monkeypatch)
     given = {"radius": 5.0, "max_iter": 20, "n_rows": declared}
     model = PrivateLassoClassifier(5.0, classes=[0, 1], **given).fit(X, y)
     fits = []
-    monkeypatch.setattr(curve, "_score", lambda *_: fits.append(1) or float(len(fits)))
+    monkeypatch.setattr(curve_fits, "_score", lambda *_: fits.append(1) or float(len(fits)))
     found = accuracy_curve(model, X[:rows], y[:rows])
     assert why in found.left_out and bool(found.left_out) == bool(why)
     assert bool(found.points) == bool(fits) == (not why)
@@ -80,7 +80,7 @@ def test_where_chance_does_more_than_epsilon_there_is_no_curve(by_split, by_epsi
 
     X, y = data()
     model = PrivateLassoClassifier(5.0, classes=[0, 1], n_rows=900).fit(X, y)
-    monkeypatch.setattr(curve, "_score", score)
+    monkeypatch.setattr(curve_fits, "_score", score)
     found = accuracy_curve(model, X, y, epsilons=(1.0, 3.0, 10.0))
     chance = by_split > by_epsilon
     assert (found.points == ()) == chance == ("cannot tell epsilons apart" in found.left_out)

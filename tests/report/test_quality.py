@@ -66,7 +66,7 @@ def test_the_commonest_class_is_counted_and_the_verdict_follows(confusion):
 )
 def test_verdicts(confusion, verdict):
     assert re.match(
-        f"{verdict} than always answering the commonest class", counted(confusion).verdict
+        f"{verdict} than always answering the most common class", counted(confusion).verdict
     )
 
 
@@ -77,10 +77,10 @@ def test_a_model_no_better_than_the_majority_is_said_to_be_so():
     html = render(model, evaluation=evaluate(model, X, skewed))
     text = words(html)
     header = html.partition("</header>")[0]
-    assert "Accuracy: no better than always answering the commonest class." in header
-    assert "<dd>0.9000<small>always answering the commonest class: 0.9000" in header
-    assert "Accuracy: no better than always answering the commonest class." in text
-    assert re.search(r"Always answering the commonest class\s+0\.9000\s", text)
+    assert "Accuracy: no better than always answering the most common class." in header
+    assert "<dd>0.9000<small>always answering the most common class: 0.9000" in header
+    assert "Accuracy: no better than always answering the most common class." in text
+    assert re.search(r"Always answering the most common class\s+0\.9000\s", text)
     assert "guessing has an area of 0.5" in text
 
 

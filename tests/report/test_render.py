@@ -8,6 +8,8 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import example, given
+from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import confusion_matrix, roc_auc_score
 from sklearn.pipeline import make_pipeline
@@ -44,7 +46,7 @@ MODELS = {
     "regression": lambda: regressor(),
     "bounds by column": lambda: classifier(x_bound=np.linspace(0.2, 2.0, 40)),
     "three, no intercept": lambda: classifier([0, 1, 2], fit_intercept=False, x_bound=0.5),
-    "sparsified": lambda: classifier(sparsify=3),
+    "sparsified": lambda: classifier(n_nonzero=3),
     "one round": lambda: classifier(max_iter=1, fit_intercept=False),
 }
 
@@ -177,7 +179,7 @@ def test_what_spoils_the_guarantee_is_flagged():
     assert "A large epsilon" not in sound
     seeded = Page(render(classifier(random_state=1))).one("div", class_="callout danger")
     assert seeded["text"].startswith("NOT SECURE")
-    undeclared = PrivateLassoClassifier().fit(X, THREE)
+    undeclared = PrivateLassoClassifier(solver="frank_wolfe").fit(X, THREE)
     page = Page(render(undeclared))
     few, warning = page.all("div", class_="callout warning")
     assert few["text"].startswith("Few rows.")
@@ -299,7 +301,7 @@ def test_a_model_of_zeros_has_a_page():
 
 
 def test_few_coefficients_need_no_button():
-    assert not Page(render(classifier(sparsify=FIRST))).all("button", id="all")
+    assert not Page(render(classifier(n_nonzero=FIRST))).all("button", id="all")
     many = render(classifier(epsilon=0.1, max_iter=400))
     assert Page(many).one("button", id="all")["aria-expanded"] == "false"
 
@@ -387,6 +389,16 @@ def test_ticks_are_round_inside_and_few(low, high):
     assert f"{steps[0]:.6e}"[:8] in ("1.000000", "2.000000", "5.000000")
     bottom, top = rounded_out(low, high)
     assert low - steps[0] < bottom <= low + slack and high - slack <= top < high + steps[0]
+
+
+@given(low=st.floats(allow_nan=False), high=st.floats(allow_nan=False))
+@example(low=1e300, high=1e300)
+@example(low=0.0, high=5e-324)
+@example(low=-1.7e308, high=1.7e308)
+def test_axes_of_extreme_numbers_are_finite(low, high):
+    """A model file may hold any numbers, and its page is drawn all the same."""
+    bottom, top = rounded_out(min(low, high), max(low, high))
+    assert -np.inf < bottom < top < np.inf and 1 <= len(ticks(bottom, top)) <= 20
 
 
 def test_logarithmic_ticks_and_thinning():

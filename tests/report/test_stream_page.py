@@ -26,7 +26,7 @@ def classifier(*budget, classes=(0, 1), **options):
 MODELS = {
     "window": classifier,
     "for good": lambda: classifier(window=None),
-    "three classes": lambda: classifier(classes=["a", "b", "c"], rows="as_is"),
+    "three classes": lambda: classifier(classes=["a", "b", "c"], row_map="as_is"),
     "gamma": lambda: classifier(noise="gamma", batch=50),
     "a call": lambda: classifier(batch="call", loss="smoothed_hinge"),
     "regressor": lambda: PrivateOnlineRegressor(window=50, y_bound=2.0).fit(X, X[:, 1]),

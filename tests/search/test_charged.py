@@ -17,7 +17,7 @@ ESTIMATORS = st.fixed_dictionaries(
         "bound_share": usually(0.05, st.sampled_from([1e-300, 0.5, 1.0 - 2.0**-53, 1.0])),
         "n_rows": counts,
         "solver": st.sampled_from(["frank_wolfe", "gradient", "auto", "other"]),
-        "rows": st.sampled_from(["auto", "as_is", "presence", "sqrt", "blend"]),
+        "row_map": st.sampled_from(["auto", "as_is", "presence", "sqrt", "blend"]),
         "n_nonzero": counts,
         "neighboring": st.sampled_from(["add_remove", "replace_one", "other"]),
     },
@@ -75,7 +75,7 @@ def test_rows_that_are_replaced_are_searched_by_every_solver(solver, n_nonzero, 
         neighboring="replace_one",
     )
     accountant = Counted()
-    search = PrivateSearch(model, {"rows": ["as_is", "sqrt"]}, trials=2.0, accountant=accountant)
+    search = PrivateSearch(model, {"row_map": ["as_is", "sqrt"]}, trials=2.0, accountant=accountant)
     found = search.fit(X, np.arange(60) % 2)
     assert found.privacy_["neighboring"] == "replace_one" and accountant.charges == 1
 

@@ -190,7 +190,7 @@ def test_the_statement_is_that_of_the_search(data):
 def test_a_regressor(data, solver):
     X, _ = data
     model = PrivateLassoRegressor(n_rows=ROWS, x_bound=1.0, y_bound=2.0, solver=solver)
-    grid = [{"rows": ["as_is"]}, {"rows": ["sqrt"], "residual_bound": [0.5, 1.0]}]
+    grid = [{"row_map": ["as_is"]}, {"row_map": ["sqrt"], "residual_bound": [0.5, 1.0]}]
     found = search(model, grid=grid, epsilon=20.0, scoring="absolute_error").fit(X, 2 * X[:, 1])
     assert is_regressor(found) and not hasattr(found, "predict_proba")
     assert found.best_params_ in list(private_search.ParameterGrid(grid))
@@ -291,13 +291,13 @@ def test_scikit_learn_agrees(estimator, check):
         ({"estimator": classifier(accountant=Budget.__new__(Budget))}, "pass it to the search"),
         ({"grid": {"epsilon": [1.0]}}, "grid has epsilon, which all trials share"),
         ({"grid": {"radius": [-1.0, 2.0]}}, "radius must be"),
-        ({"grid": {"x_bound": [[1.0, 2.0]]}}, "one bound a column"),
+        ({"grid": {"x_bound": [[1.0, 2.0]]}}, "one bound per column"),
         ({"grid": {"wrong": [1]}}, "Invalid parameter"),
         ({"epsilon": math.inf}, "epsilon must be a finite number"),
         ({"epsilon": 1e-9}, "epsilon leaves nothing for a trial|too small"),
         ({"trials": 1.0}, "trials must lie"),
         ({"validation": 1.0}, "validation must be"),
-        ({"scoring": "r2"}, "scoring must be one of auto, accuracy here"),
+        ({"scoring": "r2"}, "scoring must be one of auto, accuracy, got"),
         ({"accountant": object()}, "accountant must have a charge method"),
     ],
 )

@@ -162,7 +162,7 @@ def problem(sparse, rows=300):
 
 @pytest.mark.filterwarnings("ignore:random_state:dplasso.PrivacyLeakWarning")
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("options", [{}, {"solver": "gradient"}, {"rows": "sqrt"}])
+@pytest.mark.parametrize("options", [{}, {"solver": "gradient"}, {"row_map": "sqrt"}])
 def test_a_prediction_depends_on_its_own_row_to_the_last_bit(sparse, options):
     X, y = problem(sparse)
     model = PrivateLassoClassifier(5.0, classes=[0, 1], n_rows=300, random_state=0, **options)
@@ -176,9 +176,9 @@ def test_a_prediction_depends_on_its_own_row_to_the_last_bit(sparse, options):
     [
         {},
         {"solver": "gradient"},
-        {"sparsify": Sparsifier()},
+        {"n_nonzero": Sparsifier()},
         {"neighboring": "replace_one", "max_iter": 7},
-        {"solver": "gradient", "neighboring": "replace_one", "rows": "as_is"},
+        {"solver": "gradient", "neighboring": "replace_one", "row_map": "as_is"},
     ],
 )
 @pytest.mark.parametrize("kind", [PrivateLassoClassifier, PrivateLassoRegressor])

@@ -267,13 +267,13 @@ def test_threads_that_feed_one_stream_take_turns():
     """Every step's noise is handed out once, beside all rows until then."""
     total = running_sum(3, sensitivity=1.0, steps=4_000, epsilon=1.0, delta=1e-6)
     handed = []
-    right = total._noise.at
+    right = total.noise.at
 
     def noted(step):
         handed.append(step)
         return right(step)
 
-    total._noise.at = noted
+    total.noise.at = noted
     at_once(*[lambda: [total.add(np.zeros(3)) for _ in range(500)]] * 4)
     assert handed == list(range(1, 2_001))
     rng = np.random.default_rng(0)

@@ -9,7 +9,8 @@ import math
 import numpy as np
 import pytest
 
-from dplasso.streams import covers, exposure, running_sum, telling_statistic
+from dplasso.streams import covers, running_sum
+from exposure import exposure, telling_statistic
 
 RUNS, WINDOW, STEPS = 8000, 8, 24
 ERROR = 5.0 * math.sqrt(2.0 / RUNS)

@@ -1,5 +1,7 @@
 """What releases tell of a row, from the noise they have: never more than is charged, nor less."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy.linalg import solve_triangular
@@ -7,26 +9,22 @@ from scipy.linalg import solve_triangular
 from dplasso.mechanisms.grid_gaussian import GridGaussian
 from dplasso.mechanisms.noise_key import NoiseKey
 from dplasso.privacy.gaussian import mu
-from dplasso.streams import exposure, running_sum, telling_statistic
-from dplasso.streams.covers import prefix, root_kept, whole_stream, window_only
-from dplasso.streams.process import NoiseProcess
+from dplasso.streams import running_sum
+from dplasso.streams.covers import Cover, prefix, root_kept, whole_stream, window_only
 from dplasso.streams.settings import TREES
 from dplasso.streams.tree import TreeNoise
+from exposure import exposure, telling_statistic
 
 MOST = 256
 MU = 0.7
 KINDS = ["band", "buffered", "tree", "window_tree"]
 
 
-def process_of(construction: str, **settings) -> NoiseProcess:
+def noise_of(construction: str, length: int, **settings) -> np.ndarray:
     rho = MU**2 / 2.0
     sums = running_sum(1, sensitivity=1.0, rho=rho, construction=construction, seed=0, **settings)
     assert mu(sums.event) == pytest.approx(MU)
-    return sums.noise
-
-
-def noise_of(construction: str, length: int, **settings) -> np.ndarray:
-    return process_of(construction, **settings).noise_matrix(length)
+    return sums.noise.noise_matrix(length)
 
 
 def most_told(noise: np.ndarray) -> np.ndarray:
@@ -69,52 +67,51 @@ def test_trees_round_the_window_up_to_a_power_of_two(construction: str) -> None:
         assert np.array_equal(noise, rounded)
 
 
-@pytest.mark.parametrize("construction", KINDS)
+def backwards(steps: int) -> np.ndarray:
+    """How many steps before release t row i came."""
+    return np.subtract.outer(np.arange(steps), np.arange(steps))
+
+
 @pytest.mark.parametrize("window", [1, 2, 8, 16, 64])
-def test_rows_in_the_window_are_covered_and_expired_rows_are_clean(
-    construction: str, window: int
+def test_the_noise_of_expired_steps_is_gone_from_a_band_and_fades_from_buffers(window: int) -> None:
+    assert not noise_of("band", 4 * window, window=window)[backwards(4 * window) >= window].any()
+    buffered = noise_of("buffered", 4 * window, window=window)
+    assert np.all(np.diff(buffered[:, 0]) <= 1e-12)  # it fades, and is never gone
+
+
+@pytest.mark.parametrize("cover", [root_kept, window_only])
+@pytest.mark.parametrize("block", [1, 2, 8, 16, 64])
+def test_rows_in_the_window_are_covered_once_and_expired_blocks_are_clean(
+    cover: Callable[[int], Cover], block: int
 ) -> None:
-    steps = 4 * window
-    process = process_of(construction, window=window)
-    noise, strategy = process.noise_matrix(steps), process.strategy_matrix(steps)
-    back = np.subtract.outer(np.arange(steps), np.arange(steps))
-    protected = (back >= 0) & (back < window)
-    covered = noise @ strategy
-    assert np.allclose(covered[protected], 1.0)
-    if construction == "band":
-        assert not noise[back >= window].any()  # noise of expired steps is gone
-        return
-    if construction == "buffered":
-        assert np.all(np.diff(noise[:, 0]) <= 1e-12)  # it fades, and is never gone
-        return
-    assert set(np.unique(np.round(covered, 9))) <= {0.0, 1.0}
-    if construction == "window_tree":
-        assert not np.round(covered[~protected], 9).any()
+    steps = 4 * block
+    covered = np.zeros((steps, steps), int)
+    for step in range(1, steps + 1):
+        for level, index in cover(block)(step):
+            covered[step - 1, index << level : (index + 1) << level] += 1
+    back = backwards(steps)
+    protected = (back >= 0) & (back < block)
+    assert np.all(covered[protected] == 1)
+    assert covered.max() == 1
+    if cover is window_only:
+        assert not covered[~protected].any()
     # Nothing of a block that has expired as a whole is covered any more.
-    blocks = np.arange(steps) // window
-    assert not np.round(covered[np.subtract.outer(blocks, blocks) >= 2], 9).any()
-    last = back == 2 * window - 1
-    assert not np.round(covered[last], 9).any()
+    blocks = np.arange(steps) // block
+    assert not covered[np.subtract.outer(blocks, blocks) >= 2].any()
+    assert not covered[back == 2 * block - 1].any()
 
 
 def test_a_whole_stream_is_private_at_its_end_and_at_every_step() -> None:
     for steps in [*range(1, 40), 64, 100, 255]:
         for construction in ("band", "tree"):
-            process = process_of(construction, steps=steps)
-            noise, strategy = process.noise_matrix(steps), process.strategy_matrix(steps)
-            assert np.allclose(noise @ strategy, np.tri(steps))
+            noise = noise_of(construction, steps, steps=steps)
             assert exposure(noise).max() == pytest.approx(MU, rel=1e-6)
             assert exposure(noise).max() <= MU * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("construction", ["band", "tree"])
 def test_an_endless_stream_costs_no_more_however_long_it_goes_on(construction: str) -> None:
-    process = process_of(
-        construction,
-    )
-    noise, strategy = process.noise_matrix(300), process.strategy_matrix(300)
-    assert np.allclose(noise @ strategy, np.tri(300))
-    mus = exposure(noise)
+    mus = exposure(noise_of(construction, 300))
     assert mus.max() <= MU * (1 + 1e-9)
     assert mus[[0, 1, 3, 7, 15, 31, 63, 127]] == pytest.approx(MU, rel=1e-6)  # first of an epoch
 

@@ -219,7 +219,7 @@ def test_a_stream_of_known_length_ends() -> None:
     sums = running_sum(1, steps=2, **BUDGET)
     sums.add([0.0])
     sums.add([0.0])
-    with pytest.raises(ValueError, match="steps must be as many as declared, 2"):
+    with pytest.raises(ValueError, match="steps must be at most the declared 2"):
         sums.add([0.0])
 
 

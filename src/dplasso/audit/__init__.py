@@ -3,7 +3,7 @@
 A check is one file, written once for all solvers; `dplasso.audit.runner.CHECKS` lists them. A
 subject connects a solver to the checks: `selection` (Frank-Wolfe), `descent` (gradient descent),
 `few` (a few columns selected first, then a descent) and `stream` have one each, and
-`dplasso.audit.registry` lists them. Modules called `account`, `facts`, `likelihood` and `reference`
+`dplasso.audit.registry` lists them. `account`, `reference` and the subjects' modules `reference`
 compute the expected values independently, by plain formulae that share no code with the product.
 """
 

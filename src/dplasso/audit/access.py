@@ -3,14 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from dplasso.fitting import fitters
+from dplasso.fitting import registry
 from dplasso.mechanisms.random_bits import RandomBits
 
 
 def bits_of(model: Any) -> RandomBits:
     """The random bits from which a fit of the estimator would draw."""
-    found: RandomBits = model._random_bits()
-    return found
+    return model._random_bits()
 
 
 def with_bits(model: Any, bits: Callable[[], RandomBits]) -> Any:
@@ -22,7 +21,7 @@ def with_bits(model: Any, bits: Callable[[], RandomBits]) -> Any:
 def solver_of(estimator: Any, rows: int, columns: int) -> str:
     """The solver of a fit of this size; a declared ``n_rows`` takes precedence over ``rows``."""
     classes = getattr(estimator, "classes", None)
-    name, _ = fitters.choose(
+    name, _ = registry.choose(
         estimator.solver,
         epsilon=float(estimator.epsilon),
         delta=float(estimator.delta),
@@ -30,12 +29,16 @@ def solver_of(estimator: Any, rows: int, columns: int) -> str:
         n_features=columns,
         outputs=1 if classes is None or len(classes) == 2 else len(classes),
         n_nonzero=n_nonzero_of(estimator),
+        of_numbers=classes is None and not hasattr(estimator, "classes"),
+        in_ball=estimator.in_ball,
     )
     return name
 
 
 def n_nonzero_of(estimator: Any) -> int | None:
-    """The public number of coefficients to keep, also if it is given as ``sparsify=k``."""
-    given = estimator.get_params()
-    found = given["sparsify"] if given["n_nonzero"] is None else given["n_nonzero"]
+    """The public number of coefficients to keep; None if there is none or it is a private count.
+
+    "auto" keeps all of the few columns that an audit makes.
+    """
+    found = estimator.n_nonzero
     return found if isinstance(found, int) else None

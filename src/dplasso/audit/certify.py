@@ -1,16 +1,17 @@
 """Turn an attacker's correct guesses into a lower bound on the privacy loss, with confidence."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dplasso.audit.statistics import at_least, at_most
-from dplasso.audit.verdict import Verdict
 from dplasso.base.arrays import Floats
 
+# From two rates to a figure that they prove.
 Measure = Callable[[float, float], float]
-
+# For each claimed quantity: its measure, and the claim.
+Claims = Mapping[str, tuple[Measure, float]]
 _PLACES = np.linspace(0.002, 0.998, 200)  # quantiles of the scores that are tried as thresholds
 _CHOICE = (2e-4, 0.3)  # errors of the bounds that choose a threshold; the second breaks ties
 _HISTOGRAM = 20
@@ -60,37 +61,6 @@ def certify(
     ]
     # Of equally good thresholds take the middle one: it is farthest from the worse ones.
     return proved(rest, alike[len(alike) // 2], error)
-
-
-def certified(
-    subject: str,
-    present: Floats,
-    absent: Floats,
-    claims: Mapping[str, tuple[Measure, float]],
-    error: float,
-    **more: Any,
-) -> Iterator[Verdict]:
-    """A verdict on each claim: the bound that the runs with and without the canary prove."""
-    drawn = histograms(present[:, 0], absent[:, 0])
-    for what, (measure, claimed) in claims.items():
-        found, rates = certify(present, absent, measure, error)
-        usual, _ = certify(present, absent, measure, 0.05)
-        yield Verdict(
-            "canary",
-            subject,
-            f"certified {what}, at least",
-            found,
-            claimed,
-            error=error,
-            runs=2 * len(present),
-            details={
-                "share_of_claim": found / claimed,
-                "at_95_percent": usual,
-                **more,
-                **rates,
-                **drawn,
-            },
-        )
 
 
 def _guesses(scores: Floats) -> list[_Guess]:

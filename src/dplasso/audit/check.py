@@ -1,13 +1,18 @@
 """The base class of all checks."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
+
+import numpy as np
 
 from dplasso.audit.session import Session
 from dplasso.audit.subject import Subject
-from dplasso.audit.verdict import Verdict
+from dplasso.audit.verdict import ROUNDING, Verdict
 
+__all__ = ["ROUNDING", "Check", "Session", "Subject", "Verdict"]  # what every check imports
+_NAMED = 30  # most differences that a report names
 S = TypeVar("S", bound=Subject)
 
 
@@ -44,11 +49,7 @@ class Check(ABC, Generic[S]):
         """Verdicts of statistical tests: a p-value that is too small is an alarm."""
         for tested, p_value in p_values.items():
             yield Verdict(
-                self.name,
-                session.subject.name,
-                f"{tested}: p",
-                p_value,
-                session.error,
+                *(self.name, session.subject.name, f"{tested}: p", p_value, session.error),
                 alarm="below",
                 error=session.error,
                 runs=runs,
@@ -56,8 +57,41 @@ class Check(ABC, Generic[S]):
             )
 
     def limited(
-        self, session: Session[S], figures: Mapping[str, tuple[float, float]], runs: int = 1
+        self,
+        session: Session[S],
+        figures: Mapping[str, tuple[float, float]],
+        runs: int = 1,
+        **details: Any,
     ) -> Iterator[Verdict]:
         """Verdicts on deterministic figures that have a limit."""
         for tested, (figure, limit) in figures.items():
-            yield Verdict(self.name, session.subject.name, tested, figure, limit, runs=runs)
+            yield Verdict(
+                *(self.name, session.subject.name, tested, figure, limit),
+                runs=runs,
+                details=details,
+            )
+
+    def worst(
+        self,
+        session: Session[S],
+        figures: Iterable[Mapping[str, float]],
+        runs: int,
+        limit: float = ROUNDING,
+        **details: Any,
+    ) -> Iterator[Verdict]:
+        """Verdicts on the largest of many figures, by name; NaN counts as larger than all."""
+        found: dict[str, list[float]] = defaultdict(list)
+        for one in figures:
+            for tested, figure in one.items():
+                found[tested].append(figure)
+        largest = {tested: (float(np.max(all_of)), limit) for tested, all_of in found.items()}
+        yield from self.limited(session, largest, runs, **details)
+
+    def counted(
+        self, session: Session[S], tested: str, compared: Sequence[tuple[str, int]]
+    ) -> Iterator[Verdict]:
+        """A verdict on comparisons, each with a name and its number of differences."""
+        names = list(dict.fromkeys(name for name, differing in compared if differing))
+        details = {"found": names[:_NAMED]} if names else {}
+        total = sum(differing for _, differing in compared)
+        yield from self.limited(session, {tested: (total, 0.0)}, len(compared), **details)

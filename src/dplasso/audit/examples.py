@@ -5,21 +5,21 @@ from typing import Any
 
 from sklearn.base import clone
 
-from dplasso.audit.facts import AS_IS
 from dplasso.audit.fit_subject import RELEASED
+from dplasso.audit.reference import AS_IS
 from dplasso.audit.registry import SUBJECTS
 from dplasso.audit.subject import TABLES, Subject, refuse
-from dplasso.fitting.private_bound import is_asked
+from dplasso.fitting.registry import fitter_of
 
 
 def example_estimators(solver: str = "frank_wolfe", **parameters: Any) -> list[Any]:
     """One of each kind: a binary classifier, a regressor, and a classifier of three classes.
 
-    The first by Frank-Wolfe has a Sparsifier. Those by gradient descent claim epsilon 8 by default,
-    so that the few fits of a quick audit can certify most of the claim. Those that "select" two
-    columns first, by ``solver="auto"``, claim the same, and none has three classes. ``solver`` may
-    also be "online", for estimators of streams: one with a window, an endless one, and one whose
-    rows are not scaled.
+    The first by Frank-Wolfe has a Sparsifier. Those by gradient descent and by the table solver
+    claim epsilon 8 by default, so that the few fits of a quick audit can certify most of the claim.
+    Those that "select" two columns first, by ``solver="auto"``, claim the same, and none has three
+    classes. ``solver`` may also be "online", for estimators of streams: one with a window, an
+    endless one, and one whose rows are not scaled.
     """
     return SUBJECTS[solver].examples(**parameters)
 
@@ -39,8 +39,9 @@ def usual_estimators(
 
 
 def _examples(kind: type[Subject], common: Mapping[str, Any], own: Mapping[str, Any]) -> list[Any]:
+    shared = {name: value for name, value in common.items() if name not in kind.lacking}
     options = {name: value for name, value in own.items() if name in kind.options}
-    return kind.examples(**kind.accepted(common), **options)
+    return kind.examples(**shared, **options)
 
 
 def named_estimators(
@@ -55,10 +56,11 @@ def named_estimators(
 
 
 def subject_of(estimator: Any, name: str | None = None, weight: float = 1.0) -> Subject:
-    """The estimator as a subject of the solver that would fit it, or of a stream."""
+    """The estimator as a subject of the solver that fitted or would fit it, or of a stream."""
     refuse(estimator)
+    estimator = _with_own_solver(estimator)
     estimator.check_parameters()
-    if isinstance(estimator, TABLES) and is_asked(estimator.x_bound):
+    if isinstance(estimator, TABLES) and estimator.releases_bound:
         found = subject_of(_with_known_bound(estimator), name, weight)
         found.notes.append(
             f"x_bound is released: `bound` is of that, other checks are of a bound of {RELEASED:g}"
@@ -68,10 +70,18 @@ def subject_of(estimator: Any, name: str | None = None, weight: float = 1.0) -> 
     return kind(estimator, name, weight)
 
 
+def _with_own_solver(estimator: Any) -> Any:
+    """A fitted model as it was fitted: "auto" might choose otherwise for the audit's own rows."""
+    if not isinstance(estimator, TABLES) or not hasattr(estimator, "fitted_"):
+        return estimator
+    fitter = fitter_of(estimator.solver_)
+    return clone(estimator).set_params(solver=fitter.name) if fitter.named_by_users else estimator
+
+
 def _with_known_bound(estimator: Any) -> Any:
     """The estimator after its bound is released; "auto" does not map entries with a known bound."""
-    rows = AS_IS if estimator.rows == "auto" else estimator.rows
-    return clone(estimator).set_params(x_bound=RELEASED, rows=rows)
+    row_map = AS_IS if estimator.row_map == "auto" else estimator.row_map
+    return clone(estimator).set_params(x_bound=RELEASED, row_map=row_map)
 
 
 def variations(estimator: Any) -> Iterator[Subject]:

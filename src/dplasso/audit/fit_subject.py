@@ -1,40 +1,28 @@
 """Subjects that are fitted to a whole table, by any solver."""
 
-import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from dplasso.audit import account, statistics, synthetic
 from dplasso.audit.access import solver_of, with_bits
-from dplasso.audit.account import epsilon_at, rho_of_event
-from dplasso.audit.attack import Attack, Claims
-from dplasso.audit.facts import AS_IS, BLEND, LOGISTIC, PRESENCE, SOFTMAX, SQRT, SQUARED, Facts
-from dplasso.audit.recorder import Recorder
-from dplasso.audit.representation.fit_holder import FitHolder
-from dplasso.audit.representation.holder import Holder
+from dplasso.audit.certify import Claims
+from dplasso.audit.reference import AS_IS, BLEND, LOGISTIC, PRESENCE, SOFTMAX, SQRT, SQUARED, Facts
+from dplasso.audit.representation.holders import FitHolder, Holder
 from dplasso.audit.session import Session
-from dplasso.audit.statistics import epsilon_between
-from dplasso.audit.subject import TABLES, Charged, Subject
-from dplasso.audit.synthetic import Neighbours, Table
+from dplasso.audit.subject import TABLES, Attack, Charged, Scored, Subject
 from dplasso.base.arrays import Floats
 from dplasso.fitting.private_bound import UnboundedTask, is_asked
 from dplasso.losses import loss_of_classes
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.privacy.events import Event
 
+_MEASURES = {"rho": statistics.rho_between, "mu": statistics.mu_between}
 RELEASED = 1.0  # the value assumed for a released bound
 DECLARED_ROWS = 1000  # used where the number of rows matters and was not declared
 WIDE = 1100  # columns, so many that ``solver="auto"`` may choose a few
-
-
-class Arm(NamedTuple):
-    """One of two neighbours: raw rows and labels for the reference, and a fit before its draws."""
-
-    X: Floats
-    y: Floats
-    prepared: Any
 
 
 class Ratios(NamedTuple):
@@ -51,6 +39,8 @@ class FitSubject(Subject):
     """A configuration of an estimator that is fitted to a table."""
 
     facts: Facts
+    # The quantity to which the solver is calibrated; epsilon is a function of it.
+    calibrated_to: ClassVar[str] = "rho"
     canary_batch: ClassVar[int] = 1 << 30  # runs whose releases are in memory at a time
 
     @classmethod
@@ -61,11 +51,9 @@ class FitSubject(Subject):
 
     def others(self) -> Iterator[tuple[str, dict[str, Any]]]:
         yield from super().others()
-        if getattr(self._model, "residual_bound", None) == "auto":
-            yield "squared loss", {"residual_bound": math.inf}
-        for rows in (AS_IS, PRESENCE, SQRT, BLEND):
-            if rows != self.facts.rows:
-                yield f"rows {rows}", {"rows": rows}
+        for row_map in (AS_IS, PRESENCE, SQRT, BLEND):
+            if row_map != self.facts.row_map:
+                yield f"row map {row_map}", {"row_map": row_map}
 
     # How tables are given to a fit.
 
@@ -85,20 +73,15 @@ class FitSubject(Subject):
         """Rows in the form that the fit is given."""
         return X
 
-    def as_declared(self, table: Table) -> Table:
+    def as_declared(self, table: synthetic.Table) -> synthetic.Table:
         """The table with as many rows as the fit requires."""
         return table
 
-    @abstractmethod
     def prepare(self, X: Any, y: Floats) -> Any:
-        """A fit up to its first draw."""
-
-    def _started(self, X: Any, y: Floats) -> tuple[Any, Any]:
-        """A model and its fit up to its first draw, or after the draw of a released bound."""
+        """A fit up to its first draw, or after the draw of a released bound."""
         rows = self.given(X)
-        model = self.model_for(rows.shape[1])
-        task = model.prepare(rows, self.labels(y))
-        return model, task.at(self.facts.x_bound) if isinstance(task, UnboundedTask) else task
+        task = self.model_for(rows.shape[1]).prepare(rows, self.labels(y))
+        return task.at(self.facts.x_bound) if isinstance(task, UnboundedTask) else task
 
     def fitted(self, X: Floats, y: Floats, seed: int) -> Any:
         """An estimator fitted as by a user, except that its bits are seeded."""
@@ -109,54 +92,63 @@ class FitSubject(Subject):
     # Questions of the checks.
 
     @abstractmethod
-    def usual_rows(self, rng: np.random.Generator) -> Table:
+    def usual_rows(self, rng: np.random.Generator) -> synthetic.Table:
         """Ordinary rows and labels, with labels of all classes."""
 
     def charged(self, rng: np.random.Generator) -> Charged:
         X, y = self.usual_rows(rng)
-        rows, labels = self.given(X), self.labels(y)
-        first, second = Recorder(), Recorder()
-        model = self.model_for(rows.shape[1], accountant=first).fit(rows, labels)
-        statement = model.privacy_
-        model.set_params(accountant=second).fit(rows, labels)
-        return Charged(statement, first, second)
+        rows = self.given(X)
+        return Charged.of(self.model_for(rows.shape[1]), rows, self.labels(y))
 
     def charged_cost(self, event: Event) -> float:
         """The cost in zCDP, as in ledgers."""
-        return rho_of_event(event)
+        return account.rho_of_event(event)
 
     def epsilon_of(self, cost: float) -> float:
-        return epsilon_at(cost, self.facts.delta)
+        return account.epsilon_at(cost, self.facts.delta)
 
     @property
     def claims(self) -> Claims:
-        delta = self.facts.delta
-        epsilon: Claims = {
-            "epsilon": (lambda p, q: epsilon_between(p, q, delta), self.facts.epsilon)
+        facts, name = self.facts, self.calibrated_to
+        return {
+            "epsilon": (lambda p, q: statistics.epsilon_between(p, q, facts.delta), facts.epsilon),
+            name: (_MEASURES[name], getattr(facts, name)),
         }
-        return {**epsilon, **self.own_claim}
-
-    @property
-    @abstractmethod
-    def own_claim(self) -> Claims:
-        """The quantity to which the solver is calibrated; epsilon is a function of it."""
 
     @abstractmethod
-    def canary_rows(self) -> Neighbours:
+    def canary_rows(self) -> synthetic.Neighbours:
         """Two neighbours, of which one has a canary."""
 
     @abstractmethod
-    def released(
-        self, prepared: Any, runs: int, session: Session[Any], tell: Callable[[float], None]
-    ) -> Any:
+    def released(self, prepared: Any, runs: int, session: Session[Any]) -> Any:
         """The releases of ``runs`` runs of a fit."""
 
     @abstractmethod
-    def log_ratios(self, arms: Sequence[Arm], released: Any) -> Ratios:
-        """Log-likelihood ratios of releases with the canary to without, by the reference."""
+    def log_ratios(self, tables: synthetic.Neighbours, prepared: Any, released: Any) -> Ratios:
+        """Log-likelihood ratios of releases with the canary to without, by the reference.
+
+        ``tables`` have raw rows and labels; ``prepared`` is either of their fits.
+        """
 
     def attack(self, session: Session[Any]) -> Attack:
-        return FitAttack(self, session)
+        """Fits with the canary and without it, scored by the subject's own reference."""
+        tables = self.canary_rows()
+        fits = [self.prepare(X, y) for X, y in tables]
+
+        def scores(side: int, runs: int, session: Session[Any]) -> Scored:
+            found, firsts = list[Ratios](), range(0, runs, self.canary_batch)
+            for k, first in enumerate(firsts):
+                count, part = min(self.canary_batch, runs - first), session.part(k, len(firsts))
+                released = self.released(fits[side], count, part)
+                found.append(self.log_ratios(tables, fits[0], released))
+            squares = [ratios.squares for ratios in found if ratios.squares is not None]
+            details: dict[str, Any] = {}
+            if squares:
+                details["mu_of_the_row"] = float(np.sqrt(np.concatenate(squares).mean()))
+            # Equal releases must have equal scores, whatever the order of summation was.
+            return np.round(np.concatenate([ratios.by_score for ratios in found]), 9), details
+
+        return scores
 
     @abstractmethod
     def held(self, task: Any) -> list[Floats]:
@@ -171,11 +163,13 @@ class FitSubject(Subject):
 
     # Parts of a configuration.
 
-    def _fix_rows(self, rows: str) -> None:
-        if self._model.rows == "auto":
-            self._model.set_params(rows=rows)
-            if rows == PRESENCE:
-                self.notes.append("rows='auto' is presence for sparse rows: the audit takes that")
+    def _fix_row_map(self, row_map: str) -> None:
+        if self._model.row_map == "auto":
+            self._model.set_params(row_map=row_map)
+            if row_map == PRESENCE:
+                self.notes.append(
+                    "row_map='auto' is presence for sparse rows: the audit takes that"
+                )
 
     def _fix_bounds(self) -> None:
         """Reduce bounds by column to a few, from the smallest to the largest."""
@@ -218,38 +212,9 @@ class FitSubject(Subject):
             "epsilon": float(model.epsilon),
             "delta": float(model.delta),
             "neighboring": model.neighboring,
-            "rows": model.rows,
+            "row_map": model.row_map,
             "x_bound": float(x_bound) if bounds is None else float(bounds.max()),
             "bounds": bounds,
             "y_bound": y_bound,
             "residual_bound": y_bound if residual == "auto" else float(residual),
         }
-
-
-class FitAttack(Attack):
-    """Fits with the canary and without it, scored by the subject's own reference."""
-
-    def __init__(self, subject: FitSubject, session: Session[Any]) -> None:
-        self._subject, self._session = subject, session
-        self._arms = [Arm(X, y, subject.prepare(X, y)) for X, y in subject.canary_rows()]
-        self._mu: float | None = None
-
-    def scores(self, side: int, runs: int, tell: Callable[[float], None]) -> Floats:
-        subject, found = self._subject, list[Ratios]()
-        for first in range(0, runs, subject.canary_batch):
-            count = min(subject.canary_batch, runs - first)
-
-            def part(share: float, first: int = first, count: int = count) -> None:
-                tell((first + share * count) / runs)
-
-            prepared = self._arms[side].prepared
-            released = subject.released(prepared, count, self._session, part)
-            found.append(subject.log_ratios(self._arms, released))
-        squares = [ratios.squares for ratios in found if ratios.squares is not None]
-        if squares and side == 0:
-            self._mu = float(np.sqrt(np.concatenate(squares).mean()))
-        # Equal releases must have equal scores, whatever the order of summation was.
-        return np.round(np.concatenate([ratios.by_score for ratios in found]), 9)
-
-    def details(self) -> dict[str, Any]:
-        return {} if self._mu is None else {"mu_of_the_row": self._mu}

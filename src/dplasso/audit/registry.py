@@ -5,7 +5,9 @@ from dplasso.audit.few.subject import FewSubject
 from dplasso.audit.selection.subject import SelectionSubject
 from dplasso.audit.stream.subject import StreamSubject
 from dplasso.audit.subject import Subject
+from dplasso.audit.table.subject import TableSubject
 
 SUBJECTS: dict[str, type[Subject]] = {
-    kind.solver: kind for kind in (SelectionSubject, DescentSubject, FewSubject, StreamSubject)
+    kind.solver: kind
+    for kind in (SelectionSubject, DescentSubject, TableSubject, FewSubject, StreamSubject)
 }

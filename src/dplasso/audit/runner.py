@@ -3,27 +3,28 @@
 import time
 from collections.abc import Sequence
 from functools import partial
+from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from dplasso.audit.check import Check
-from dplasso.audit.checks.accounting import Accounting
-from dplasso.audit.checks.bits import Bits
-from dplasso.audit.checks.bound import Bound
-from dplasso.audit.checks.canary import Canary
-from dplasso.audit.checks.generator import Generator
-from dplasso.audit.checks.law import Law
-from dplasso.audit.checks.neighbours import Range, Sensitivity
-from dplasso.audit.checks.noise import Noise
-from dplasso.audit.checks.release import Release
-from dplasso.audit.checks.search import Search
+from dplasso.audit.checks import (
+    accounting,
+    bits,
+    bound,
+    canary,
+    generator,
+    law,
+    neighbours,
+    parties,
+    release,
+    representation,
+    search,
+    tables,
+)
 from dplasso.audit.examples import subject_of, usual_estimators, variations
-from dplasso.audit.representation.check import Representation
-from dplasso.audit.representation.parties import Parties
-from dplasso.audit.representation.tables import Tables
-from dplasso.audit.selection.count import Count
-from dplasso.audit.selection.envelope import Envelope
+from dplasso.audit.selection import count, envelope
 from dplasso.audit.session import Session
 from dplasso.audit.subject import Subject
 from dplasso.audit.verdict import AuditReport, Verdict
@@ -37,22 +38,22 @@ Mode = Literal["quick", "thorough"]
 CHECKS: dict[str, Check[Any]] = {
     check.name: check
     for check in (
-        Accounting(),
-        Range(),
-        Envelope(),
-        Sensitivity(),
-        Release(),
-        Bound(),
-        Representation(),
-        Parties(),
-        Tables(),
-        Search(),
-        Generator(),
-        Bits(),
-        Count(),
-        Law(),
-        Noise(),
-        Canary(),
+        accounting.Accounting(),
+        neighbours.Range(),
+        envelope.EnvelopeCheck(),
+        neighbours.Sensitivity(),
+        release.ReleaseCheck(),
+        bound.Bound(),
+        representation.Representation(),
+        parties.Parties(),
+        tables.Tables(),
+        search.Search(),
+        generator.Generator(),
+        bits.Bits(),
+        count.Count(),
+        law.Law(),
+        law.NoiseCheck(),
+        canary.Canary(),
     )
 }
 FALSE_ALARM = 1e-4  # largest probability that correct code alarms anywhere in an audit
@@ -75,8 +76,8 @@ def run(
     estimator : a classifier or regressor, or several, which may be online; of a fitted or loaded
         one only the parameters are used. None means a binary classifier with a Sparsifier, a
         regressor and a classifier of three classes by Frank-Wolfe, and one classifier each by
-        gradient descent, by gradient descent after a selection of columns, and for streams (all
-        kinds in a thorough audit). The audit generates its own data.
+        gradient descent, by the table solver, by gradient descent after a selection of columns,
+        and for streams (all kinds in a thorough audit). The audit generates its own data.
     mode : "quick" makes a fixed number of runs, in less than a minute. "thorough" also audits
         both neighbouring relations, all maps of rows, all selection rules and all noises of
         streams, and makes as many runs as time allows.
@@ -102,7 +103,7 @@ def run(
     given = numbers.bound("seconds", THOROUGH_SECONDS if seconds is None else seconds)
     subjects = subjects_of(estimator, mode)
     jobs = jobs_of(subjects, checks)
-    root = np.random.SeedSequence(_seed(seed))
+    root = np.random.SeedSequence(None if seed is None else numbers.count("seed", seed, least=0))
     sources = [own.spawn(2) for own in root.spawn(len(jobs))]
     error = FALSE_ALARM / max(sum(job.tests for job in jobs), 1)
     end, verdicts = time.monotonic() + given, list[Verdict]()
@@ -118,8 +119,16 @@ def run(
                 thorough=mode == "thorough",
                 tell=partial(tell, job.check.name, k),
             )
-            verdicts += job.check.run(session)
-    return AuditReport(tuple(verdicts), _facts(subjects, mode, seed, _chosen(checks)))
+            verdicts += list(job.check.run(session)) or [job.without_verdict()]
+    facts = {
+        "version": import_module("dplasso").__version__,
+        "mode": mode,
+        "seed": seed,
+        "false_alarm": FALSE_ALARM,
+        "checks": [check.name for check in _chosen(checks)],
+        "estimators": [subject.to_dict() for subject in subjects],
+    }
+    return AuditReport(tuple(verdicts), facts)
 
 
 class Job(NamedTuple):
@@ -137,6 +146,12 @@ class Job(NamedTuple):
     def weight(self) -> float:
         """The part of the time that it requests, relative to the others."""
         return self.check.share * self.subject.weight
+
+    def without_verdict(self) -> Verdict:
+        """The alarm of a check that made no test: what it should have tested is unknown."""
+        return Verdict(
+            *(self.check.name, self.subject.name, "verdicts of this check", 0.0, 1.0), alarm="below"
+        )
 
 
 def jobs_of(subjects: Sequence[Subject], checks: Sequence[str] | None = None) -> list[Job]:
@@ -179,22 +194,3 @@ def _chosen(names: Sequence[str] | None) -> list[Check[Any]]:
         known = ", ".join(repr(name) for name in CHECKS)
         raise ValueError(f"checks must be a list of some of {known}, got {names!r}")
     return [check for name, check in CHECKS.items() if name in names]
-
-
-def _seed(seed: int | None) -> int | None:
-    return None if seed is None else numbers.count("seed", seed, least=0)
-
-
-def _facts(
-    subjects: list[Subject], mode: Mode, seed: int | None, chosen: list[Check[Any]]
-) -> dict[str, Any]:
-    from dplasso import __version__
-
-    return {
-        "version": __version__,
-        "mode": mode,
-        "seed": seed,
-        "false_alarm": FALSE_ALARM,
-        "checks": [check.name for check in chosen],
-        "estimators": [subject.to_dict() for subject in subjects],
-    }

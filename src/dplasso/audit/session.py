@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -13,6 +13,7 @@ _PILOT = 24  # runs that are timed and discarded before the number of runs is fi
 _PILOT_SECONDS = 1.0
 _FEWEST = 100
 
+Tell = Callable[[float], None]  # reports the share of the work that is done
 S = TypeVar("S")
 T = TypeVar("T")
 
@@ -32,7 +33,7 @@ class Session(Generic[S]):
     error: float
     seconds: float
     thorough: bool
-    tell: Callable[[float], None]
+    tell: Tell
 
     def runs(self, quick: int, pilot: Callable[[int], object]) -> int:
         """The number of runs to make, which is fixed here before any of them is made.
@@ -51,18 +52,18 @@ class Session(Generic[S]):
         each = max((time.monotonic() - start) / timed, 1e-7)
         return max(_FEWEST, int(self.seconds / each))
 
-    def repeated(
-        self, quick: int, draw: Callable[[], T], *, done: int = 0, parts: int = 1
-    ) -> list[T]:
-        """Make as many draws as `runs` says; ``done`` of ``parts`` parts of the check are done."""
+    def part(self, k: int, parts: int) -> "Session[S]":
+        """The session of one of several equal parts of the check, counted from 0."""
+        return replace(
+            self,
+            seconds=self.seconds / parts,
+            tell=lambda share: self.tell((k + share) / parts),
+        )
 
-        def pilot(runs: int) -> None:
-            for _ in range(runs):
-                draw()
-
-        runs = max(self.runs(parts * quick, pilot) // parts, 1)
-        found = []
+    def repeated(self, quick: int, draw: Callable[[], T]) -> list[T]:
+        """Make as many draws as `runs` says."""
+        runs, found = self.runs(quick, lambda pilot: [draw() for _ in range(pilot)]), []
         for run in range(runs):
             found.append(draw())
-            self.tell((done + (run + 1) / runs) / parts)
+            self.tell((run + 1) / runs)
         return found

@@ -69,8 +69,7 @@ def _pooling(expected: Floats) -> Floats:
             group, room = group + 1, 0.0
     if room > 0.0:  # the most probable cell remains: it joins the group before
         groups[groups == group] = max(group - 1, 0)
-    pooling: Floats = (groups == np.arange(groups.max() + 1)[:, None]).astype(np.float64)
-    return pooling
+    return (groups == np.arange(groups.max() + 1)[:, None]).astype(np.float64)
 
 
 def at_least(hits: int, runs: int, error: float) -> float:

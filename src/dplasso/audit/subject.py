@@ -13,30 +13,28 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
-from dplasso.audit.attack import Attack, Claims
-from dplasso.audit.facts import LOGISTIC, SOFTMAX, SQUARED, Claim
-from dplasso.audit.recorder import Recorder
-from dplasso.audit.representation.holder import Holder
+from dplasso import estimators
+from dplasso.audit.account import Recorder
+from dplasso.audit.certify import Claims
+from dplasso.audit.reference import Claim
+from dplasso.audit.representation.holders import Holder
 from dplasso.audit.session import Session
 from dplasso.base.arrays import Floats, Ints
-from dplasso.estimators import (
-    PrivateLassoClassifier,
-    PrivateLassoRegressor,
-    PrivateOnlineClassifier,
-    PrivateOnlineRegressor,
-)
 from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.privacy.events import Event
 
 COLUMNS = 12  # of the audit's data, where nothing requires more
-TABLES = (PrivateLassoClassifier, PrivateLassoRegressor)
-STREAMS = (PrivateOnlineClassifier, PrivateOnlineRegressor)
-_KINDS = {LOGISTIC: "classifier", SOFTMAX: "multinomial", SQUARED: "regressor"}
+TABLES = (estimators.PrivateLassoClassifier, estimators.PrivateLassoRegressor)
+STREAMS = (estimators.PrivateOnlineClassifier, estimators.PrivateOnlineRegressor)
 
 Figures = dict[str, tuple[float, float]]  # for each tested quantity: a figure, and its limit
-# Runs a fit with the given bits, or with its own. ``halfway`` is called once within it. Returns the
-# draws, in order, as integers, and how many of them were made when ``halfway`` was called.
-Draw = Callable[[RandomBits | None, Callable[[], None] | None], tuple[Ints, int]]
+# Runs a fit with the given bits, or with its own, and makes the given call once within it. Returns
+# the draws, in order, as integers, and how many of them were made before the call.
+Draw = Callable[[RandomBits | None, Callable[[], None]], tuple[Ints, int]]
+Scored = tuple[Floats, dict[str, Any]]  # log-likelihood ratios, runs x scores; figures to report
+# Runs of a solver with the canary (side 0) or without it (side 1): takes the side, the number of
+# runs, and the session whose progress they report.
+Attack = Callable[[int, int, Session[Any]], Scored]
 Pair = tuple[NDArray[Any], NDArray[Any]]
 
 
@@ -46,6 +44,14 @@ class Charged(NamedTuple):
     statement: Mapping[str, Any]
     first: Recorder
     second: Recorder
+
+    @classmethod
+    def of(cls, model: Any, X: Any, y: NDArray[Any]) -> "Charged":
+        """Fit an estimator twice, each time with an accountant of its own."""
+        first, second = Recorder(), Recorder()
+        statement = model.set_params(accountant=first).fit(X, y).privacy_
+        model.set_params(accountant=second).fit(X, y)
+        return cls(statement, first, second)
 
 
 class Again(NamedTuple):
@@ -67,15 +73,18 @@ class Subject(ABC):
     """A configuration under audit. The estimator itself is copied, never fitted or charged.
 
     ``weight`` is the part of the time that its checks request, relative to other subjects.
-    ``options`` are the command's options that its estimators take in addition to the common ones.
+    ``options`` are the command's options that its estimators take in addition to the common ones;
+    ``lacking`` are common ones that they do not take.
     """
 
     solver: ClassVar[str]
     quick_examples: ClassVar[int | None] = 1  # `examples` used in a quick audit of all solvers
     options: ClassVar[frozenset[str]] = frozenset()
+    lacking: ClassVar[frozenset[str]] = frozenset()
     canary_runs: ClassVar[int]  # runs with the canary, and as many without, in a quick audit
     tries: ClassVar[int] = 60  # pairs of neighbours that are compared in a quick audit
     rounding: ClassVar[float] = 1.0 + 1e-12  # limit of ratios that are exact except for a division
+    shown_parameters: ClassVar[tuple[str, ...]] = ()  # in the report, in addition to the facts
     facts: Claim
     columns = COLUMNS
     # Parameters on which no promise depends, with the values that audits use.
@@ -105,15 +114,12 @@ class Subject(ABC):
     def takes(cls, estimator: Any) -> bool:
         """Whether this solver would fit the estimator."""
 
-    @classmethod
-    def accepted(cls, common: Mapping[str, Any]) -> dict[str, Any]:
-        """The options, of those common to all solvers, that this one has."""
-        return dict(common)
-
     def others(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Names and parameters of configurations that differ from this one in one respect."""
         for relation in sorted({"add_remove", "replace_one"} - {self._model.neighboring}):
             yield relation, {"neighboring": relation}
+        if getattr(self._model, "residual_bound", None) == "auto":
+            yield "squared loss", {"residual_bound": math.inf}
 
     @abstractmethod
     def _fix_settings(self) -> None:
@@ -199,8 +205,10 @@ class Subject(ABC):
         return np.unique(np.asarray(self._model.classes))
 
     def _usual_name(self) -> str:
-        kind = _KINDS.get(self.facts.loss, f"classifier, {self.facts.loss} loss")
-        return f"{kind}, {self.solver}"
+        kind = "multinomial" if self.outputs > 1 else "classifier"
+        if self.facts.slope is not None:
+            kind += f", {self.facts.loss} loss"
+        return f"{kind if self.classifies else 'regressor'}, {self.solver}"
 
     def to_dict(self) -> dict[str, Any]:
         """The subject as the report shows it."""
@@ -210,6 +218,7 @@ class Subject(ABC):
             "solver": self.solver,
             **self.facts.to_dict(),
             "notes": self.notes,
+            **{name: getattr(self._model, name) for name in self.shown_parameters},
         }
 
 
@@ -235,7 +244,7 @@ class NoisySubject(Subject):
     @property
     @abstractmethod
     def noise_tests(self) -> int:
-        """How many p-values `noise_p_values` returns."""
+        """How many p-values `noise_p_values` returns; 0 if this configuration has no noisy sums."""
 
     @abstractmethod
     def widest_changes(self, session: Session[Any], k: int) -> dict[str, float]:

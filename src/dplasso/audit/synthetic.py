@@ -1,23 +1,30 @@
 """Data for several audits: labels, extreme rows, and the forms in which users pass rows."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from dplasso.audit.facts import Claim, Facts
-from dplasso.audit.reference_rows import column_bounds
+from dplasso.audit.reference import Claim, Facts, column_bounds
+from dplasso.audit.representation.forms import in_parts
 from dplasso.base.arrays import Floats
 
 Table = tuple[Floats, Floats]  # rows and labels
+# Tables with a canary, and without it or with its rival in its place.
+Neighbours = tuple[Table, Table]
 
 
-class Neighbours(NamedTuple):
-    """Tables with the canary, and without it or with its rival in its place."""
+def inserted(table: Table, at: int, row: Floats, label: float) -> Table:
+    """The table with one more row."""
+    return np.insert(table[0], at, row, axis=0), np.insert(table[1], at, label)
 
-    present: Table
-    absent: Table
+
+def replaced(table: Table, at: int, row: Floats, label: float) -> Table:
+    """The table with another row in one place."""
+    X, y = table[0].copy(), table[1].copy()
+    X[at], y[at] = row, label
+    return X, y
 
 
 def random_labels(rows: int, facts: Claim, rng: np.random.Generator) -> Floats:
@@ -62,10 +69,7 @@ def _in_single_precision(X: Floats) -> Any:
 
 def _in_halves(X: Floats) -> Any:
     """Every entry in two parts, which must be added up before they are clipped."""
-    rows, columns = np.nonzero(X)
-    half = X[rows, columns] / 2.0
-    places = (np.tile(rows, 2), np.tile(columns, 2))
-    return sp.coo_array((np.concatenate([half, half]), places), shape=X.shape)
+    return in_parts(X, [X / 2.0, X / 2.0])
 
 
 def labels_apart(facts: Facts) -> tuple[float, list[float]]:

@@ -1,6 +1,7 @@
 """Checks of the numbers that privacy accounts use; each check returns the number it accepts."""
 
 import math
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import NoReturn
 
@@ -48,6 +49,17 @@ def count(name: str, value: object, least: int, most: float = math.inf) -> int:
     if int(value) > most:
         _refuse(name, value, f"an integer of at most {most:,}", "give a smaller one")
     return int(value)
+
+
+def choice(name: str, value: object, known: Sequence[str]) -> None:
+    """Reject a value that is not one of the names ``known``."""
+    if value not in known:
+        raise ParameterError(
+            "{parameter} must be one of {known}, got {value!r}",
+            parameter=Setting(name),
+            known=", ".join(known),
+            value=value,
+        )
 
 
 def _as_float(value: object) -> float:

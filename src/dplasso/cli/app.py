@@ -1,4 +1,4 @@
-"""The command itself: its subcommands, and what becomes of errors."""
+"""The command: its subcommands, its exit codes, and how errors are shown."""
 
 import gc
 import sys
@@ -54,7 +54,7 @@ app.add_typer(budget)
 app.add_typer(federated)
 
 
-def _tell_version(asked: bool) -> None:
+def _show_version(asked: bool) -> None:
     if asked:
         say(__version__)
         raise typer.Exit
@@ -64,18 +64,20 @@ def _tell_version(asked: bool) -> None:
 def _global(
     version: Annotated[
         bool,
-        typer.Option("--version", help="Show it.", callback=_tell_version, is_eager=True),
+        typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
     pass
 
 
 def main() -> None:
-    """Run the command. Exit 0: done; 1: refused or failed; 2: misused, or an extra is
-    missing; 3: an audit's alarm; 130: interrupted; 143 or 129: ended by SIGTERM or SIGHUP.
+    """Run the command.
 
-    An error names the file and the remedy; what an unforeseen one says could show values of the
-    data, so that only its place is told.
+    Exit codes: 0 for success, 1 for a rejection or failure, 2 for misuse or a missing extra, 3 for
+    an alarm of an audit, 130 for an interrupt, 143 or 129 for SIGTERM or SIGHUP.
+
+    An error names the file and the remedy. The text of an unforeseen error could contain values of
+    the data, so only its place in the code is shown.
     """
     warnings.showwarning = _show_warning
     try:
@@ -85,7 +87,7 @@ def main() -> None:
         if end.code == INTERRUPTED:
             complain("interrupted; nothing half-written was left")
         elif end.code in ENDED:
-            complain("told to end; nothing half-written was left")
+            complain("ended by a signal; nothing half-written was left")
         raise
     except MissingExtraError as error:
         complain(str(error))
@@ -101,7 +103,7 @@ def main() -> None:
         places = "".join(traceback.format_tb(error.__traceback__))
         complain(f"{type(error).__name__}, a defect of dplasso; please report its place:\n{places}")
     finally:
-        gc.freeze()  # or Python would look for garbage once more before it ends
+        gc.freeze()  # otherwise Python collects garbage once more before it ends
     sys.exit(FAILED)
 
 
@@ -115,7 +117,7 @@ def _run() -> None:
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
-        misuse: Any = error  # the parser quotes what was typed, such as the name of a file
+        misuse: Any = error  # its text quotes what was typed, such as the name of a file
         misuse.message = printable_lines(misuse.message, "  ")
         misuse.show()
         sys.exit(misuse.exit_code)

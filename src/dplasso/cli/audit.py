@@ -1,4 +1,4 @@
-"""``dplasso audit``: does the installed code keep what it promises?"""
+"""``dplasso audit``: does the installed code keep its guarantees?"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,6 +8,7 @@ import typer
 from dplasso.cli import options as o
 from dplasso.cli.output import emit, say
 from dplasso.cli.rescue import kept
+from dplasso.cli.signatures import with_former
 from dplasso.estimators import load
 from dplasso.losses import CLASS_LOSSES
 from dplasso.storage.atomic import replace_file
@@ -15,7 +16,7 @@ from dplasso.storage.atomic import replace_file
 if TYPE_CHECKING:
     from dplasso.audit import AuditReport
 
-ALARM = 3  # what the command exits with
+ALARM = 3  # exit code
 KINDS = ("classifier", "regressor", "multinomial")
 Checks = Annotated[
     list[str] | None,
@@ -28,54 +29,53 @@ Checks = Annotated[
 ]
 
 
+@with_former({"rounds": "max_iter", "rows": "row_map"})
 def audit(
     estimator: Annotated[
         str, typer.Option(help="classifier, regressor, multinomial, or all.")
     ] = "all",
     solver: Annotated[
-        str, typer.Option(help="frank_wolfe, gradient, select, online (for streams), or all.")
+        str,
+        typer.Option(help="frank_wolfe, gradient, table, select, online (for streams), or all."),
     ] = "all",
     loss: Annotated[
-        str | None, typer.Option(help=f"Of classifiers of two classes: {', '.join(CLASS_LOSSES)}.")
+        str | None,
+        typer.Option(help=f"Loss of classifiers of two classes: {', '.join(CLASS_LOSSES)}."),
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option(help="A saved model, also of a stream: its parameters are audited."),
+        typer.Option(help="A model file, also of a stream, whose parameters are audited."),
     ] = None,
     epsilon: Annotated[
         float | None,
-        typer.Option("--epsilon", "-e", help="The claim: 1 unless told, 8 of descents."),
+        typer.Option("--epsilon", "-e", help="Epsilon to audit; by default 1, and 8 for descents."),
     ] = None,
-    delta: Annotated[float, typer.Option(help="The claim.")] = 1e-6,
+    delta: Annotated[float, typer.Option(help="Delta to audit.")] = 1e-6,
     x_bound: Annotated[float, typer.Option(help="Public bound on entries.")] = 1.0,
-    rows: Annotated[
-        str | None, typer.Option(help="as_is, presence, sqrt or blend: how entries are read.")
+    row_map: Annotated[
+        str | None, typer.Option(help="Map of entries: as_is, presence, sqrt or blend.")
     ] = None,
-    neighboring: Annotated[str, typer.Option(help="add_remove or replace_one.")] = "add_remove",
-    rounds: Annotated[
+    neighboring: o.Neighboring = "add_remove",
+    max_iter: Annotated[
         int | None,
-        typer.Option(
-            *("--rounds", "--max-iter", "-T"), min=1, help="Rounds of Frank-Wolfe: 16 unless told."
-        ),
+        typer.Option("--max-iter", "-T", min=1, help="Rounds of Frank-Wolfe; 16 by default."),
     ] = None,
     radius: Annotated[
-        float | None, typer.Option(help="Bound on the 1-norm, of Frank-Wolfe: 5 unless told.")
+        float | None, typer.Option(help="Bound on the 1-norm for Frank-Wolfe; 5 by default.")
     ] = None,
     intercept: Annotated[bool, typer.Option(help="Fit an intercept.")] = True,
-    selection: Annotated[str | None, typer.Option(help="Rule of Frank-Wolfe.")] = None,
+    selection: Annotated[str | None, typer.Option(help="Selection rule of Frank-Wolfe.")] = None,
     thorough: Annotated[
         bool,
-        typer.Option(
-            "--thorough/--quick", help="All rules and relations, for as long as --minutes says."
-        ),
+        typer.Option("--thorough/--quick", help="Audit all rules and relations, for --minutes."),
     ] = False,
     minutes: Annotated[
-        float | None, typer.Option(help="How long a thorough audit takes: 10 unless told.")
+        float | None, typer.Option(help="Duration of a thorough audit; 10 by default.")
     ] = None,
     check: Checks = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Makes the audit repeatable.")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where a report in JSON goes.")
+        Path | None, typer.Option("--output", "-o", help="File for a report in JSON.")
     ] = None,
     json: o.Json = False,
     quiet: o.Quiet = False,
@@ -92,11 +92,11 @@ def audit(
         "epsilon": epsilon,
         "delta": delta,
         "x_bound": x_bound,
-        "rows": rows,
+        "row_map": row_map,
         "neighboring": neighboring,
     }
     by_rounds = {
-        "max_iter": rounds,
+        "max_iter": max_iter,
         "radius": radius,
         "selection": selection,
         "fit_intercept": None if intercept else False,
@@ -124,9 +124,9 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _saved(model: Path, kind: str, solver: str, loss: str | None) -> Any:
-    """The model of a file, which stands for its parameters."""
+    """Return the model of a file, whose parameters are audited."""
     if (kind, solver, loss) != ("all", "all", None):
-        raise ValueError("--model says what is audited; leave out --estimator, --solver and --loss")
+        raise ValueError("--model sets what is audited; leave out --estimator, --solver and --loss")
     return load(model)
 
 
@@ -139,11 +139,11 @@ def _with_loss(
     *,
     thorough: bool,
 ) -> list[Any]:
-    """The estimators; where a loss is named, classifiers of two classes with that loss."""
+    """Return the estimators; if a loss is given, only classifiers of two classes with it."""
     if loss is None:
         return _estimators(kind, solver, common, by_rounds, thorough)
     if kind not in ("all", "classifier"):
-        raise ValueError(f"--loss is of classifiers of two classes; leave out --estimator {kind}")
+        raise ValueError(f"--loss is for classifiers of two classes; leave out --estimator {kind}")
     found = _estimators("classifier", solver, common, by_rounds, thorough)
     return [estimator.set_params(loss=loss) for estimator in found]
 
@@ -151,7 +151,7 @@ def _with_loss(
 def _estimators(
     kind: str, solver: str, common: dict[str, Any], own: dict[str, Any], thorough: bool
 ) -> list[Any]:
-    """Examples of the kinds and solvers named; ``own`` are options that some solvers have."""
+    """Return examples of the given kinds and solvers; ``own`` are options of some solvers."""
     from dplasso.audit.examples import named_estimators, usual_estimators
     from dplasso.audit.registry import SUBJECTS
 
@@ -163,7 +163,7 @@ def _estimators(
     if solver != "all" and not set(own) <= SUBJECTS[solver].options:
         having = [name for name, subject in SUBJECTS.items() if set(own) <= subject.options]
         raise ValueError(
-            "--rounds, --radius, --selection and --no-intercept are for --solver "
+            "--max-iter, --radius, --selection and --no-intercept are for --solver "
             f"{' or '.join(having)}; a descent or stream has a length of its own and an "
             "intercept, leave them out"
         )

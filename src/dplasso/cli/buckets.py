@@ -1,4 +1,4 @@
-"""Which features public words and categories are hashed to, so that hashed names can be read."""
+"""The features that public words and categories are hashed to."""
 
 import re
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ _LISTED = 8  # names of columns in a message
 
 
 class Bucket(NamedTuple):
-    """A word or category, its feature, and that feature's coefficients, one an output."""
+    """A word or category, its feature, and that feature's coefficients, one per output."""
 
     column: str
     entry: str
@@ -25,9 +25,9 @@ class Bucket(NamedTuple):
 
 
 def buckets_asked(model: Any, asked: list[str]) -> list[Bucket]:
-    """The feature of every "column=entry"; of every word, where a column is text.
+    """Return the feature of every "column=entry"; of a column of text, those of all its words.
 
-    Nothing is told of the rows: the hash is public, and whether an entry occurs is not known here.
+    This reveals nothing about the rows: the hash is public, and no row is read.
     """
     if not asked:
         return []
@@ -44,15 +44,15 @@ def buckets_asked(model: Any, asked: list[str]) -> list[Bucket]:
         words = _WORD.findall(entry.lower())
         if not words:
             raise ValueError(
-                f"--bucket {text!r} holds no word: words of column {column!r} have two letters or "
-                "digits at least"
+                f"--bucket {text!r} holds no word: words of column {column!r} have at least two "
+                "letters or digits"
             )
         found += [_bucket(model, space, column, word, f"{column}:{word}") for word in words]
     return found
 
 
 def show_buckets(model: Any, found: list[Bucket]) -> None:
-    """A row each; where there are several outputs, a column for each class."""
+    """Print one line per bucket, with one column per class if there are several outputs."""
     if not found:
         return
     labels = ["coefficient"]
@@ -65,7 +65,7 @@ def show_buckets(model: Any, found: list[Bucket]) -> None:
 
 
 def _split(text: str, columns: list[str]) -> tuple[str, str]:
-    """Column and entry; names of columns may hold the sign that ends them."""
+    """Split into column and entry; the name of a column may itself contain "="."""
     fitting = [name for name in columns if text.startswith(f"{name}=")]
     if not fitting:
         more = f" and {len(columns) - _LISTED} more" if len(columns) > _LISTED else ""

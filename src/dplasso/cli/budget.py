@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dplasso.cli.options import DEFAULT_LEDGER, LEDGER_VARIABLE, Json, Quiet
+from dplasso.cli.options import DEFAULT_LEDGER, LEDGER_VARIABLE, Delta, Json, Neighboring, Quiet
 from dplasso.cli.output import emit, say, show, show_rows
 from dplasso.ledger import Budget, Charge
 from dplasso.ledger.allowance import epsilon_per_fit, rounded_down
@@ -35,20 +35,22 @@ Store = Annotated[
 
 @app.command()
 def init(
-    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="What all may be together.")],
-    delta: Annotated[float, typer.Option(help="Chance that epsilon fails.")],
+    epsilon: Annotated[
+        float, typer.Option("--epsilon", "-e", help="Epsilon of all releases together.")
+    ],
+    delta: Delta,
     store: Store = DEFAULT_LEDGER,
-    neighboring: Annotated[str, typer.Option(help="add_remove or replace_one.")] = "add_remove",
+    neighboring: Neighboring = "add_remove",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Create a ledger; one that is there must have the same numbers."""
+    """Create a ledger; an existing one must have the same numbers."""
     budget = Budget(epsilon, delta, store, neighboring)
     facts = _facts(budget, budget.verify())
     if json:
         emit(facts)
     elif not quiet:
-        show("Ledger", _told(facts, _LEFT))
+        show("Ledger", _with_spaces(facts, _LEFT))
 
 
 @app.command("show")
@@ -56,14 +58,14 @@ def show_budget(
     store: Store = DEFAULT_LEDGER,
     fits: Annotated[
         int | None,
-        typer.Option(min=1, help="How many are planned: say what epsilon each of them may have."),
+        typer.Option(min=1, help="Number of planned fits: show the epsilon that each may have."),
     ] = None,
     json: Json = False,
 ) -> None:
     """Verify a ledger and show what was spent, and on what.
 
-    Epsilons do not add; rho does. So the share of rho says how much is spent, and the epsilons of
-    charges, of all together and of what is left do not add up to the ledger's.
+    Epsilons do not add; rho does. The share of rho shows how much is spent. The epsilons of the
+    charges, of all charges together and of the rest do not add up to the epsilon of the ledger.
     """
     budget = Budget.open(store)
     chain = budget.verify()
@@ -77,31 +79,31 @@ def show_budget(
         each = rounded_down(_left(chain, fits), 6)
         say(f"Planned fits: {fits:,}, of epsilon {each} each at most.")
     say()
-    show("Ledger", _told(facts, _LEFT))
+    show("Ledger", _with_spaces(facts, _LEFT))
     if rows:
         say()
         times = [{**row, "time": f"{row['time'][:10]} {row['time'][11:19]}"} for row in rows]
-        heads = ["time (UTC)" if name == "time" else name for name in _told(rows[0])]
+        heads = ["time (UTC)" if name == "time" else name for name in _with_spaces(rows[0])]
         show_rows("Charges", heads, [[*row.values()] for row in times])
 
 
 @app.command()
 def spend(
-    label: Annotated[str, typer.Option(help="What is released.")],
+    label: Annotated[str, typer.Option(help="Name of the release.")],
     store: Store = DEFAULT_LEDGER,
     epsilon: Annotated[
         float | None,
-        typer.Option("--epsilon", "-e", help="It is epsilon-DP with delta = 0 (pure)."),
+        typer.Option("--epsilon", "-e", help="The release is epsilon-DP with delta = 0 (pure)."),
     ] = None,
-    rho: Annotated[float | None, typer.Option(help="It is rho-zCDP.")] = None,
+    rho: Annotated[float | None, typer.Option(help="The release is rho-zCDP.")] = None,
     noise_multiplier: Annotated[
         float | None,
-        typer.Option(help="It has Gaussian noise of so many times the L2 sensitivity."),
+        typer.Option(help="The release has Gaussian noise of this multiple of the L2 sensitivity."),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Charge a release that is made elsewhere. Make it only if this succeeds."""
+    """Charge a release that is made elsewhere. Make the release only if this succeeds."""
     budget = Budget.open(store)
     receipt = budget.charge(
         _event(epsilon, rho, noise_multiplier),
@@ -112,7 +114,7 @@ def spend(
     if json:
         emit(receipt._asdict())
     elif not quiet:
-        show("Charged", _told(receipt._asdict()))
+        show("Charged", _with_spaces(receipt._asdict()))
         say()
         _say_share(budget.verify())
 
@@ -153,7 +155,7 @@ def verify(
 
 
 def _facts(budget: Budget, chain: Chain) -> dict[str, Any]:
-    """What a ledger is, and how full, as of one moment."""
+    """Return what a ledger is, and how much of it is spent, at one moment."""
     genesis, head = chain.genesis, chain.head
     spent, left = chain.rho_of(head.total), chain.rho_of(chain.left)
     return {
@@ -176,12 +178,12 @@ def _percent(chain: Chain, units: int) -> float:
 
 
 def _left(chain: Chain, fits: int = 1) -> float:
-    """The epsilon that each of so many more fits may have."""
+    """Return the epsilon that each of ``fits`` more fits may have."""
     return epsilon_per_fit(chain.left, fits, chain.genesis.delta)
 
 
 def _say_share(chain: Chain) -> None:
-    """How full a ledger is; in rho, since readers would add epsilons up."""
+    """Print how much of a ledger is spent, in rho, since readers would add epsilons."""
     genesis, head = chain.genesis, chain.head
     percent = _percent(chain, genesis.cap - chain.left)
     full = round(BAR * percent / 100)
@@ -197,8 +199,8 @@ def _say_share(chain: Chain) -> None:
 _LEFT = ("remaining_rho", "remaining_epsilon")
 
 
-def _told(facts: dict[str, Any], left: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Names as people write them; what is left is rounded so that it can be asked for."""
+def _with_spaces(facts: dict[str, Any], left: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return names with spaces; what is left is rounded down, so that it can be spent."""
     rounded = {name: rounded_down(facts[name], 6) for name in left}
     return {name.replace("_", " "): value for name, value in {**facts, **rounded}.items()}
 
@@ -217,16 +219,16 @@ def _row(chain: Chain, charge: Charge) -> dict[str, Any]:
 
 
 def _event(epsilon: float | None, rho: float | None, noise_multiplier: float | None) -> Event:
-    """What is released, as one option says; the library would speak of parameters instead."""
+    """Return the release that the one given option describes."""
     options = {"--epsilon": epsilon, "--rho": rho, "--noise-multiplier": noise_multiplier}
     given = {name: value for name, value in options.items() if value is not None}
     if len(given) != 1:
-        raise ValueError("say what it costs with one of --epsilon, --rho and --noise-multiplier")
+        raise ValueError("give the cost as one of --epsilon, --rho and --noise-multiplier")
     ((name, value),) = given.items()
     if not 0.0 < value < math.inf:
         raise ValueError(
-            f"{name} must be a finite number above 0, got {value:g}; what costs nothing need not "
-            "be charged, and what is not private cannot be"
+            f"{name} must be a finite number above 0, got {value:g}; a release without cost need "
+            "not be charged, and one without privacy cannot be"
         )
     kinds: dict[str, Callable[[float], Event]]
     kinds = {"--epsilon": PureDP, "--rho": ZeroConcentrated, "--noise-multiplier": Gaussian}

@@ -1,4 +1,4 @@
-"""``dplasso demo``: private and not, side by side, on made-up notes; and a report."""
+"""``dplasso demo``: fits with and without privacy on synthetic notes, and a report."""
 
 import math
 import time
@@ -21,11 +21,11 @@ REPORTED = 1.0
 
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path(
+    output: Annotated[Path, typer.Option("--output", "-o", help="File for the report.")] = Path(
         "demo_report.html"
     ),
 ) -> None:
-    """Train on made-up notes of a million words with and without privacy; write a report."""
+    """Train on synthetic notes of a million words with and without privacy; write a report."""
     check_output(output)
     _compile()
     X, y = make_notes(ROWS + TEST_ROWS, np.random.default_rng(7))
@@ -55,8 +55,8 @@ def demo(
 
 
 def _compile() -> None:
-    """Fit a little, so that no time below is that of a compiler."""
-    say("compiling the engine's loops, unless that was done before ...")
+    """Fit a few rows, so that the times below do not include compilation."""
+    say("compiling, unless that was done before ...")
     X, y = make_notes(100, np.random.default_rng(0))
     for epsilon in (1.0, math.inf):
         model = PrivateLassoClassifier(epsilon, classes=[0, 1], n_rows=100, x_bound=1.0)
@@ -64,7 +64,7 @@ def _compile() -> None:
 
 
 def make_notes(rows: int, rng: np.random.Generator) -> tuple[sp.csr_array, np.ndarray]:
-    """Notes of about 40 words each, drawn by Zipf's law; 25 words tell of the label."""
+    """Notes of about 40 words each, drawn by Zipf's law; 25 words are informative."""
     lengths = rng.poisson(40, rows) + 1
     # The k-th commonest word has probability about 1 / (k ln WORDS).
     words = np.floor(np.exp(rng.random(lengths.sum()) * math.log(WORDS))).astype(np.int64) - 1

@@ -1,4 +1,4 @@
-"""``dplasso evaluate``: how good a model is on rows with labels."""
+"""``dplasso evaluate``: the scores of a model on rows with labels."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,7 +19,7 @@ NOT_COVERED = (
     "not cover them. On rows it was trained on they reveal those rows and flatter the model. "
     "Publish them only if the rows are public"
 )
-MOST_CLASSES = 10  # whose rows are counted one by one
+MOST_CLASSES = 10  # with more classes, rows are not counted per class
 
 Rows = Annotated[
     Path,
@@ -44,9 +44,9 @@ def evaluate(
     json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Score a model on rows with labels, beside what the commonest class would score.
+    """Score a model on rows with labels, next to the score of the most common class.
 
-    The figures are not private; see the warning.
+    The scores are not private; see the warning.
     """
     if strict:
         leaks.set_strict(True)
@@ -62,7 +62,7 @@ def evaluate(
             progress=progress,
         )
     if not public:
-        leaks.report(f"{NOT_COVERED.format(data=data.name)}; then say so with --public")
+        leaks.report(f"{NOT_COVERED.format(data=data.name)}, and declare that with --public")
     found = score(without_names(fitted), rows.X, rows.y)
     scores, classes = scores_of(found), per_class(found)
     if json:
@@ -74,7 +74,7 @@ def evaluate(
 
 
 def scores_of(found: Evaluation) -> dict[str, Any]:
-    """Rows, r2 or accuracy and what the commonest class has, auc where there is one; in words."""
+    """Return the number of rows, the scores, and the verdict in words."""
     if found.confusion:
         area = {} if found.auc is None else {"auc": found.auc}
         scores = {"accuracy": found.score, "majority_accuracy": found.trivial, **area}
@@ -84,14 +84,14 @@ def scores_of(found: Evaluation) -> dict[str, Any]:
 
 
 def per_class(found: Evaluation) -> dict[str, dict[str, int]]:
-    """How many rows have a class, were answered it, and were both; nothing for many classes."""
+    """Count rows per class: with it, predicted as it, and both; nothing for many classes."""
     if len(found.classes) > MOST_CLASSES:
         return {}
     return {name: of._asdict() for name, of in found.by_class.items()}
 
 
 def show_classes(classes: dict[str, dict[str, int]]) -> None:
-    """A class a row, with the share of its rows that were found: accuracy may hide a poor one."""
+    """Print one line per class with its recall, since accuracy may hide a poor one."""
     if not classes:
         return
     rows = []

@@ -8,7 +8,8 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
-from dplasso.federated.declaration import old_names_of, terms_of, warn_of_old_name
+from dplasso.cli.signatures import with_former
+from dplasso.federated.declaration import old_names_of, terms_of
 from dplasso.federated.terms import Proposal
 
 _NO_OPTIONS = ("job", "parties")  # the server names the job; submit has its own option --party
@@ -23,9 +24,8 @@ def with_terms(command: Callable[..., None]) -> Callable[..., None]:
     own = inspect.signature(command, eval_str=True)
     parameters = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
     parameters += [_option(one, kinds[name]) for name, one in terms.items()]
-    parameters += [_old_option(old, new, kinds[new]) for old, new in old_names_of(Proposal).items()]
     command.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-    return command
+    return with_former(old_names_of(Proposal))(command)
 
 
 def proposal_of(terms: Mapping[str, Any], parties: Sequence[str], known: Sequence[str]) -> Proposal:
@@ -59,22 +59,5 @@ def _option(one: Field[Any], kind: Any) -> inspect.Parameter:
     default = inspect.Parameter.empty if one.default is MISSING else one.default
     if get_origin(kind) is tuple:  # an option that may be repeated
         kind, default = list[get_args(kind)[0]] | None, None  # type: ignore[misc]
-    return _parameter(one.name, Annotated[kind, option], default)
-
-
-def _old_option(old: str, new: str, kind: Any) -> inspect.Parameter:
-    """A hidden option that gives its value to the one that replaces it."""
-
-    def hand_on(context: typer.Context, value: Any) -> None:
-        if value is not None:
-            warn_of_old_name(f"--{old.replace('_', '-')}", f"--{new.replace('_', '-')}")
-            context.default_map = {**(context.default_map or {}), new: value}
-
-    flag = f"--{old.replace('_', '-')}"
-    option = typer.Option(flag, hidden=True, is_eager=True, expose_value=False, callback=hand_on)
-    return _parameter(old, Annotated[kind | None, option], None)
-
-
-def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
     keyword = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, keyword, annotation=annotation, default=default)
+    return inspect.Parameter(one.name, keyword, annotation=Annotated[kind, option], default=default)

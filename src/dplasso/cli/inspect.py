@@ -1,4 +1,4 @@
-"""``dplasso inspect``: what a model or a column store is."""
+"""``dplasso inspect``: describe a model or a column store."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +23,7 @@ File = Annotated[Path, typer.Argument(help="A model file or a column store.", sh
 
 def inspect(
     file: File,
-    top: Annotated[int, typer.Option(min=0, help="Largest coefficients to show.")] = 20,
+    top: Annotated[int, typer.Option(min=0, help="Number of largest coefficients to show.")] = 20,
     bucket: Annotated[
         list[str] | None,
         typer.Option(
@@ -39,7 +39,7 @@ def inspect(
     if not file.is_dir():
         _model(file, top, bucket or [], json)
     elif bucket:
-        raise ValueError("--bucket is of models trained from tables; a column store has none")
+        raise ValueError("--bucket is for models trained from tables; a column store has none")
     else:
         _store(file, verify, json)
 
@@ -131,7 +131,7 @@ def _show_largest(model: Any, rows: list[list[Any]]) -> None:
 
 
 def _largest(model: Any, top: int) -> list[list[Any]]:
-    """By what they can add to a margin: the coefficient, times the bound where columns differ."""
+    """Order by the largest effect on a margin: coefficient times bound, if bounds differ."""
     weights, bounds = _weights(model), bounds_of(model)
     reach = weights.data if bounds is None else weights.data * bounds[weights.col]
     order = np.argsort(-np.abs(reach), kind="stable")[:top]

@@ -1,4 +1,4 @@
-"""``dplasso online``: learn from a stream, row by row, and survive being killed."""
+"""``dplasso online``: learn from a stream row by row, and continue after a crash."""
 
 import json
 import math
@@ -24,29 +24,31 @@ _BEGINS = ("start", "here")
 def online(
     data: Annotated[
         Path | None,
-        typer.Argument(help="A file of lines; standard input by default.", show_default=False),
+        typer.Argument(
+            help="A file with one row per line; standard input by default.", show_default=False
+        ),
     ] = None,
     state: Annotated[
         Path,
-        typer.Option(help="Folder to go on from after a stop or crash. AS SECRET AS THE ROWS."),
+        typer.Option(help="Folder to continue from after a stop or crash. AS SECRET AS THE ROWS."),
     ] = Path("dplasso-state"),
-    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="inf: no privacy.")] = 1.0,
-    delta: Annotated[float, typer.Option(help="Chance that epsilon fails.")] = 1e-6,
+    epsilon: o.Epsilon = 1.0,
+    delta: o.Delta = 1e-6,
     window: Annotated[
         int | None,
         typer.Option(
             min=1,
             max=o.MOST_ROWS,
-            help="Rows that are protected, the last so many; all for good by default.",
+            help="Number of most recent rows that are protected; by default all, forever.",
         ),
     ] = None,
     rows: Annotated[
         int | None,
         typer.Option(
-            "--rows", min=1, max=o.MOST_ROWS, help="Without a window: the most rows there will be."
+            "--rows", min=1, max=o.MOST_ROWS, help="Without a window: largest number of rows."
         ),
     ] = None,
-    batch: Annotated[int, typer.Option(min=1, max=o.MOST_ROWS, help="Rows a release.")] = 1,
+    batch: Annotated[int, typer.Option(min=1, max=o.MOST_ROWS, help="Rows per release.")] = 1,
     features: o.Features = None,
     classes: o.Classes = None,
     regression: o.Regression = False,
@@ -58,37 +60,38 @@ def online(
     domain: Annotated[str, typer.Option(help="l2, l1, simplex or box.")] = "l2",
     radius: Annotated[str, typer.Option(help="Size of the set of weights, or auto.")] = "auto",
     construction: Annotated[
-        str, typer.Option(help="Of the noise: auto, buffered, band, tree or window_tree.")
+        str,
+        typer.Option(help="Noise construction: auto, buffered, band, tree or window_tree."),
     ] = "auto",
     noise: Annotated[
-        str, typer.Option(help="gaussian; or gamma: no delta, far more noise.")
+        str, typer.Option(help="gaussian, or gamma (no delta, far more noise).")
     ] = "gaussian",
     calibration: Annotated[
-        str, typer.Option(help="tight; or paper: the published noise, many times as much.")
+        str, typer.Option(help="tight, or paper (the published noise, many times as much).")
     ] = "tight",
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Predictions, a line each; else standard output."),
+        typer.Option("--output", "-o", help="File for predictions; standard output by default."),
     ] = None,
-    proba: Annotated[bool, typer.Option(help="Probabilities of all classes.")] = False,
+    proba: o.Proba = False,
     raw: o.Raw = False,
     model: Annotated[
-        Path | None, typer.Option(help="Where snapshots go, to predict with: public.")
+        Path | None, typer.Option(help="File for snapshots to predict with, which are public.")
     ] = None,
     every: Annotated[int, typer.Option(min=1, help="Rows between states and snapshots.")] = 10_000,
     follow: Annotated[bool, typer.Option("--follow", help="Wait for the file to grow.")] = False,
     stdin_from: Annotated[
         str | None,
         typer.Option(
-            help="To go on: standard input has all rows again (start), or the next ones (here)."
+            help="To continue: standard input has all rows again (start), or the next ones (here)."
         ),
     ] = None,
     received: Annotated[
         int | None,
-        typer.Option(min=0, help="To go on: predictions that came through on standard output."),
+        typer.Option(min=0, help="To continue: number of predictions that you received."),
     ] = None,
     position: Annotated[
-        bool, typer.Option("--position", help="Show how much of the input was taken, and stop.")
+        bool, typer.Option("--position", help="Show how much of the input was read, and stop.")
     ] = False,
     budget: o.Ledger = None,
     seed: o.Seed = None,
@@ -97,8 +100,8 @@ def online(
 ) -> None:
     """Learn from a stream of rows, each predicted before it is learned from.
 
-    Predictions are for whom the rows belong to; weights (--model) are what is private. Stops
-    cleanly on SIGTERM and SIGINT, and goes on after any stop by the same command.
+    Predictions are for the data owner only; the weights (--model) are private. The command stops
+    cleanly on SIGTERM and SIGINT, and the same command continues after any stop.
     """
     if position:
         say(json.dumps(StreamSession.position(state)))
@@ -122,7 +125,7 @@ def online(
     learner = _learner(epsilon, _classes(classes, form), y_bound, regression, loss, common)
     if math.isinf(epsilon):
         warn("epsilon = inf: the model is not private")
-    # The input is opened first: one that is not there costs nothing.
+    # The input is opened first: a missing one costs nothing.
     with (
         LineSource(data, follow=follow) as source,
         StreamSession(
@@ -153,14 +156,14 @@ def online(
 
 
 def _note(session: StreamSession) -> None:
-    told = ", ".join(f"{name} {shown(value)}" for name, value in session.scores().items())
-    note(f"{told} (from the rows, without noise: not private)")
+    scores = ", ".join(f"{name} {shown(value)}" for name, value in session.scores().items())
+    note(f"{scores} (from the rows, without noise: not private)")
 
 
 def _check_outputs(
     output: Path | None, model: Path | None, data: Path | None, budget: str | None
 ) -> None:
-    """Refuse, before anything is charged, what could not be written or would be written over."""
+    """Reject outputs that cannot be written or would overwrite an input, before any charge."""
     ledger = None if budget is None else Path(budget)
     for path in (output, model):
         if path is not None:
@@ -168,7 +171,7 @@ def _check_outputs(
     if model is not None:
         o.check_replaceable(model, b"dplasso-model", "model")
         if output is not None and output.resolve() == model.resolve():
-            raise ValueError("--output and --model are one file; give each a name of its own")
+            raise ValueError("--output and --model are the same file; give two names")
 
 
 def _classes(classes: str | None, form: str) -> list[Any] | None:
@@ -196,18 +199,18 @@ def _check_ways_on(
     output: Path | None,
     received: int | None,
 ) -> None:
-    """What only the caller knows of pipes, and must say where a stream goes on."""
+    """Require what only the caller knows about pipes, if a stream continues."""
     if stdin_from not in (None, *_BEGINS):
         raise ValueError(f"--stdin-from must be start or here, got {stdin_from!r}")
     if not exists:
         return
     if data is None and stdin_from is None:
         raise ValueError(
-            "the stream goes on, and standard input may have all rows again or only the next ones; "
-            "say --stdin-from start, or --stdin-from here (--position says from where)"
+            "the stream continues, and standard input may have all rows again or only the next "
+            "ones; give --stdin-from start, or --stdin-from here (--position shows from where)"
         )
     if output is None and received is None:
         raise ValueError(
-            "the stream goes on, and predictions may have been lost on their way; say how many "
-            "came through with --received, or write them to a file with --output"
+            "the stream continues, and predictions may have been lost on their way; give the "
+            "number that you received as --received, or write them to a file with --output"
         )

@@ -19,7 +19,7 @@ Data = Annotated[
         show_default=False,
     ),
 ]
-MOST_ROWS = 10**15  # that can be declared: beyond any data
+MOST_ROWS = 10**15  # largest number of rows that can be declared
 MOST_COLUMNS = 2**40
 Model = Annotated[Path, typer.Argument(help="A model file written by train.", show_default=False)]
 RowCount = Annotated[
@@ -28,28 +28,36 @@ RowCount = Annotated[
         "--rows",
         min=1,
         max=MOST_ROWS,
-        help="Number of rows, declared: a public round number near it will do.",
+        help="Number of rows, as a public fact; a round number near it suffices.",
     ),
 ]
+Epsilon = Annotated[
+    float, typer.Option("--epsilon", "-e", help="Privacy budget; inf means no privacy.")
+]
+Delta = Annotated[float, typer.Option(help="Delta of the guarantee.")]
+Neighboring = Annotated[str, typer.Option(help="Neighbouring relation: add_remove or replace_one.")]
+Proba = Annotated[bool, typer.Option(help="Write the probabilities of all classes.")]
 Features = Annotated[
     int | None,
     typer.Option(
         "--features",
         min=1,
         max=MOST_COLUMNS,
-        help="Number of columns of svmlight data, declared.",
+        help="Number of columns of svmlight data, as a public fact.",
     ),
 ]
 ZeroBased = Annotated[
     bool | None,
     typer.Option(
         "--zero-based/--one-based",
-        help="Where svmlight indices start; at 1, or as in training, unless told.",
+        help="Whether svmlight indices start at 0 or 1; by default as in training, or at 1.",
         show_default=False,
     ),
 ]
 Labels = Annotated[Path | None, typer.Option(help="Labels (.npy) of an .npz matrix.")]
-Names = Annotated[Path | None, typer.Option("--feature-names", help="A name of a feature a line.")]
+Names = Annotated[
+    Path | None, typer.Option("--feature-names", help="A file with one feature name per line.")
+]
 Target = Annotated[str | None, typer.Option(help="Column of a table to predict.")]
 Bounds = Annotated[
     list[str] | None,
@@ -69,15 +77,15 @@ Ignore = Annotated[
     list[str] | None, typer.Option(help="Columns to leave out: id,visit. May repeat.")
 ]
 Delimiter = Annotated[
-    str | None, typer.Option(help="What separates the columns of a .csv file; a comma by default.")
+    str | None, typer.Option(help="Separator of the columns of a .csv file; a comma by default.")
 ]
 Buckets = Annotated[
     int | None,
     typer.Option(
         min=1,
         max=MOST_COLUMNS,
-        help="Buckets of columns that name none; else about a sixteenth of --rows (256 to 65,536), "
-        "or 4,096.",
+        help="Number of buckets of columns for which none is given. By default about a sixteenth "
+        "of --rows (256 to 65,536), or 4,096.",
         show_default=False,
     ),
 ]
@@ -89,18 +97,25 @@ LongestLine = Annotated[
         show_default=False,
     ),
 ]
-Classes = Annotated[str | None, typer.Option(help="Labels there can be: 0,1 or ham,spam.")]
+Classes = Annotated[
+    str | None, typer.Option(help="All possible labels, as a public fact: 0,1 or ham,spam.")
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Regression = Annotated[bool, typer.Option("--regression", help="Predict a number, not a class.")]
 YBound = Annotated[float | None, typer.Option(help="Public bound on labels (regression).")]
 Seed = Annotated[
     int | None,
-    typer.Option("--seed", "--random-state", min=0, help="For tests only: makes noise known."),
+    typer.Option(
+        "--seed",
+        "--random-state",
+        min=0,
+        help="For tests only: whoever knows the seed can undo the protection.",
+    ),
 ]
 Strict = Annotated[
-    bool, typer.Option("--strict", help="Refuse whatever the guarantee does not cover.")
+    bool, typer.Option("--strict", help="Reject facts that the guarantee does not cover.")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no tables.")]
 DEFAULT_LEDGER = stores.DEFAULT
 LEDGER_VARIABLE = "DPLASSO_BUDGET"
 Ledger = Annotated[
@@ -115,15 +130,15 @@ Raw = Annotated[
     bool,
     typer.Option(
         "--raw",
-        help="For programs: leave texts as they are. Else those that a spreadsheet would take for "
-        "a formula (= + - @) get an apostrophe in front, and quotes where they would be two cells.",
+        help="For programs: leave texts unchanged. By default a text that a spreadsheet would read "
+        "as a formula (= + - @) gets an apostrophe in front, and quotes if it would be split.",
     ),
 ]
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def bytes_of(name: str, text: str) -> int:
-    """A size such as 500M or 2G."""
+    """Return the bytes of a size such as 500M or 2G."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", text.strip(), re.IGNORECASE)
     if found is None:
         raise ValueError(f"{name} must be a size such as 500M or 2G, got {text!r}")
@@ -131,7 +146,7 @@ def bytes_of(name: str, text: str) -> int:
 
 
 def longest_line_of(text: str | None) -> int | None:
-    """The longest line to read, where it was given."""
+    """Return the longest line to read in bytes, if it was given."""
     if text is None:
         return None
     size = bytes_of("--longest-line", text)
@@ -141,7 +156,7 @@ def longest_line_of(text: str | None) -> int | None:
 
 
 def classes_of(text: str | None) -> list[str] | None:
-    """Declared labels, as they are written."""
+    """Return declared labels as they are written."""
     if text is None:
         return None
     if any("\ud800" <= sign <= "\udfff" for sign in text):
@@ -150,12 +165,12 @@ def classes_of(text: str | None) -> list[str] | None:
 
 
 def numbers_of(classes: list[str]) -> list[float]:
-    """Declared labels, where those of the data are numbers."""
+    """Return declared labels as numbers, for data whose labels are numbers."""
     return [number_of("--classes", label) for label in classes]
 
 
 def check_output(path: Path, *inputs: Path | None, folder: bool = False) -> None:
-    """Refuse a name that cannot be written to, or is read, before there is something to lose."""
+    """Reject an output that cannot be written or is also an input, before any work is done."""
     remedy = "give a name in a folder that you can write to"
     if path.is_dir() and not folder:
         raise ValueError(f"{path} cannot be written: it is a folder; {remedy}")
@@ -167,17 +182,17 @@ def check_output(path: Path, *inputs: Path | None, folder: bool = False) -> None
     except OSError as error:
         raise ValueError(f"{path} cannot be written: {error.strerror}; {remedy}") from None
     if any(same_file(path, read) for read in inputs):
-        raise ValueError(f"{path} is also what is read; give the output another name")
+        raise ValueError(f"{path} is also an input; give the output another name")
 
 
 def same_file(first: Path, second: Path | None) -> bool:
-    """Whether both are there and are one."""
+    """Whether both exist and are the same file."""
     there = second is not None and first.exists() and second.exists()
     return there and os.path.samefile(first, second or first)
 
 
 def check_replaceable(path: Path, begins: bytes, kind: str) -> None:
-    """Refuse to replace a file that is something else."""
+    """Reject replacing a file that is of another kind."""
     if path.is_file() and path.stat().st_size:
         with open(path, "rb") as file:
             if file.read(len(begins)).lower() != begins:
@@ -195,6 +210,10 @@ def auto_or_count(name: str, text: str) -> int | str:
     if not number.is_integer():
         raise ValueError(f"{name} must be a whole number or auto, got {text!r}")
     return int(number)
+
+
+def auto_all_or_count(name: str, text: str) -> int | str | None:
+    return None if text == "all" else auto_or_count(name, text)
 
 
 def private_or_number(name: str, text: str | None) -> float | str | None:

@@ -1,4 +1,4 @@
-"""What people and machines get to see: tables and warnings, or one JSON document."""
+"""Output of the command: tables and warnings for people, or one JSON document."""
 
 import json
 import sys
@@ -21,10 +21,10 @@ from dplasso.base.terminal import printable, printable_lines
 from dplasso.reading.formats import format_of
 from dplasso.reading.options import Progress
 
-# Names of features and files may look like markup, which is shown as it is, or hold characters that
-# a terminal obeys, which are not given to it.
+# Names of features and files may look like markup, which is shown unchanged. Control characters in
+# them never reach the terminal.
 _PLAIN: dict[str, Any] = {"soft_wrap": True, "markup": False, "highlight": False, "emoji": False}
-_INDENT = "  "  # of lines after the first: no name can begin one that looks like ours
+_INDENT = "  "  # of lines after the first, so that a name cannot imitate a message
 _out, _err = Console(**_PLAIN), Console(stderr=True, **_PLAIN)
 
 
@@ -37,7 +37,7 @@ def warn(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """A line for whoever watches, beside what goes to standard output."""
+    """Write a line to standard error, next to the results on standard output."""
     _err.print(printable_lines(text, _INDENT))
 
 
@@ -51,14 +51,14 @@ def complain(text: str) -> None:
 
 
 def show(title: str, facts: Mapping[str, Any]) -> None:
-    """Names and values, lined up."""
-    told = {printable(name): shown(value) for name, value in facts.items()}
-    width = max(map(len, told))
-    say("\n".join([printable(title), *(f"{name:<{width}}  {told[name]}" for name in told)]))
+    """Print names and values in two columns."""
+    texts = {printable(name): shown(value) for name, value in facts.items()}
+    width = max(map(len, texts))
+    say("\n".join([printable(title), *(f"{name:<{width}}  {texts[name]}" for name in texts)]))
 
 
 def show_rows(title: str, heads: list[str], rows: list[list[Any]]) -> None:
-    """A table with numbers to the right; wide ones are not cut, as they may go to a file."""
+    """Print a table with numbers to the right; wide tables are not cut, as for a file."""
     columns = []
     for k, head in enumerate(heads):
         cells = [printable(head), *(shown(row[k]) for row in rows)]
@@ -76,14 +76,14 @@ def shown(value: Any) -> str:
 
 
 def emit(document: Mapping[str, Any]) -> None:
-    """One JSON document on standard output."""
+    """Write one JSON document to standard output."""
     json.dump(document, sys.stdout, allow_nan=False)
     sys.stdout.write("\n")
 
 
 @contextmanager
 def reading(path: Path, *, quiet: bool, what: str = "reading") -> Iterator[Progress | None]:
-    """A callback that shows how much of a file was read; None where nobody watches."""
+    """Yield a callback that shows how much of a file was read; None without a terminal."""
     if quiet or not _err.is_terminal:
         yield None
         return

@@ -1,4 +1,4 @@
-"""``dplasso predict``: labels of new rows."""
+"""``dplasso predict``: predict the labels of new rows."""
 
 import sys
 from pathlib import Path
@@ -17,11 +17,13 @@ def predict(
     model: o.Model,
     data: o.Data,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A file; else standard output.")
+        Path | None,
+        typer.Option("--output", "-o", help="File for predictions; standard output by default."),
     ] = None,
-    proba: Annotated[bool, typer.Option(help="Probabilities of all classes.")] = False,
+    proba: o.Proba = False,
     identifier: Annotated[
-        str | None, typer.Option("--id", help="Column of a table to put before each prediction.")
+        str | None,
+        typer.Option("--id", help="Column of a table to write before each prediction."),
     ] = None,
     zero_based: o.ZeroBased = None,
     raw: o.Raw = False,

@@ -1,4 +1,4 @@
-"""``dplasso report``: one page about a model."""
+"""``dplasso report``: write one HTML page about a model."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,19 +16,21 @@ from dplasso.report.weights import is_online
 
 def report(
     model: o.Model,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("report.html"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="File for the page.")] = Path(
+        "report.html"
+    ),
     public_data: Annotated[
         Path | None,
         typer.Option(
-            help="Public rows with labels, in the form of the training data: adds accuracy beside "
-            "the commonest class, the ROC, and fits of the same settings at other epsilons."
+            help="Public rows with labels, in the form of the training data. They add the accuracy "
+            "next to that of the most common class, the ROC, and fits at other epsilons."
         ),
     ] = None,
     metrics: Annotated[
         Path | None,
         typer.Option(
             help="metrics.json of a stream's state: adds how well its rows were predicted. "
-            "NOT PRIVATE: such a page is for whom the rows belong to."
+            "NOT PRIVATE: such a page is for the data owner only."
         ),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
@@ -38,12 +40,12 @@ def report(
 ) -> None:
     """Write a self-contained HTML page: the guarantee, the coefficients, how the model grew.
 
-    Of a stream's snapshot: what is protected and what has expired, and the coefficients.
+    The page of a stream's snapshot shows what is protected, what has expired, and the coefficients.
     """
     o.check_output(output, model, public_data, labels, metrics)
     o.check_replaceable(output, b"<!doctype html", "page")
     if public_data is None and (labels is not None or zero_based is not None):
-        raise ValueError("--labels and index options are of --public-data; give that too")
+        raise ValueError("--labels and index options are for --public-data; give that too")
     fitted = load(model)
     evaluation = None
     if public_data is not None:

@@ -1,4 +1,4 @@
-"""What was paid for is not lost because its file cannot be written."""
+"""Save a paid result elsewhere if its file cannot be written."""
 
 import secrets
 import tempfile
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def kept(output: Path, write: Callable[[Path], None], what: str) -> None:
-    """Write a file; where that fails, write it elsewhere under a new name, and raise where it is.
+    """Write a file. If that fails, write it elsewhere, and raise an error that says where.
 
     Outputs are checked before anything is charged. A disk may still fill up, or be taken away,
     while a fit runs.
@@ -25,7 +25,7 @@ def kept(output: Path, write: Callable[[Path], None], what: str) -> None:
         except (OSError, ValueError):
             continue
         raise OSError(
-            f"{output} could not be written ({_reason(failed)}). The {what} is whole in {place}; "
+            f"{output} could not be written ({_reason(failed)}). The {what} was saved as {place}; "
             "move it where it belongs"
         ) from failed
     raise failed

@@ -1,4 +1,4 @@
-"""Signals that ask the command to end: it ends by an exception, so that nothing is left behind."""
+"""End the command by an exception on SIGTERM and SIGHUP, so that temporary files are removed."""
 
 import os
 import signal
@@ -9,30 +9,30 @@ from types import FrameType
 
 _NAMES = ("SIGTERM", "SIGHUP")
 ENDING = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
-ENDED = tuple(128 + number for number in ENDING)  # what the command then exits with
+ENDED = tuple(128 + number for number in ENDING)  # exit codes
 
 
 def heeded() -> list[int]:
-    """Those that are not ignored: a command under nohup survives its terminal."""
+    """Return the signals that are not ignored: a command under nohup outlives its terminal."""
     return [number for number in ENDING if signal.getsignal(number) != signal.SIG_IGN]
 
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Have signals end what runs within by SystemExit, so that temporary files are removed.
+    """Raise SystemExit on such a signal, so that temporary files are removed.
 
-    Once is enough: those that follow would interrupt the removal.
+    Further signals are ignored, since they would interrupt the removal.
     """
     process = os.getpid()
 
     def leave(number: int, frame: FrameType | None) -> None:
         for each in heeded():
             signal.signal(each, signal.SIG_IGN)
-        if os.getpid() != process:  # a child has nothing of its parent's to clear away
+        if os.getpid() != process:  # a child must not remove the files of its parent
             os._exit(128 + number)
         raise SystemExit(128 + number)
 
-    if threading.current_thread() is not threading.main_thread():  # which gets all signals
+    if threading.current_thread() is not threading.main_thread():  # which gets no signals
         yield
         return
     before = {number: signal.signal(number, leave) for number in heeded()}

@@ -1,59 +1,70 @@
-"""Options that say how a file is read, as parameters of `dplasso.read_rows`."""
+"""Options of reading a file, as parameters of `dplasso.read_rows`."""
 
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from dplasso.base.wording import ParameterError, Setting
-from dplasso.cli.options import longest_line_of, number_of
-from dplasso.reading.formats import format_of
+from dplasso.cli import options as o
 from dplasso.reading.reader import check_options
 
 
-def reading_options(
-    data: Path,
-    *,
-    target: str | None,
-    bounds: list[str] | None,
-    hashed: list[str] | None,
-    text: list[str] | None,
-    ignore: list[str] | None,
-    buckets: int | None,
-    delimiter: str | None,
-    rows: int | None,
-    classes: list[str] | None,
-    features: int | None,
-    zero_based: bool | None,
-    names: Path | None,
-    labels: Path | None = None,
-    longest_line: str | None = None,
-    x_bound: str | None = None,
-) -> dict[str, Any]:
-    """Parameters of `read_rows`; options that such data have no use for are rejected."""
-    options = {
-        "target": target,
-        "bounds": _bounds(bounds),
-        "hashed": _buckets("hashed", hashed),
-        "text": _buckets("text", text),
-        "ignore": None if ignore is None else tuple(_settings("ignore", ignore)),
-        "buckets": buckets,
-        "delimiter": delimiter,
-        "n_rows": rows,
-        "classes": classes,
-        "n_features": features,
-        "zero_based": zero_based,
-        "feature_names": names,
-        "labels": labels,
-        "longest_line": longest_line_of(longest_line),
-    }
-    given = {name: value for name, value in options.items() if value is not None}
-    check_options(data, given)
-    if x_bound is not None and "bounds" in format_of(data).options:
-        raise ParameterError(
-            "{x_bound} has no effect on {data}, whose columns have {bounds} of their own; leave it "
-            "out",
-            data=data,
-        )
-    return given
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions:
+    """Options of commands that read training data."""
+
+    data: o.Data
+    classes: o.Classes = None
+    rows: o.RowCount = None
+    features: o.Features = None
+    target: o.Target = None
+    bounds: o.Bounds = None
+    hashed: o.Hashed = None
+    text: o.Text = None
+    ignore: o.Ignore = None
+    delimiter: o.Delimiter = None
+    buckets: o.Buckets = None
+    zero_based: o.ZeroBased = None
+    names: o.Names = None
+    longest_line: o.LongestLine = None
+    strict: o.Strict = False
+    json: o.Json = False
+    quiet: o.Quiet = False
+
+    @property
+    def watched(self) -> bool:
+        """Whether tables and progress are shown."""
+        return not (self.quiet or self.json)
+
+    @property
+    def declared_classes(self) -> list[str] | None:
+        """Declared labels, as they are written."""
+        return o.classes_of(self.classes)
+
+    def reading(self) -> dict[str, Any]:
+        """Return parameters of `read_rows`; reject options that such data have no use for."""
+        options = {
+            "target": self.target,
+            "bounds": _bounds(self.bounds),
+            "hashed": _buckets("hashed", self.hashed),
+            "text": _buckets("text", self.text),
+            "ignore": None if self.ignore is None else tuple(_settings("ignore", self.ignore)),
+            "buckets": self.buckets,
+            "delimiter": self.delimiter,
+            "n_rows": self.rows,
+            "classes": self.declared_classes,
+            "n_features": self.features,
+            "zero_based": self.zero_based,
+            "feature_names": self.names,
+            "longest_line": o.longest_line_of(self.longest_line),
+            **self._more_reading(),
+        }
+        given = {name: value for name, value in options.items() if value is not None}
+        check_options(self.data, given)
+        return given
+
+    def _more_reading(self) -> dict[str, Any]:
+        """Return further parameters of `read_rows`."""
+        return {}
 
 
 def _bounds(given: list[str] | None) -> dict[str, tuple[float, float]] | None:
@@ -70,7 +81,7 @@ def _buckets(parameter: str, given: list[str] | None) -> dict[str, int | None] |
 
 
 def _settings(parameter: str, values: list[str]) -> dict[str, str | None]:
-    """Columns, and what is said of each: town=1000,ward is {"town": "1000", "ward": None}."""
+    """Return columns with their values: town=1000,ward is {"town": "1000", "ward": None}."""
     found: dict[str, str | None] = {}
     for part in (part.strip() for value in values for part in value.split(",")):
         name, equals, value = part.rpartition("=")
@@ -99,4 +110,4 @@ def _range(name: str, text: str | None) -> tuple[float, float]:
     low, colon, high = (text or "").partition(":")
     if not colon:
         raise ValueError(f"--bounds of {name!r} must have the form {name}=low:high")
-    return number_of("--bounds", low), number_of("--bounds", high)
+    return o.number_of("--bounds", low), o.number_of("--bounds", high)

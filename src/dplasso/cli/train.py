@@ -2,7 +2,6 @@
 
 import math
 import time
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +13,23 @@ from dplasso.cli import options as o
 from dplasso.cli.evaluate import NOT_COVERED, per_class, scores_of, show_classes
 from dplasso.cli.output import emit, reading, say, show, show_rows, warn
 from dplasso.cli.rescue import kept
+from dplasso.cli.signatures import options_of, with_former
 from dplasso.cli.train_options import Model, TrainOptions
 from dplasso.estimators import PrivateLassoClassifier
 from dplasso.estimators.prediction_file import without_names
-from dplasso.fitting import fitters
+from dplasso.fitting import private_bound, registry
 from dplasso.privacy import leaks
 from dplasso.reading import Rows, read_rows
 from dplasso.reading.plans import FeatureSpace
 from dplasso.report import Evaluation, cautions
 from dplasso.report import evaluate as score
 
-LITTLE_PROTECTION = 10.0  # an epsilon above it
-_UNDECLARED_BYTES = 2 << 30  # that one index in the data may cause to be taken
+LITTLE_PROTECTION = 10.0  # a larger epsilon protects little
+_UNDECLARED_BYTES = 2 << 30  # memory that a single index in the data may claim
 
 
+@with_former({"rounds": "max_iter", "keep": "n_nonzero"})
+@options_of(TrainOptions)
 def train(**given: Any) -> None:
     """Train a private sparse model and save it."""
     options = TrainOptions(**given)
@@ -38,7 +40,7 @@ def train(**given: Any) -> None:
     _warn_of(options)
     start = time.perf_counter()
     with reading(options.data, quiet=not options.watched) as progress:
-        found = read_rows(options.data, x_bound=_store_bound(options), progress=progress, **how)
+        found = read_rows(options.data, x_bound=_store_bound(model), progress=progress, **how)
     _declare(model, found, options)
     taken = time.perf_counter() - start
     if options.watched:
@@ -52,21 +54,16 @@ def train(**given: Any) -> None:
     _show(model, options, times, scores)
 
 
-# Typer reads the options from the signature.
-train.__signature__ = signature(TrainOptions)  # type: ignore[attr-defined]
-
-
-def _store_bound(options: TrainOptions) -> float | None:
-    """What entries of a column store are clipped to; None where a bound is still to be released."""
-    bound = o.private_or_number("--x-bound", options.x_bound)
-    if bound is None:
-        return 1.0
-    return None if isinstance(bound, str) else bound
+def _store_bound(model: Model) -> float | None:
+    """Return the bound on entries of a column store; None if a bound is to be released."""
+    if model.releases_bound:
+        return None
+    return model.x_bound if isinstance(model.x_bound, float) else 1.0
 
 
 def _declare(model: Model, found: Rows, options: TrainOptions) -> None:
-    """Parameters of the model that the file declares."""
-    if found.bounds is not None and _store_bound(options) is None:
+    """Set the parameters of the model that the file declares."""
+    if found.bounds is not None and private_bound.is_asked(model.x_bound):
         raise ValueError(
             f"{options.data} has bounds of its own for its columns; leave out --x-bound private"
         )
@@ -80,21 +77,21 @@ def _declare(model: Model, found: Rows, options: TrainOptions) -> None:
 
 
 def _classes(found: Rows, options: TrainOptions) -> list[Any] | None:
-    """The classes, as labels of the data are: text or numbers."""
+    """Return the declared classes as text or numbers, like the labels of the data."""
     declared = options.declared_classes
     if declared is not None:
         text = found.y is not None and found.y.dtype.kind in "OU"
         return declared if text else o.numbers_of(declared)
     if options.data.is_dir() and "classes" in found.undeclared:
-        leaks.report(f"classes are those of {options.data.name}; declare them with --classes")
+        leaks.report(f"classes are read from {options.data.name}; declare them with --classes")
     return found.classes
 
 
 def _check_width(model: Model, found: Rows, data: Path) -> None:
-    """Reject more columns than there is memory for; fewer, where the data said how many."""
+    """Reject more columns than fit in memory; the limit is lower if the data set their number."""
     classes = model.classes if isinstance(model, PrivateLassoClassifier) else None
     outputs = max(1, len(classes or ()))
-    solvers = fitters.candidates(model.solver, model.epsilon)
+    solvers = registry.candidates(model.solver, model.epsilon, model.in_ball)
     needed = found.X.shape[1] * max(fitter.column_bytes(outputs) for fitter in solvers)
     what = f"a fit on the columns of {data.name}"
     if "n_features" not in found.undeclared:
@@ -110,7 +107,7 @@ def _check_width(model: Model, found: Rows, data: Path) -> None:
 
 
 def _fit(model: Model, found: Rows, options: TrainOptions) -> dict[str, float]:
-    """Fit and save; returns the seconds that each took."""
+    """Fit and save, and return the seconds that each took."""
     start = time.perf_counter()
     declared = {"classes"} if options.classes is not None else set()
     model.fit(found.described(declared), _labels(found, options.regression))
@@ -135,7 +132,7 @@ def _scored(model: Model, test: Path, options: TrainOptions) -> Evaluation:
 def _show(
     model: Model, options: TrainOptions, times: dict[str, float], scores: Evaluation | None
 ) -> None:
-    """The model, its guarantee and its scores, as people or programs read them."""
+    """Show the model, its guarantee and its scores, as tables or as JSON."""
     facts = {
         "model": str(options.model_file),
         "nonzeros": int(model.fitted_.weights.nnz),
@@ -156,16 +153,16 @@ def _show(
 
 
 def _show_plan(model: Model, found: Rows, options: TrainOptions) -> None:
-    """What a fit would release and cost, where its classes are known."""
+    """Show what a fit would release and cost, if its classes are known."""
     if isinstance(model, PrivateLassoClassifier) and model.classes is None:
-        plan, told = None, "the plan depends on the classes; give --classes"
+        plan, text = None, "the plan depends on the classes; give --classes"
     else:
         plan = model.plan(*found.X.shape)
-        told = str(plan)
+        text = str(plan)
     if options.json:
         emit({"plan": None if plan is None else plan.to_dict()})
         return
-    say(told)
+    say(text)
     say("nothing was fitted, charged or written")
 
 
@@ -177,7 +174,7 @@ def _show_roles(found: Rows) -> None:
 
 
 def _warn_of_rows(model: Model) -> None:
-    """Where rows are too few for what was asked."""
+    """Warn if there are too few rows for the privacy that was asked for."""
     if caution := cautions.loose_delta(model):
         warn(caution)
     if caution := cautions.few_rows(model):
@@ -185,7 +182,7 @@ def _warn_of_rows(model: Model) -> None:
 
 
 def _warn_of(options: TrainOptions) -> None:
-    """What should be known, or rejected, before budget is spent."""
+    """Warn of, or in strict mode reject, what should be known before budget is spent."""
     epsilon, test = options.epsilon, options.test
     if math.isinf(epsilon):
         warn("epsilon = inf: the model is not private")
@@ -196,6 +193,8 @@ def _warn_of(options: TrainOptions) -> None:
     if not test.exists():
         raise FileNotFoundError(f"{test} does not exist; check the path")
     if not options.test_is_public:
-        leaks.report(f"{NOT_COVERED.format(data=test.name)}; then say so with --test-is-public")
+        leaks.report(
+            f"{NOT_COVERED.format(data=test.name)}, and declare that with --test-is-public"
+        )
     if o.same_file(options.data, test):
-        leaks.report(f"{test.name} is the training data: the figures say nothing of new rows")
+        leaks.report(f"{test.name} is the training data: the scores say nothing about new rows")

@@ -1,7 +1,8 @@
 """Public bounds on the entries of columns: one for all, or one per column."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -9,7 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dplasso.base import checks
 from dplasso.base.arrays import Floats
+from dplasso.base.wording import ParameterError
 from dplasso.data.clip_limit import clipped_in_place
 from dplasso.data.columns import ColumnMatrix
 from dplasso.data.merging import merged
@@ -28,10 +31,13 @@ class ColumnBounds:
     ----------
     largest : float
     stretch : array of float64, one factor per column, or None if all bounds are equal
+    ranges : array of float64, columns x 2, or None
+        Low and high end of every column; None if all reach from minus their bound to the bound.
     """
 
     largest: float
     stretch: Floats | None
+    ranges: Floats | None = None
 
     @classmethod
     def of(
@@ -41,36 +47,57 @@ class ColumnBounds:
         names: Any = None,
         among: NDArray[np.int64] | None = None,
     ) -> "ColumnBounds":
-        """Read ``x_bound``: a number, one number per column, or a mapping from feature names.
+        """Read ``x_bound``: a number, a number or a pair per column, or a mapping from names.
 
         The stretch has one factor for each of the columns ``among``, by default all columns.
 
         >>> ColumnBounds.of([1.0, 4.0], 2).stretch.tolist()
         [4.0, 1.0]
         """
-        if isinstance(x_bound, Real) and not isinstance(x_bound, bool | np.bool_):
-            return cls(float(_positive(np.array([float(x_bound)]))[0]), None)
+        if isinstance(x_bound, Real):
+            return cls(checks.bound("x_bound", x_bound), None)
         x_bound = by_position(x_bound, names)
+        if (ranges := ranges_of(x_bound)) is not None:
+            kept = ranges if among is None else ranges[among]
+            return replace(cls.of(sizes_of(ranges), columns, None, among), ranges=kept)
         bounds = x_bound if isinstance(x_bound, SparseBounds) else _vector(x_bound)
         if len(bounds) != columns:
-            raise ValueError(
-                f"x_bound must have one bound a column, got {len(bounds)} for {columns} columns; "
-                "give as many as X has columns, or one number for all"
+            raise ParameterError(
+                "{x_bound} must have one bound per column, got {count} for {columns} columns; give "
+                "as many as X has columns, or one number for all",
+                count=len(bounds),
+                columns=columns,
             )
-        smallest, largest = _positive(np.array([bounds.min(), bounds.max()])).tolist()
+        smallest, largest = float(bounds.min()), float(bounds.max())
+        if not 0.0 < smallest <= largest < math.inf:
+            raise ParameterError(
+                "{x_bound} must be positive and finite; give the public bounds that entries are "
+                "clipped to"
+            )
         if largest == smallest:
             return cls(largest, None)
         if largest / smallest > 1e30:
-            raise ValueError("x_bound spans more than 30 orders of magnitude; rescale X first")
+            raise ParameterError(
+                "{x_bound} spans more than 30 orders of magnitude; rescale X first"
+            )
         return cls(largest, largest / np.asarray(bounds if among is None else bounds[among]))
+
+    def ends(self, columns: int) -> tuple[Floats, Floats]:
+        """Low and high ends of all columns, before they are stretched."""
+        if self.ranges is not None:
+            return self.ranges[:, 0], self.ranges[:, 1]
+        high = np.full(columns, self.largest)
+        if self.stretch is not None:
+            high = high / self.stretch
+        return -high, high
 
     def apply(self, X: Any) -> Any:
         """``X`` stretched and clipped, column-compressed; ``X`` itself if nothing is stretched."""
         if isinstance(X, ColumnMatrix):
             if not np.array_equal(_or_ones(X.stretch), _or_ones(self.stretch)):
-                raise ValueError(
-                    "x_bound must be one number where X is a ColumnMatrix; one that a column store "
-                    "gives for bounds per column takes those"
+                raise ParameterError(
+                    "{x_bound} must be one number if X is a ColumnMatrix; a matrix of a column "
+                    "store that has bounds per column takes those"
                 )
             return X
         if self.stretch is None:
@@ -95,6 +122,55 @@ class ColumnBounds:
         return sp.csr_array((values, weights.indices, weights.indptr), shape=weights.shape)
 
 
+def ranges_of(x_bound: Any) -> Floats | None:
+    """Low and high ends of the columns, columns x 2; None if ``x_bound`` has no pairs.
+
+    >>> ranges_of([(0, 120), 1.0]).tolist(), ranges_of([1.0, 2.0])
+    ([[0.0, 120.0], [-1.0, 1.0]], None)
+    """
+    if isinstance(x_bound, str | SparseBounds) or not isinstance(x_bound, Iterable):
+        return None
+    if isinstance(x_bound, np.ndarray) and x_bound.ndim < 2:
+        return None
+    try:
+        if all(isinstance(bound, Real | str) or np.ndim(bound) == 0 for bound in x_bound):
+            return None
+        ranges = np.array([_pair(bound) for bound in x_bound], dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        ranges = np.empty(0)
+    if ranges.ndim != 2 or ranges.shape[1:] != (2,):
+        raise ValueError(
+            "x_bound must have a positive number, or a low and a high end, for every column"
+        )
+    if not np.all(np.isfinite(ranges)) or np.any(ranges[:, 0] > ranges[:, 1]):
+        raise ValueError("x_bound must have finite ranges, each with its low end first")
+    return ranges
+
+
+def _pair(bound: Any) -> Any:
+    """The range of a column, given by its ends or by a bound on absolute values."""
+    if np.ndim(bound) == 1:
+        return bound
+    if not bound > 0 or isinstance(bound, bool | np.bool_):
+        raise ValueError
+    return -bound, bound
+
+
+def sizes_of(ranges: Floats) -> Floats:
+    """Bounds on the absolute values of columns with these ranges; 1 where both ends are 0.
+
+    They are rounded up to single precision. Entries are clipped to such a number (`clip_limit`),
+    which below the high end of a narrow range far from 0 would leave nothing of it.
+    """
+    sizes: Floats = np.abs(ranges).max(axis=1, initial=0.0)
+    sizes = np.where(sizes > 0.0, sizes, 1.0)
+    with np.errstate(over="ignore"):
+        single = sizes.astype(np.float32)
+        above = np.where(single < sizes, np.nextafter(single, np.float32(np.inf)), single)
+    normal = (sizes >= np.finfo(np.float32).smallest_normal) & np.isfinite(above)
+    return np.where(normal, above.astype(np.float64), sizes)
+
+
 def _or_ones(stretch: Floats | None) -> Floats:
     return np.ones(1) if stretch is None else stretch
 
@@ -104,17 +180,19 @@ def by_position(x_bound: Any, names: Any) -> Any:
     if not isinstance(x_bound, Mapping):
         return x_bound
     if names is None:
-        raise ValueError(
-            "x_bound maps feature names, but X has none; pass a data frame, or bounds by position"
+        raise ParameterError(
+            "{x_bound} maps feature names, but X has none; pass a data frame, or bounds by position"
         )
     # If there are more names than bounds, a missing one is found early.
     missing = next((name for name in names if name not in x_bound), None)
     unknown = set() if missing is not None else set(x_bound).difference(names)
     if missing is not None or unknown:
         what, name = ("names", sorted(map(str, unknown))[0]) if unknown else ("misses", missing)
-        raise ValueError(
-            f"x_bound must map every feature name of X and no other, but it {what} {name!r}; "
-            "give one bound per feature"
+        raise ParameterError(
+            "{x_bound} must map every feature name of X and no other, but it {what} {name!r}; "
+            "give one bound per feature",
+            what=what,
+            name=name,
         )
     return [x_bound[name] for name in names]
 
@@ -125,16 +203,9 @@ def _vector(x_bound: Any) -> Floats:
     except (TypeError, ValueError):
         bounds = np.empty(0)
     if bounds.ndim != 1 or len(bounds) == 0 or isinstance(x_bound, str | bytes):
-        raise ValueError(
-            f"x_bound must be a positive number, one per column, or a mapping from feature names, "
-            f"got {type(x_bound).__name__}"
-        )
-    return bounds
-
-
-def _positive(bounds: Floats) -> Floats:
-    if not np.all((bounds > 0) & (bounds < np.inf)):
-        raise ValueError(
-            "x_bound must be positive and finite; give the public bounds entries are clipped to"
+        raise ParameterError(
+            "{x_bound} must be a positive number, one per column, or a mapping from feature names, "
+            "got {kind}",
+            kind=type(x_bound).__name__,
         )
     return bounds

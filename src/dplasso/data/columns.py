@@ -1,16 +1,15 @@
 """The form in which solvers store a data matrix."""
 
-import contextlib
-import math
 from dataclasses import InitVar, dataclass, field, replace
-from numbers import Real
+from functools import cached_property, reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dplasso.base import threads
+from dplasso.base import checks, threads
 from dplasso.data.clip_limit import clip_limit, clipped_in_place, held_single
 from dplasso.data.merging import add_up, compressed, sparse_of
 from dplasso.data.structure import array_of, is_real, sound, sound_parts
@@ -37,8 +36,6 @@ class ColumnMatrix:
     values : array or None
         None if every stored entry is 1, otherwise in single precision if that represents every
         given entry exactly, and in double precision if not.
-    norm1 : array of float32 or None
-        The 1-norm of every column over ``x_bound``, rounded up; None if ``values`` is.
     shape : tuple of int
     x_bound : float
     extended : ColumnMatrix, optional
@@ -65,7 +62,6 @@ class ColumnMatrix:
     indptr: NDArray[Any]
     indices: NDArray[Any]
     values: NDArray[Any] | None
-    norm1: NDArray[np.float32] | None
     shape: tuple[int, int]
     x_bound: float
     extended: "ColumnMatrix | None" = field(default=None, repr=False)  # with constant
@@ -98,10 +94,8 @@ class ColumnMatrix:
         else:
             values, room = _held_values(values, bits, x_bound, found.nnz, ours, room)
         indices = found.indices.astype(np.int32, copy=False)
-        small = found.indptr[-1] <= np.iinfo(np.int32).max
-        indptr = found.indptr.astype(np.int32 if small else np.int64, copy=False)
-        norm1 = None if values is None else norms_of(indptr, values, x_bound)
-        held = cls(indptr, indices, values, norm1, found.shape, x_bound, trusted=True)
+        indptr = _narrowed(found.indptr)
+        held = cls(indptr, indices, values, found.shape, x_bound, trusted=True)
         if room is None or (values is None and x_bound != 1.0):
             return held
         return replace(held, extended=held._extended_within(room), trusted=True)
@@ -117,31 +111,24 @@ class ColumnMatrix:
         values = self.values
         if values is not None and not held_single(x_bound):
             values = values.astype(np.float64, copy=False)
-        norm1 = None if values is None else norms_of(self.indptr, values, x_bound)
-        parts = (self.indptr, self.indices, values, norm1)
-        return ColumnMatrix(*parts, self.shape, x_bound, stretch=self.stretch, trusted=True)
+        return replace(self, values=values, x_bound=x_bound, extended=None, trusted=True)
 
     def _extended_within(self, room: "_Room") -> "ColumnMatrix":
         """The matrix with its constant column, written to the spare room without a copy."""
         rows, columns = self.shape
         room.indices[self.entries :] = np.arange(rows, dtype=np.int32)
         indptr = np.append(self.indptr, self.indptr.dtype.type(self.entries + rows))
-        shape = (rows, columns + 1)
-        if self.values is None:
-            return ColumnMatrix(indptr, room.indices, None, None, shape, self.x_bound, trusted=True)
         room.values[self.entries :] = self.constant
-        norm1 = norms_of(indptr, room.values, self.x_bound)
-        parts = (indptr, room.indices, room.values, norm1)
-        return ColumnMatrix(*parts, shape, self.x_bound, trusted=True)
+        values = None if self.values is None else room.values
+        parts = (indptr, room.indices, values)
+        return ColumnMatrix(*parts, (rows, columns + 1), self.x_bound, trusted=True)
 
     def with_constant(self) -> "ColumnMatrix":
         """The same matrix with one more column for the intercept, all entries ``constant``."""
         if self.extended is not None:
             return self.extended
         rows, columns = self.shape
-        indptr = np.append(self.indptr.astype(np.int64), self.entries + rows)
-        if indptr[-1] <= np.iinfo(np.int32).max:
-            indptr = indptr.astype(np.int32)
+        indptr = _narrowed(np.append(self.indptr.astype(np.int64), self.entries + rows))
         indices = np.concatenate((self.indices[: self.entries], np.arange(rows, dtype=np.int32)))
         values = self.values
         if values is None and self.x_bound != 1.0:
@@ -149,8 +136,7 @@ class ColumnMatrix:
         if values is not None:
             filled = np.full(rows, self.constant, values.dtype)
             values = np.concatenate((values[: self.entries], filled))
-        norm1 = None if values is None else norms_of(indptr, values, self.x_bound)
-        parts = (indptr, indices, values, norm1)
+        parts = (indptr, indices, values)
         return ColumnMatrix(*parts, (rows, columns + 1), self.x_bound, trusted=True)
 
     def picked(self, columns: NDArray[np.int64]) -> "ColumnMatrix":
@@ -163,12 +149,22 @@ class ColumnMatrix:
             indptr,
             self.indices[places],
             None if self.values is None else self.values[places],
-            None if self.norm1 is None else self.norm1[columns],
             (self.shape[0], len(columns)),
             self.x_bound,
             stretch=None if self.stretch is None else self.stretch[columns],
             trusted=True,
         )
+
+    @cached_property
+    def norm1(self) -> NDArray[np.float32] | None:
+        """The 1-norm of every column over ``x_bound``, rounded up; None if ``values`` is."""
+        if self.values is None:
+            return None
+        norms = np.empty(self.shape[1], np.float32)
+        runs = threads.balanced_runs(self.indptr, threads.available())
+        calls = [(self.indptr, self.values, self.x_bound, *run, norms) for run in runs]
+        threads.run(kernels.norms1, calls)
+        return norms
 
     @property
     def constant(self) -> float:
@@ -201,15 +197,8 @@ class ColumnMatrix:
 
 
 def positive_bound(x_bound: Any) -> float:
-    """The bound as a positive float; a ValueError if it is not one."""
-    kind = isinstance(x_bound, Real) and not isinstance(x_bound, bool | np.bool_)
-    with contextlib.suppress(OverflowError):
-        if kind and 0 < float(x_bound) < math.inf:
-            return float(x_bound)
-    raise ValueError(
-        f"x_bound must be a positive finite number, got {x_bound!r}; "
-        "give the public bound that entries are clipped to"
-    )
+    """The bound that entries are clipped to; an error if it is not a finite number above 0."""
+    return checks.bound("x_bound", x_bound)
 
 
 class _Room(NamedTuple):
@@ -235,6 +224,11 @@ def _compressed(X: Any) -> tuple[Any, bool, _Room | None]:
     return compressed(X, "csc"), X.format != "csc", None
 
 
+def _narrowed(indptr: NDArray[Any]) -> NDArray[Any]:
+    """Pointers in 32 bits if the last one fits."""
+    return indptr.astype(sp.get_index_dtype(maxval=indptr[-1]), copy=False)
+
+
 def _is_large(X: Any) -> bool:
     """Whether our own threads are worth starting; row numbers must fit into 32 bits."""
     return bool(X.nnz > _LARGE and X.shape[0] <= MOST_ROWS)
@@ -254,8 +248,7 @@ def turned(X: Any) -> tuple[Any, _Room]:
     threads.run(
         transpose.scatter, [(*given, *run, cursor, room.indices, room.values) for run in runs]
     )
-    if entries + rows <= np.iinfo(np.int32).max:
-        indptr = indptr.astype(np.int32)
+    indptr = indptr.astype(sp.get_index_dtype(maxval=entries + rows), copy=False)
     found = sp.csc_array((rows, columns), dtype=X.dtype)
     found.indptr, found.indices = indptr, room.indices[:entries]
     found.data = room.values[:entries]
@@ -310,28 +303,18 @@ def _held_values(
     return values, room
 
 
-def norms_of(indptr: NDArray[Any], values: NDArray[Any], x_bound: float) -> NDArray[np.float32]:
-    """The 1-norm of every column over the bound, rounded up."""
-    norms = np.empty(len(indptr) - 1, np.float32)
-    runs = threads.balanced_runs(indptr, threads.available())
-    threads.run(kernels.norms1, [(indptr, values, x_bound, *run, norms) for run in runs])
-    return norms
-
-
 def _inspect(found: Any, values: NDArray[Any] | None, x_bound: float) -> int:
     indptr, rows = found.indptr, found.shape[0]
-    bits = 0
     calls = [
         (indptr, found.indices, values, rows, clip_limit(x_bound), first, last)
         for first, last in threads.balanced_runs(indptr, threads.available())
     ]
-    for part in threads.run(kernels.inspect, calls):
-        bits |= part
+    bits: int = reduce(or_, threads.run(kernels.inspect, calls))
     return bits
 
 
 def _check_by_hand(matrix: ColumnMatrix) -> None:
-    """Reject arrays that do not have the form of the class; norms are recomputed, not trusted."""
+    """Reject arrays that do not have the form of the class."""
     indptr, indices, values = matrix.indptr, matrix.indices, matrix.values
     given = [indptr, indices] if values is None else [indptr, indices, values]
     kinds = ((np.int32, np.int64), (np.int32,), (np.float32, np.float64))
@@ -351,21 +334,13 @@ def _check_by_hand(matrix: ColumnMatrix) -> None:
         )
     if values is None and x_bound < 1.0 and matrix.entries:
         raise ValueError("entries of a ColumnMatrix without values are 1, which is above x_bound")
-    _check_companions(matrix)
-    norm1 = None if values is None else norms_of(indptr, values, x_bound)
-    object.__setattr__(matrix, "norm1", norm1)
-
-
-def _check_companions(matrix: ColumnMatrix) -> None:
-    """Check the matrix with a constant column, and the stretch."""
-    extended, stretch = matrix.extended, matrix.stretch
-    if extended is not None:
+    if matrix.extended is not None:
         raise ValueError("extended is made by with_constant; leave it out")
-    if stretch is not None:
-        fits = isinstance(stretch, np.ndarray) and stretch.shape == matrix.shape[1:]
-        if (
-            not fits
-            or stretch.dtype != np.float64
-            or not np.all((stretch >= 1) & np.isfinite(stretch))
-        ):
-            raise ValueError("stretch must be a finite number of at least 1 for every column")
+    stretch = matrix.stretch
+    if stretch is not None and not (
+        isinstance(stretch, np.ndarray)
+        and stretch.shape == matrix.shape[1:]
+        and stretch.dtype == np.float64
+        and np.all((stretch >= 1) & np.isfinite(stretch))
+    ):
+        raise ValueError("stretch must be a finite number of at least 1 for every column")

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dplasso.data.structure import sound
+from dplasso.data.structure import in_known_kind, sound
 from dplasso.kernels import columns as column_kernels
 from dplasso.kernels.repeats import add_repeats
 
@@ -48,10 +48,7 @@ def merged(X: Any, form: str, name: str = "X") -> Any:
 
 def sparse_of(X: Any) -> Any:
     """The nonzero entries of a dense matrix."""
-    dense = np.asarray(X)
-    # scipy has no half precision; single precision holds it exactly.
-    kind = np.dtype(np.float32) if dense.dtype == np.float16 else dense.dtype.newbyteorder("=")
-    return sp.csc_array(dense.astype(kind, copy=False))
+    return sp.csc_array(in_known_kind(np.asarray(X)))
 
 
 def _is_merged(found: Any) -> bool:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from dplasso.base import memory
 from dplasso.base.wording import ParameterError
 
-_MOST_INT32 = np.iinfo(np.int32).max
 # Arrays of this size are allocated by the system directly: pages take memory only once they are
 # written to, and the array grows without a copy.
 _FIRST_BYTES = 1 << 25
@@ -40,19 +39,12 @@ def assemble(
 ) -> tuple[sp.csr_array, NDArray[np.float64]]:
     """The matrix of all rows, and their labels; by default with as many columns as indices need.
 
+    Every chunk is freed once it is copied: the peak of memory is 9/8 of the result plus one chunk.
+
     >>> rows = RowChunk(np.array([1.0]), np.array([0, 1]), np.array([2]), np.array([0.5]))
     >>> X, y = assemble([rows, rows])
     >>> X.toarray().tolist(), y.tolist()
     ([[0.0, 0.0, 0.5], [0.0, 0.0, 0.5]], [1.0, 1.0])
-    """
-    together = join(chunks)
-    return matrix_of(together, columns), together.labels
-
-
-def join(chunks: Iterable[RowChunk]) -> RowChunk:
-    """One chunk of all rows.
-
-    Every chunk is freed once it is copied: the peak of memory is 9/8 of the result plus one chunk.
     """
     labels, indptr, values = _Growing(np.float64), _Growing(np.int64), _Growing(np.float64)
     indices = _Growing(np.int32)
@@ -63,20 +55,16 @@ def join(chunks: Iterable[RowChunk]) -> RowChunk:
         indices.append(chunk.indices)
         values.append(chunk.values)
         del chunk  # otherwise it would stay in memory until the next one is read
-    return RowChunk(labels.taken(), indptr.taken(), indices.taken(), values.taken())
-
-
-def matrix_of(rows: RowChunk, columns: int | None = None) -> sp.csr_array:
-    """The rows as a matrix, with 32-bit indices where possible, and then without a copy."""
-    needed = int(rows.indices.max()) + 1 if rows.entries else 1
+    places, data = indices.taken(), values.taken()
+    needed = int(places.max()) + 1 if len(places) else 1
     columns = needed if columns is None else columns
     if columns < needed:
         raise ParameterError("an index is beyond the number of columns; raise {n_features}")
-    small = max(columns, rows.rows, rows.entries) <= _MOST_INT32
-    kind = np.int32 if small else np.int64
-    indices = rows.indices.astype(kind, copy=False)
-    indptr = rows.indptr.astype(kind, copy=False)
-    return sp.csr_array((rows.values, indices, indptr), shape=(rows.rows, columns))
+    # Indices have 32 bits where possible, and are then not copied.
+    kind = sp.get_index_dtype(maxval=max(columns, labels.size, len(data)))
+    starts = indptr.taken().astype(kind, copy=False)
+    parts = (data, places.astype(kind, copy=False), starts)
+    return sp.csr_array(parts, shape=(labels.size, columns)), labels.taken()
 
 
 class _Growing:

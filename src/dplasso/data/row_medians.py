@@ -8,15 +8,13 @@ from numpy.typing import NDArray
 
 from dplasso.base import threads
 from dplasso.data.columns import ColumnMatrix
+from dplasso.data.unit_rows import NO_BOUND
 from dplasso.kernels import row_medians as kernels
-
-# No entry is clipped at this bound, which fits into single precision.
-_NO_BOUND = 1e30
 
 
 def entries_of(X: Any) -> sp.csc_array:
     """The entries of ``X``, sparse, dense or a `ColumnMatrix`, checked, sorted and merged."""
-    matrix = X if isinstance(X, ColumnMatrix) else ColumnMatrix.of(X, _NO_BOUND)
+    matrix = X if isinstance(X, ColumnMatrix) else ColumnMatrix.of(X, NO_BOUND)
     return matrix.sparse()
 
 

@@ -90,6 +90,12 @@ def is_real(kind: np.dtype[Any]) -> bool:
     return kind.kind in _REAL
 
 
+def in_known_kind(entries: NDArray[Any]) -> NDArray[Any]:
+    """Entries of a kind that scipy knows. It has no half precision; single precision holds it."""
+    kind = np.dtype(np.float32) if entries.dtype == np.float16 else entries.dtype.newbyteorder("=")
+    return entries.astype(kind, copy=False)
+
+
 def _compressed(X: Any, shape: tuple[int, int], name: str) -> sp.csr_array | sp.csc_array:
     by_rows = X.format == "csr"
     indptr, indices = _whole(X.indptr, name), _whole(X.indices, name)
@@ -212,9 +218,7 @@ def _values(part: Any, dimensions: int, name: str) -> NDArray[Any]:
         raise ValueError(f"{name} must hold real numbers, got {part.dtype}; encode it first")
     if part.dtype == np.bool_:
         part = part.view(np.int8)  # repeated entries are then added, like those of other types
-    # scipy has no half precision; single precision holds it exactly.
-    kind = np.dtype(np.float32) if part.dtype == np.float16 else part.dtype.newbyteorder("=")
-    return np.ascontiguousarray(part.view(np.ndarray).astype(kind, copy=False))
+    return np.ascontiguousarray(in_known_kind(part.view(np.ndarray)))
 
 
 def _pointed(indptr: NDArray[Any], count: int, most: int, name: str) -> int:

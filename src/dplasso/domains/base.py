@@ -12,23 +12,16 @@ class Domain(ABC):
     ----------
     dimension : int
         Length of the vectors.
-    diameter : float
-        Largest distance between two points.
     reach : float
         The rho of the local linear oracle, which moves by at most ``reach * radius``.
     """
 
     dimension: int
-    diameter: float
     reach: float
 
     @abstractmethod
     def start(self) -> Floats:
         """The point where learning starts; it does not depend on data."""
-
-    @abstractmethod
-    def contains(self, x: Floats, tolerance: float = 1e-9) -> bool:
-        """Whether ``x`` satisfies every constraint up to ``tolerance``."""
 
     @abstractmethod
     def project(self, x: Floats) -> Floats:
@@ -39,12 +32,10 @@ class Domain(ABC):
         """An extreme point v with the smallest ``<gradient, v>``."""
 
     @abstractmethod
-    def local_oracle(
-        self, x: Floats, gradient: Floats, radius: float, vertex: Floats | None = None
-    ) -> Floats:
+    def local_oracle(self, x: Floats, gradient: Floats, radius: float, vertex: Floats) -> Floats:
         """A point p of the set that is at least as good as any point near ``x``, and close to it.
 
         For every y of the set with ``||x - y|| <= radius``: ``<p, gradient> <= <y, gradient>``; and
         ``||x - p|| <= reach * radius``. ``vertex`` is the result of `linear_oracle` for
-        ``gradient``, if the caller has it.
+        ``gradient``.
         """

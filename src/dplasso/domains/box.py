@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from dplasso.base import checks
 from dplasso.base.arrays import Floats
+from dplasso.base.wording import ParameterError
 from dplasso.domains.base import Domain
 
 
@@ -30,15 +31,11 @@ class Box(Domain):
         self.lower = self._bound("lower", lower)
         self.upper = self._bound("upper", upper)
         if not np.all(self.lower <= self.upper):
-            raise ValueError("lower must not be above upper in any column; exchange the two")
-        self.diameter = float(np.linalg.norm(self.upper - self.lower))
+            raise ParameterError("{lower} must not be above {upper} in any column; exchange them")
         self.reach = math.sqrt(self.dimension)
 
     def start(self) -> Floats:
         return (self.lower + self.upper) / 2.0
-
-    def contains(self, x: Floats, tolerance: float = 1e-9) -> bool:
-        return bool(np.all(x >= self.lower - tolerance) and np.all(x <= self.upper + tolerance))
 
     def project(self, x: Floats) -> Floats:
         projected: Floats = np.minimum(np.maximum(x, self.lower), self.upper)
@@ -47,23 +44,20 @@ class Box(Domain):
     def linear_oracle(self, gradient: Floats) -> Floats:
         return np.where(gradient > 0.0, self.lower, self.upper)
 
-    def local_oracle(
-        self, x: Floats, gradient: Floats, radius: float, vertex: Floats | None = None
-    ) -> Floats:
+    def local_oracle(self, x: Floats, gradient: Floats, radius: float, vertex: Floats) -> Floats:
         """Move every entry by ``radius`` towards the best vertex, or onto it.
 
         That is the minimum over the cube of half-width ``radius`` around x, which holds the ball.
         """
-        far = self.linear_oracle(gradient) if vertex is None else vertex
-        # Entries that get there get there exactly: x + (far - x) may be off by a rounding.
-        way = far - x
-        return np.where(np.abs(way) <= radius, far, x + np.copysign(radius, way))
+        # Entries that get there get there exactly: x + (vertex - x) may be off by a rounding.
+        way = vertex - x
+        return np.where(np.abs(way) <= radius, vertex, x + np.copysign(radius, way))
 
     def _bound(self, name: str, value: ArrayLike) -> Floats:
         bound = np.asarray(value, np.float64)
         if bound.shape not in ((), (self.dimension,)) or not np.all(np.isfinite(bound)):
-            raise ValueError(
-                f"{name} must be a finite number or {self.dimension} of them, got an array of "
-                f"shape {bound.shape}; give one bound for all columns, or one a column"
+            raise ParameterError(
+                f"{{{name}}} must be a finite number or {self.dimension} of them, got an array of "
+                f"shape {bound.shape}; give one bound for all columns, or one per column"
             )
         return np.ascontiguousarray(np.broadcast_to(bound, (self.dimension,)))

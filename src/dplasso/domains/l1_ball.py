@@ -30,14 +30,10 @@ class L1Ball(Domain):
     def __init__(self, dimension: int, radius: float) -> None:
         self.dimension = checks.count("dimension", dimension, 1)
         self.radius = checks.bound("radius", radius)
-        self.diameter = 2.0 * self.radius
         self.reach = math.sqrt(self.dimension)
 
     def start(self) -> Floats:
         return np.zeros(self.dimension)
-
-    def contains(self, x: Floats, tolerance: float = 1e-9) -> bool:
-        return float(np.abs(x).sum()) <= self.radius + tolerance
 
     def project(self, x: Floats) -> Floats:
         projected: Floats = projections.onto_l1_ball(x, self.radius)
@@ -49,9 +45,7 @@ class L1Ball(Domain):
         vertex[best] = -math.copysign(self.radius, gradient[best])
         return vertex
 
-    def local_oracle(
-        self, x: Floats, gradient: Floats, radius: float, vertex: Floats | None = None
-    ) -> Floats:
+    def local_oracle(self, x: Floats, gradient: Floats, radius: float, vertex: Floats) -> Floats:
         """The minimum of ``<gradient, .>`` over points within an L1 distance of x.
 
         The distance is the largest L1 distance of any y within ``radius``: `_l1_reach`. Every unit
@@ -59,16 +53,15 @@ class L1Ball(Domain):
         by which another entry shrinks to make room, the worst entries first. Time and memory grow
         with the dimension, and with sorting the nonzero entries.
         """
-        far = self.linear_oracle(gradient) if vertex is None else vertex
         nonzeros, size = local_moves.nonzeros_and_size(x)
         slack = max(self.radius - size, 0.0)
         distance = self._l1_reach(nonzeros, slack, radius)
         if distance >= size + self.radius:  # all of x makes room
-            return far
+            return vertex
         shrink = max(distance - slack, 0.0) / 2.0
         target: Floats = local_moves.take_from_worst(x, gradient, shrink, nonzeros)[0]
-        best = int(np.argmax(np.abs(far)))
-        target[best] += far[best] * ((distance - shrink) / self.radius)
+        best = int(np.argmax(np.abs(vertex)))
+        target[best] += vertex[best] * ((distance - shrink) / self.radius)
         return target
 
     def _l1_reach(self, nonzeros: int, slack: float, radius: float) -> float:

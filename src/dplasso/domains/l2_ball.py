@@ -29,13 +29,9 @@ class L2Ball(Domain):
     def __init__(self, dimension: int, radius: float) -> None:
         self.dimension = checks.count("dimension", dimension, 1)
         self.radius = checks.bound("radius", radius)
-        self.diameter = 2.0 * self.radius
 
     def start(self) -> Floats:
         return np.zeros(self.dimension)
-
-    def contains(self, x: Floats, tolerance: float = 1e-9) -> bool:
-        return float(np.linalg.norm(x)) <= self.radius + tolerance
 
     def project(self, x: Floats) -> Floats:
         projected: Floats = projections.onto_l2_ball(x, self.radius)
@@ -48,25 +44,22 @@ class L2Ball(Domain):
         vertex: Floats = gradient * (-self.radius / length)
         return vertex
 
-    def local_oracle(
-        self, x: Floats, gradient: Floats, radius: float, vertex: Floats | None = None
-    ) -> Floats:
+    def local_oracle(self, x: Floats, gradient: Floats, radius: float, vertex: Floats) -> Floats:
         """The minimum of ``<gradient, .>`` over the intersection of two balls.
 
         It is the far end of one ball if that lies in the other. Otherwise it lies on the
         intersection of the two spheres, as far against the gradient as possible.
         """
-        far = self.linear_oracle(gradient) if vertex is None else vertex
-        if float(np.linalg.norm(far - x)) <= radius:
-            return far
-        near = x + far * (radius / self.radius)
+        if float(np.linalg.norm(vertex - x)) <= radius:
+            return vertex
+        near = x + vertex * (radius / self.radius)
         if float(np.linalg.norm(near)) <= self.radius:
             return near
-        return self._where_spheres_meet(x, far, radius)
+        return self._where_spheres_meet(x, vertex, radius)
 
-    def _where_spheres_meet(self, x: Floats, far: Floats, radius: float) -> Floats:
+    def _where_spheres_meet(self, x: Floats, vertex: Floats, radius: float) -> Floats:
         square = float(x @ x)
-        across = far - x * (float(far @ x) / square)
+        across = vertex - x * (float(vertex @ x) / square)
         along = (self.radius**2 + square - radius**2) / (2.0 * square)
         width = math.sqrt(max(self.radius**2 - along * along * square, 0.0))
         length = float(np.linalg.norm(across))

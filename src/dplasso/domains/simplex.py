@@ -27,14 +27,10 @@ class Simplex(Domain):
     def __init__(self, dimension: int, total: float = 1.0) -> None:
         self.dimension = checks.count("dimension", dimension, 1)
         self.total = checks.bound("total", total)
-        self.diameter = math.sqrt(2.0) * self.total if dimension > 1 else 0.0
         self.reach = math.sqrt(self.dimension / 2.0)
 
     def start(self) -> Floats:
         return np.full(self.dimension, self.total / self.dimension)
-
-    def contains(self, x: Floats, tolerance: float = 1e-9) -> bool:
-        return bool(x.min() >= -tolerance) and abs(float(x.sum()) - self.total) <= tolerance
 
     def project(self, x: Floats) -> Floats:
         projected: Floats = projections.onto_simplex(x, self.total)
@@ -45,9 +41,7 @@ class Simplex(Domain):
         vertex[np.argmin(gradient)] = self.total
         return vertex
 
-    def local_oracle(
-        self, x: Floats, gradient: Floats, radius: float, vertex: Floats | None = None
-    ) -> Floats:
+    def local_oracle(self, x: Floats, gradient: Floats, radius: float, vertex: Floats) -> Floats:
         """Move mass from the worst entries to the best one; entries of x are vertex weights.
 
         To reach any y within ``radius``, half their L1 distance has to move: at most
@@ -55,10 +49,9 @@ class Simplex(Domain):
         entries that give has at most that 2-norm, and so has that of the entry that takes: hence
         sqrt(2) sqrt(d) / 2.
         """
-        far = self.linear_oracle(gradient) if vertex is None else vertex
         nonzeros, _ = local_moves.nonzeros_and_size(x)
         mass = radius * min(math.sqrt(self.dimension) / 2.0, math.sqrt(nonzeros))
         target: Floats
         target, taken = local_moves.take_from_worst(x, gradient, mass, nonzeros)
-        target[np.argmax(far)] += taken
+        target[np.argmax(vertex)] += taken
         return target

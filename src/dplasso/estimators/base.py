@@ -4,9 +4,6 @@ import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from inspect import Parameter, signature
-from numbers import Integral
 from os import PathLike
 from typing import Any, NamedTuple, Self
 
@@ -14,16 +11,19 @@ import numpy as np
 
 from dplasso.base import checks
 from dplasso.base.arrays import Labels
+from dplasso.base.wording import Message, ParameterError, Setting
 from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.bounds import by_position
 from dplasso.data.described import DescribedRows
-from dplasso.data.row_maps import ROW_MAPS
+from dplasso.data.row_maps import ROW_MAPS, needs_bound
 from dplasso.estimators import undeclared
 from dplasso.estimators.charging import bits_of, charge, check_accountant
 from dplasso.estimators.coefficients import FittedCoefficients
+from dplasso.estimators.parameters import StoredParameters, reject
 from dplasso.estimators.seeding import Seed, SeedsByName
+from dplasso.estimators.statement import statement
 from dplasso.estimators.validation import Rows, checked_rows, checked_vector
-from dplasso.fitting import fitters, private_bound
+from dplasso.fitting import private_bound, registry
 from dplasso.fitting.plan import Plan
 from dplasso.fitting.request import Auto, Fact, Request, RowCount, Sourced
 from dplasso.fitting.sparsifier import Sparsifier
@@ -38,10 +38,10 @@ from dplasso.solvers import rule_for
 from dplasso.solvers.frank_wolfe import MOST_ROUNDS
 
 MOST_DECLARED_ROWS = 10**15  # more than any data have; the rules compute with this number
-_REJECTED = {
-    "sample_weight": "a weight multiplies a row's influence, and with it what the row is promised",
-    "class_weight": "a weight multiplies a row's influence, and with it what the row is promised",
-}
+
+
+class PresenceWarning(UserWarning):
+    """A rule reads dense columns, which may be numbers, as present or absent."""
 
 
 class LabelFacts(NamedTuple):
@@ -51,7 +51,7 @@ class LabelFacts(NamedTuple):
     public: dict[str, Fact]
 
 
-class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
+class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
     """Base class of `PrivateLassoClassifier` and `PrivateLassoRegressor`."""
 
     epsilon: float
@@ -64,8 +64,8 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
     n_rows: int | None
     feature_names: Sequence[str] | None
     solver: str
-    rows: str
-    n_nonzero: int | None
+    row_map: str
+    n_nonzero: int | Sparsifier | Auto | None
     selection: str
     neighboring: Neighboring
     accountant: Accountant | None
@@ -76,13 +76,6 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
     n_features_in_: int
     feature_names_in_: Sequence[str] | Labels
     table_plan_: dict[str, object]
-
-    def __init_subclass__(cls, **kwargs: object) -> None:
-        """Hide the catch-all argument, which rejects unknown options, from the signature."""
-        super().__init_subclass__(**kwargs)
-        shown = signature(cls)
-        options = [p for p in shown.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
-        cls.__signature__ = shown.replace(parameters=options)
 
     @abstractmethod
     def _checked_labels(self, y: Labels) -> Labels:
@@ -132,9 +125,7 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
             receipt = charge(self, plan.event, plan.delta, plan.neighboring)
             ready = task.bounded()
             self.restore(ready.run())
-        self.privacy_ = self._statement(ready.plan, secure=task.drawing.bits.secure)
-        if receipt is not None:
-            self.privacy_["ledger"] = receipt._asdict()
+        self.privacy_ = statement(self, ready.plan, receipt, secure=task.drawing.bits.secure)
         return self
 
     def plan(self, n_rows: int, n_features: int) -> Plan:
@@ -161,8 +152,10 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
         >>> from dplasso import PrivateLassoClassifier
         >>> model = PrivateLassoClassifier(epsilon=1.0, classes=[0, 1], n_rows=10_000, x_bound=1.0)
         >>> plan = model.plan(n_rows=10_000, n_features=50_000)
-        >>> plan.solver, plan.steps.value, round(plan.releases[0].theta, 4), round(plan.rho, 4)
-        ('frank_wolfe', 48, 0.0319, 0.0244)
+        >>> plan.solver, plan.steps.value, round(plan.rho, 4)
+        ('gradient', 30, 0.028)
+        >>> round(plan.releases[1].noise_multiplier, 2)
+        24.36
         """
         self.check_parameters()
         rows = checks.count("n_rows", n_rows, least=1, most=MOST_DECLARED_ROWS)
@@ -171,7 +164,7 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
         if names is None and isinstance(self.x_bound, Mapping):
             names = list(self.x_bound)  # in any order: only the largest bound matters
         loss = self._declared_loss()
-        return fitters.plan(self._request((rows, columns), loss, DescribedRows(None), names))
+        return registry.plan(self._request((rows, columns), loss, DescribedRows(None), names))
 
     def prepare(self, X: object, y: object) -> Task:
         """Check and plan a fit without charging or drawing anything.
@@ -185,10 +178,10 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
         loss = self._make_loss(labels)
         _check_lengths(rows, labels)
         names = vars(self).get("feature_names_in_")
-        plan = fitters.plan(self._request(rows.shape, loss, described, names))
+        plan = registry.plan(self._request(rows.shape, loss, described, names))
         self._warn_of_presence(plan, rows)
         drawing = Drawing(self._random_bits(), _threads(self.n_jobs), self.verbose > 0)
-        return fitters.prepare(plan, rows, loss.encode(labels), drawing)
+        return registry.prepare(plan, rows, loss.encode(labels), drawing)
 
     def check_data(self, X: object, y: object) -> Labels:
         """Reject rows and labels that no fit could use, and return the labels as an array.
@@ -212,58 +205,62 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
             checks.count("n_rows", self.n_rows, least=1, most=MOST_DECLARED_ROWS)
         if not isinstance(self.verbose, bool):
             checks.count("verbose", self.verbose, least=0)
-        self._check_bound()
         _threads(self.n_jobs)
-        self._check_names_of_options()
+        checks.choice("solver", self.solver, registry.SOLVERS)
+        checks.choice("row_map", self.row_map, ("auto", *ROW_MAPS))
+        self._check_bound()
+        if self.n_nonzero not in (None, "auto") and not isinstance(self.n_nonzero, Sparsifier):
+            checks.count("n_nonzero", self.n_nonzero, least=1)
         self._check_options()
         rule_for(self.selection, math.inf if math.isinf(self.epsilon) else 1.0)
         check_accountant(self)
 
     def _check_options(self) -> None:
         """Reject options that the solver would ignore."""
-        keep = self._keep()
-        if all(fitter.in_ball for fitter in fitters.candidates(self.solver, self.epsilon)):
+        candidates = registry.candidates(self.solver, self.epsilon, self.in_ball)
+        if all(fitter.in_ball for fitter in candidates):
             return
+        solver = Setting("solver", "frank_wolfe")
         if self.radius != "auto" or self.max_iter != "auto" or not self.fit_intercept:
-            raise ValueError(
-                "radius, max_iter and fit_intercept=False are for solver='frank_wolfe'; a descent "
-                "has a length of its own and an intercept, leave them out"
+            raise ParameterError(
+                "{radius}, {max_iter} and {without} are for {solver}; a descent has a length of "
+                "its own and an intercept, leave them out",
+                without=Setting("fit_intercept", False),
+                solver=solver,
             )
-        if isinstance(keep, Sparsifier):
-            raise ValueError("a Sparsifier is for solver='frank_wolfe'; pass n_nonzero instead")
+        if isinstance(self.n_nonzero, Sparsifier):
+            raise ParameterError(
+                "a Sparsifier is for {solver}; pass a number as {n_nonzero} instead", solver=solver
+            )
+
+    @property
+    def in_ball(self) -> bool:
+        """Whether options are given that only Frank-Wolfe has; "auto" then chooses it."""
+        given = self.radius != "auto" or self.max_iter != "auto" or not self.fit_intercept
+        return given or self.selection != "lazy" or isinstance(self.n_nonzero, Sparsifier)
+
+    @property
+    def releases_bound(self) -> bool:
+        """Whether a bound on entries is released before the fit; a function of parameters alone.
+
+        It is if that is asked for, and also if no bound is declared where one matters most: the
+        noise of Frank-Wolfe grows with the bound, and so does the unit of an automatic radius.
+        """
+        if self.x_bound is not None:
+            return private_bound.is_asked(self.x_bound)
+        candidates = registry.candidates(self.solver, self.epsilon, self.in_ball)
+        in_ball = all(fitter.in_ball for fitter in candidates) and self.radius == "auto"
+        return in_ball and not math.isinf(self.epsilon) and needs_bound(self.row_map)
 
     def _check_bound(self) -> None:
-        if private_bound.is_asked(self.x_bound):
+        if self.releases_bound:
             checks.probability("bound_share", self.bound_share)
         elif isinstance(self.x_bound, str):
-            raise ValueError(
-                "x_bound must be a positive number, one per column, a mapping from feature names, "
-                f"or 'private', got {self.x_bound!r}"
+            raise ParameterError(
+                "{x_bound} must be a positive number, one per column, a mapping from feature "
+                "names, or 'private', got {value!r}",
+                value=self.x_bound,
             )
-
-    def _check_names_of_options(self) -> None:
-        known = {"solver": fitters.SOLVERS, "rows": ("auto", *ROW_MAPS)}
-        for name, names in known.items():
-            if getattr(self, name) not in names:
-                raise ValueError(
-                    f"{name} must be one of {', '.join(names)}, got {getattr(self, name)!r}"
-                )
-
-    def _keep(self) -> int | Sparsifier | None:
-        """Number of coefficients to keep; ``sparsify=k`` means the same as ``n_nonzero=k``."""
-        keep = self._sparsify
-        if self.n_nonzero is not None:
-            if keep is not None:
-                raise ValueError("n_nonzero and sparsify both say what to keep; give one")
-            return checks.count("n_nonzero", self.n_nonzero, least=1)
-        if keep is None or isinstance(keep, Sparsifier):
-            return keep
-        if isinstance(keep, Integral) and not isinstance(keep, bool) and keep >= 1:
-            return int(keep)
-        raise ValueError(
-            "sparsify must be None, a whole number of coefficients to keep, or a Sparsifier, "
-            f"got {keep!r}"
-        )
 
     def _request(
         self,
@@ -273,14 +270,15 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
         names: Sequence[str] | Labels | None,
     ) -> Request:
         """Collect the public facts of a fit from checked parameters."""
-        releases = private_bound.is_asked(self.x_bound)
+        releases = self.releases_bound
         x_bound = None if releases else by_position(undeclared.bound_or_one(self, "x_bound"), names)
         bounds = None if x_bound is None else ColumnBounds.of(x_bound, shape[1])
         label_bounds, label_facts = self._label_facts(described.read)
+        kept = self.n_nonzero
         counted = READ if "n_features" in described.read else "the shape of X"
         return Request(
             solver=self.solver,
-            row_map=self.rows,
+            row_map=self.row_map,
             epsilon=float(self.epsilon),
             delta=float(self.delta),
             neighboring=self.neighboring,
@@ -289,14 +287,17 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
             n_rows=RowCount.of(self.n_rows, shape[0], self.neighboring),
             n_features=Sourced(int(shape[1]), counted),
             x_bound=x_bound,
-            x_bound_source=source_of(self.x_bound),
+            x_bound_source=private_bound.SOURCE if releases else source_of(self.x_bound),
             bounds=bounds,
             bound_share=self.bound_share if releases else 0.0,
             radius=self.radius,
             max_iter=self.max_iter,
             fit_intercept=self.fit_intercept,
             selection=self.selection,
-            keep=self._keep(),
+            n_nonzero=None if kept is None or isinstance(kept, Sparsifier | str) else int(kept),
+            n_nonzero_source=kept if isinstance(kept, str) else "given",
+            sparsifier=kept if isinstance(kept, Sparsifier) else None,
+            in_ball=self.in_ball,
             charged=self.accountant is not None,
             label_bounds=label_bounds,
             label_facts=label_facts,
@@ -328,9 +329,9 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
                     warn=False,
                 )
         elif found is None or list(found) != list(self.feature_names):
-            raise ValueError(
-                "feature_names must be the names of the columns of X, in order; pass those, or a "
-                "frame that has them"
+            raise ParameterError(
+                "{feature_names} must be the names of the columns of X, in order; pass those, or "
+                "a frame that has them"
             )
 
     def _describe(self, described: DescribedRows) -> None:
@@ -352,27 +353,11 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
 
     def _warn_of_presence(self, plan: Plan, X: Rows | ColumnMatrix) -> None:
         """Warn if a rule reads dense columns, which may be numbers, as present or absent."""
-        if self.rows == "auto" and not plan.needs_x_bound and isinstance(X, np.ndarray):
-            warnings.warn(
-                f"rows='auto' reads the entries of {X.shape[1]:,} columns as present or absent, "
-                "which leaves nothing of numbers that are hardly ever 0; pass rows='as_is' for "
-                "such numbers, or rows='presence' to silence this",
-                stacklevel=4,
-            )
+        if self.row_map == "auto" and not plan.needs_x_bound and isinstance(X, np.ndarray):
+            warnings.warn(PresenceWarning(_presence(X.shape[1])), stacklevel=4)
 
     def _random_bits(self) -> RandomBits:
         return bits_of(self)
-
-    def _statement(self, plan: Plan, *, secure: bool) -> PrivacyStatement:
-        from dplasso import __version__
-
-        return PrivacyStatement(
-            model=type(self).__name__,
-            **plan.to_dict(self.n_iter_),
-            secure_rng=secure,
-            version=__version__,
-            date=datetime.now(UTC).date().isoformat(),  # only a day: the time depends on the rows
-        )
 
     def stated_as(self, statement: PrivacyStatement) -> Self:
         """Return a copy of this fitted model with the statement of the procedure that chose it."""
@@ -440,13 +425,14 @@ class PrivateLasso(SeedsByName, FittedCoefficients, ABC):
         return tags
 
 
-def reject(options: Mapping[str, object], where: str) -> None:
-    """Raise an error that says why an option does not exist; none is ignored."""
-    for name in options:
-        reason = _REJECTED.get(name)
-        if reason is None:
-            raise TypeError(f"{where} got an unexpected option {name!r}")
-        raise TypeError(f"{where} does not take {name}: {reason}; leave it out")
+def _presence(columns: int) -> Message:
+    return Message(
+        "{auto} reads the entries of {columns:,} columns as present or absent, which leaves "
+        "nothing of numbers that are hardly ever 0; pass {as_is} for such numbers, or {presence} "
+        "to silence this",
+        columns=columns,
+        **{name: Setting("row_map", name) for name in ("auto", "as_is", "presence")},
+    )
 
 
 def _check_lengths(X: Rows | ColumnMatrix, y: Labels) -> None:
@@ -456,9 +442,7 @@ def _check_lengths(X: Rows | ColumnMatrix, y: Labels) -> None:
 
 
 def source_of(bound: object) -> str:
-    """Source of a bound, in the words of the privacy statement."""
-    if isinstance(bound, str):
-        return "private quantile"
+    """Source of a bound that is not released, in the words of the privacy statement."""
     return "not declared, 1 by default" if bound is None else "declared"
 
 

@@ -13,7 +13,7 @@ from dplasso.privacy.accountant import Accountant, Receipt
 from dplasso.privacy.events import Event
 
 
-class Charged(Protocol):
+class Chargeable(Protocol):
     """An estimator whose fits may be charged to an accountant."""
 
     epsilon: float
@@ -21,12 +21,12 @@ class Charged(Protocol):
     random_state: Seed
 
 
-def check_accountant(model: Charged) -> None:
+def check_accountant(model: Chargeable) -> None:
     """Reject an accountant that cannot be charged, or a fit that cannot be charged to one."""
     if model.accountant is not None and not isinstance(model.accountant, Accountant):
-        raise ValueError(
-            f"accountant must have a charge method, got {type(model.accountant).__name__}; "
-            "leave it out, or pass a budget"
+        raise ParameterError(
+            "{accountant} must have a charge method, got {kind}; leave it out, or pass a budget",
+            kind=type(model.accountant).__name__,
         )
     if model.accountant is not None and math.isinf(model.epsilon):
         raise ParameterError(
@@ -35,7 +35,7 @@ def check_accountant(model: Charged) -> None:
         )
 
 
-def charge(model: Charged, event: Event, delta: float, neighboring: str) -> Receipt | None:
+def charge(model: Chargeable, event: Event, delta: float, neighboring: str) -> Receipt | None:
     """Charge the accountant, if there is one, for the release that is about to be drawn."""
     if model.accountant is None:
         return None
@@ -45,7 +45,7 @@ def charge(model: Charged, event: Event, delta: float, neighboring: str) -> Rece
     return receipt if isinstance(receipt, Receipt) else None  # ignore other return values
 
 
-def bits_of(model: Charged) -> RandomBits:
+def bits_of(model: Chargeable) -> RandomBits:
     """Return the random bits that ``random_state`` asks for, and report a seed."""
     seed = model.random_state
     if isinstance(seed, np.random.RandomState):

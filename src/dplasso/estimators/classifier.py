@@ -8,7 +8,7 @@ from sklearn.utils.metaestimators import available_if
 
 from dplasso.base.arrays import Floats, Labels
 from dplasso.base.wording import ParameterError
-from dplasso.estimators.base import LabelFacts, PrivateLasso, reject
+from dplasso.estimators.base import LabelFacts, PrivateLasso
 from dplasso.estimators.scores import ScoredClassifier, tells_probabilities
 from dplasso.estimators.seeding import Seed
 from dplasso.estimators.to_sklearn import hand_over
@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
     """Sparse logistic regression (softmax for more than two classes) with differential privacy.
 
-    The default solver is private Frank-Wolfe over ``||coef||_1 <= radius``. Each round releases one
-    signed coordinate, so a fit of T rounds has at most T nonzero coefficients.
+    By default a public rule chooses the solver that suits the shape of the data (``solver``). The
+    LASSO, private Frank-Wolfe over ``||coef||_1 <= radius``, is ``solver="frank_wolfe"``. Each of
+    its rounds releases one signed coordinate, so T rounds give at most T nonzero coefficients.
 
     Parameters
     ----------
@@ -49,19 +50,22 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         Bound on the 1-norm of the coefficients, intercept included, in units of ``x_bound``. If
         columns have different bounds, each coefficient is multiplied by its bound over the largest
         bound. "auto" is a rule of ``epsilon``, ``delta`` and the numbers of rows, columns and
-        classes.
+        classes; it bounds the coefficients before the correction of probabilities.
     max_iter : int or "auto", default="auto"
         Number of rounds. "auto" is a rule of the same kind.
     loss : str, default="logistic"
         "logistic" (softmax for more than two classes), or another name in
         `dplasso.losses.CLASS_LOSSES`.
-    x_bound : float, sequence of float, mapping, "private" or None, default=None
+    x_bound : float, sequence, mapping, "private" or None, default=None
         Public bound on the absolute value of entries: one number, one per column, or a mapping from
-        feature names. Larger entries are clipped; a bound that no entry reaches wastes budget. None
-        means 1 and warns. "private" first releases a bound: about the median entry size of a row
-        that nine rows in ten exceed, chosen among the powers of sqrt(2) from 2^-20 to 2^20.
+        feature names. A pair (low, high) instead of a number is the range of a column, which
+        "table" uses. Larger entries are clipped; a bound that no entry reaches wastes budget.
+        "private" first releases a bound: about the median entry size of a row that nine rows in ten
+        exceed, chosen among the powers of sqrt(2) from 2^-20 to 2^20. None, not declared, means 1
+        and warns, except under "frank_wolfe" with an automatic ``radius``, where it means
+        "private".
     bound_share : float, default=0.05
-        Share of the budget, in rho, that ``x_bound="private"`` spends on the bound.
+        Share of the budget, in rho, that is spent on a released bound.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is one more coordinate.
     classes : sequence or None, default=None
@@ -73,23 +77,28 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
     feature_names : sequence of str or None, default=None
         Names of the columns of a data frame, as a public fact. None takes the names from ``X``,
         which the privacy statement reports. Strict mode rejects it.
-    solver : {"frank_wolfe", "gradient", "auto"}, default="frank_wolfe"
-        "frank_wolfe" is sparse, with at most one nonzero per round. "gradient" is more accurate,
-        and dense unless ``n_nonzero`` is given. "auto" means "gradient" if the fit is private. It
-        spends half of the budget on selecting columns first (``solver_`` is then "select") if
-        ``n_nonzero`` is at most 4 and there are more than 1,000 columns, two classes and enough
-        rows.
-    rows : {"auto", "as_is", "presence", "sqrt", "blend"}, default="auto"
+    solver : {"auto", "table", "gradient", "frank_wolfe"}, default="auto"
+        "table" standardises columns and is meant for few of them. "gradient" scales rows to length
+        1 and is meant for text; it is dense unless ``n_nonzero`` is given. "frank_wolfe" is sparse,
+        with at most one nonzero per round. "auto" goes by public facts: "frank_wolfe" without
+        privacy, or if ``radius``, ``max_iter``, ``selection``, ``fit_intercept=False`` or a
+        `Sparsifier` is given; otherwise "table" for up to 200 columns (1,000 for more than two
+        classes) unless rows are few, and "gradient" for more. It spends half of the budget on
+        selecting columns first (``solver_`` is then "select") if ``n_nonzero`` is at most 4 and
+        there are more than 1,000 columns, two classes and enough rows. ``privacy_`` names the
+        choice and the reason.
+    row_map : {"auto", "as_is", "presence", "sqrt", "blend"}, default="auto"
         Public map of the entries, which also applies to rows to predict. "presence" is 1 for every
         entry that is not 0, and "blend" is half way from an entry to the bound. "auto" is
         "presence" for more than 1,000 columns under "gradient", whether ``X`` is sparse or dense,
         and "as_is" otherwise; pass "as_is" if that many columns hold numbers. "gradient" then
         scales rows to length 1, and ``coef_`` applies to the scaled rows.
-    n_nonzero : int or None, default=None
-        Public number of coefficients to keep. ``solver="auto"`` chooses a solver that suits it.
-    sparsify : int, Sparsifier or None, default=None
-        An int means the same as ``n_nonzero``. A `Sparsifier` spends part of the budget on a
-        private count.
+    n_nonzero : int, "auto", Sparsifier or None, default="auto"
+        Number of coefficients to keep, as a public fact. ``solver="auto"`` chooses a solver that
+        suits it. "auto" is a rule of ``epsilon``, ``delta`` and the numbers of rows, columns and
+        classes, by which a descent for two classes or numbers on more than 1,000 columns keeps
+        fewer of them, and other fits keep all. None keeps all. A `Sparsifier` spends part of the
+        budget on a private count instead.
     selection : str, default="lazy"
         Selection rule of Frank-Wolfe rounds.
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
@@ -124,8 +133,8 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         than two. A fit that selects columns first has those columns and signs; a descent has none.
     solver_ : str
         Solver that was used.
-    rows_ : str
-        Map of rows that was used.
+    row_map_ : str
+        Row map that was used.
     fitted_ : Fitted
         Sparse weights, and how new rows are mapped; see `dplasso.fitting.fitted.Fitted`.
     privacy_ : PrivacyStatement
@@ -135,7 +144,9 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
     -----------------
     A fit is (``epsilon``, ``delta``)-DP for neighbours that differ as ``neighboring`` says, given
     the public facts listed in ``privacy_``. A Frank-Wolfe fit consists of ``max_iter`` adaptive
-    selections (`dplasso.frank_wolfe`) and, with a `Sparsifier`, one count; costs add in zCDP.
+    selections (`dplasso.frank_wolfe`) and, with a `Sparsifier`, one count; costs add in zCDP. With
+    any solver, 5 % of the budget corrects a scale and intercepts, so that `predict_proba` is
+    calibrated; ``coef_`` and ``intercept_`` are the corrected ones.
 
     Examples
     --------
@@ -163,40 +174,18 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         classes: Sequence[object] | None = None,
         n_rows: int | None = None,
         feature_names: Sequence[str] | None = None,
-        solver: str = "frank_wolfe",
-        rows: str = "auto",
-        n_nonzero: int | None = None,
-        sparsify: int | Sparsifier | None = None,
+        solver: str = "auto",
+        row_map: str = "auto",
+        n_nonzero: int | Sparsifier | Auto | None = "auto",
         selection: str = "lazy",
         neighboring: Neighboring = "add_remove",
         accountant: Accountant | None = None,
         random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        **rejected: object,
+        **others: object,
     ) -> None:
-        reject(rejected, type(self).__name__)
-        self.epsilon = epsilon
-        self.delta = delta
-        self.radius = radius
-        self.max_iter = max_iter
-        self.loss = loss
-        self.x_bound = x_bound
-        self.bound_share = bound_share
-        self.fit_intercept = fit_intercept
-        self.classes = classes
-        self.n_rows = n_rows
-        self.feature_names = feature_names
-        self.solver = solver
-        self.rows = rows
-        self.n_nonzero = n_nonzero
-        self.sparsify = sparsify
-        self.selection = selection
-        self.neighboring = neighboring
-        self.accountant = accountant
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        self._store(locals())
 
     def decision_function(self, X: object) -> Floats:
         """Compute margins: one per row for two classes, otherwise one per row and class."""

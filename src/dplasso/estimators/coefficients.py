@@ -1,7 +1,6 @@
 """Attributes of a fitted linear model, and how it computes the margins of new rows."""
 
 import math
-from collections.abc import Callable
 from typing import Self
 
 import numpy as np
@@ -13,9 +12,9 @@ from dplasso.base import memory
 from dplasso.base.arrays import Floats, Ints
 from dplasso.base.memory import TooLargeError
 from dplasso.data.used_columns import has_unused, used_columns, weights_at
+from dplasso.estimators.parameters import FormerAttribute
 from dplasso.estimators.validation import Rows, checked_rows
 from dplasso.fitting.fitted import Fitted
-from dplasso.fitting.sparsifier import Sparsifier
 
 
 class TooWideError(TooLargeError, AttributeError):
@@ -32,7 +31,6 @@ class FittedCoefficients(BaseEstimator):  # type: ignore[misc]  # scikit-learn i
     fitted_: Fitted
     sparsified_: bool
     _dense: Floats | None
-    _sparsify: int | Sparsifier | None
 
     def restore(self, fitted: Fitted, *, sparsified: bool = False) -> Self:
         """Set the result of a fit, which was made just now or read from a file."""
@@ -75,24 +73,14 @@ class FittedCoefficients(BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         return self._found().solver
 
     @property
-    def rows_(self) -> str:
-        """The map of rows that was used."""
+    def row_map_(self) -> str:
+        """The row map that was used."""
         return self._found().reader.row_map
 
-    @property
-    def sparsify(self) -> Callable[[], Self]:
-        """Method that makes ``coef_`` sparse, as in scikit-learn.
+    rows_ = FormerAttribute("row_map_")
 
-        The parameter of the same name, the number of coefficients that a fit keeps, is read with
-        ``get_params()``.
-        """
-        return self._make_sparse
-
-    @sparsify.setter
-    def sparsify(self, value: int | Sparsifier | None) -> None:
-        self._sparsify = value
-
-    def _make_sparse(self) -> Self:
+    def sparsify(self) -> Self:
+        """Make ``coef_`` sparse, as in scikit-learn."""
         check_is_fitted(self, "fitted_")
         self.sparsified_, self._dense = True, None
         return self
@@ -102,12 +90,6 @@ class FittedCoefficients(BaseEstimator):  # type: ignore[misc]  # scikit-learn i
         check_is_fitted(self, "fitted_")
         self.sparsified_ = False
         return self
-
-    def get_params(self, deep: bool = True) -> dict[str, object]:
-        """Return the parameters by name."""
-        params: dict[str, object] = super().get_params(deep)
-        params["sparsify"] = self._sparsify
-        return params
 
     def _margins(self, X: object) -> Floats:
         """Margins of new rows, rows x outputs."""

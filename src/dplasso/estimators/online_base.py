@@ -22,6 +22,7 @@ from dplasso.estimators.online_by_name import RowsByName
 from dplasso.estimators.online_checks import check_parameters, checked
 from dplasso.estimators.online_run import OnlineRun, Snapshot, margins_of, refuse_rows
 from dplasso.estimators.online_statement import statement
+from dplasso.estimators.parameters import StoredParameters
 from dplasso.estimators.seeding import SeedsByName
 from dplasso.estimators.validation import checked_rows
 from dplasso.losses import Loss
@@ -35,7 +36,7 @@ from dplasso.streams import RunningSum, State
 from dplasso.streams.settings import Calibration, Construction, NoiseLaw
 
 
-class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped
+class PrivateOnline(SeedsByName, StoredParameters, RowsByName, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped
     """Base class of `PrivateOnlineClassifier` and `PrivateOnlineRegressor`."""
 
     epsilon: float
@@ -53,7 +54,7 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
     construction: Construction
     noise: NoiseLaw
     calibration: Calibration
-    rows: str
+    row_map: str
     fit_intercept: bool
     n_features: int | None
     feature_names: Sequence[str] | None
@@ -182,7 +183,7 @@ class PrivateOnline(SeedsByName, RowsByName, BaseEstimator, ABC):  # type: ignor
 
     @property
     def coef_(self) -> Floats:
-        """Coefficients of rows that are scaled as ``rows`` says: outputs x columns."""
+        """Coefficients of rows that are scaled as ``row_map`` says: outputs x columns."""
         check_is_fitted(self)
         form = self.stream_.form
         return self.stream_.weights[:, : form.columns] * form.shares()

@@ -6,11 +6,11 @@ from typing import Any, get_args
 from numpy.typing import NDArray
 
 from dplasso.base import checks
-from dplasso.base.wording import ParameterError, Setting
+from dplasso.base.wording import Message, ParameterError
 from dplasso.domains import Domain
 from dplasso.estimators import online_rules as rules
 from dplasso.estimators.charging import check_accountant
-from dplasso.estimators.online_rows import ROWS
+from dplasso.estimators.online_rows import ROW_MAPS
 from dplasso.estimators.validation import checked_rows, checked_vector
 from dplasso.privacy import leaks
 from dplasso.privacy.calibration import Neighboring
@@ -25,15 +25,16 @@ def check_parameters(model: Any) -> None:
         if getattr(model, name) is not None:
             checks.count(name, getattr(model, name), least=1)
     if isinstance(model.batch, str) and model.batch != rules.CALL:
-        raise ValueError(
-            f"batch must be an integer of at least 1, or 'call', got {model.batch!r}; say how many "
-            "rows make a release"
+        raise ParameterError(
+            "{batch} must be an integer of at least 1, or 'call', got {value!r}; say how many rows "
+            "make a release",
+            value=model.batch,
         )
     if model.batch != rules.CALL:
         checks.count("batch", model.batch, least=1)
     choices: dict[str, tuple[str, ...]] = {
         "learner": rules.LEARNERS,
-        "rows": ROWS,
+        "row_map": ROW_MAPS,
         "construction": get_args(Construction),
         "noise": get_args(NoiseLaw),
         "calibration": get_args(Calibration),
@@ -42,16 +43,10 @@ def check_parameters(model: Any) -> None:
     if not isinstance(model.domain, Domain):
         choices["domain"] = rules.DOMAINS
     for name, known in choices.items():
-        if getattr(model, name) not in known:
-            raise ParameterError(
-                "{parameter} must be one of {known}, got {value!r}",
-                parameter=Setting(name),
-                known=", ".join(known),
-                value=getattr(model, name),
-            )
+        checks.choice(name, getattr(model, name), known)
     names = [] if model.feature_names is None else list(model.feature_names)
     if len(set(names)) != len(names):
-        raise ValueError("feature_names must differ from each other; rename those that do not")
+        raise ParameterError("{feature_names} must all differ; rename those that do not")
     if model.clip != "auto":
         checks.bound("clip", model.clip)
     check_accountant(model)
@@ -68,13 +63,17 @@ def checked(model: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
     if X.shape[0] != len(labels):
         raise ValueError("X and y differ in their number of rows; give one label per row")
     if model.n_features is not None and model.n_features != X.shape[1]:
-        raise ValueError(f"X must have the {model.n_features} columns declared as n_features")
+        raise ParameterError(
+            "X must have the {columns} columns declared as {n_features}", columns=model.n_features
+        )
     found = vars(model).get("feature_names_in_")
     if model.feature_names is None:
         if found is not None and not math.isinf(model.epsilon):
-            leaks.report("names of features are those of X; pass feature_names", warn=False)
+            leaks.report(
+                Message("names of features are those of X; pass {feature_names}"), warn=False
+            )
     elif found is not None and list(found) != list(model.feature_names):
-        raise ValueError("feature_names must be the names of the columns of X, in order")
+        raise ParameterError("{feature_names} must be the names of the columns of X, in order")
     elif len(model.feature_names) != X.shape[1]:
-        raise ValueError("feature_names must be as many as X has columns")
+        raise ParameterError("{feature_names} must be as many as X has columns")
     return X, labels

@@ -10,6 +10,7 @@ from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 
 from dplasso.base.arrays import Floats
+from dplasso.base.wording import ParameterError
 from dplasso.domains import Domain
 from dplasso.estimators.online_base import PrivateOnline
 from dplasso.estimators.online_rules import outputs_for
@@ -76,7 +77,7 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
         "gamma" gives privacy without a delta. It requires a tree and far more noise.
     calibration : {"tight", "paper"}, default="tight"
         "paper" is the noise of the window tree as published, many times what the budget requires.
-    rows : {"unit", "as_is"}, default="unit"
+    row_map : {"unit", "as_is"}, default="unit"
         "unit" scales every row, together with its intercept, to length 1, also rows to predict.
     fit_intercept : bool, default=True
         Whether to learn an intercept.
@@ -101,7 +102,7 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
     Attributes
     ----------
     coef_ : ndarray of shape (n_outputs, n_features_in_)
-        Coefficients of rows that are scaled as ``rows`` says.
+        Coefficients of rows that are scaled as ``row_map`` says.
     intercept_ : ndarray of shape (n_outputs,)
         Intercepts.
     classes_ : ndarray
@@ -153,7 +154,7 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
         construction: Construction = "auto",
         noise: NoiseLaw = "gaussian",
         calibration: Calibration = "tight",
-        rows: str = "unit",
+        row_map: str = "unit",
         fit_intercept: bool = True,
         classes: Sequence[Any] | None = None,
         n_features: int | None = None,
@@ -161,30 +162,9 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
         neighboring: Neighboring = "add_remove",
         accountant: Accountant | None = None,
         random_state: Any = None,
+        **others: object,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.window = window
-        self.n_rows = n_rows
-        self.batch = batch
-        self.loss = loss
-        self.domain = domain
-        self.radius = radius
-        self.regularisation = regularisation
-        self.start_rows = start_rows
-        self.clip = clip
-        self.learner = learner
-        self.construction = construction
-        self.noise = noise
-        self.calibration = calibration
-        self.rows = rows
-        self.fit_intercept = fit_intercept
-        self.classes = classes
-        self.n_features = n_features
-        self.feature_names = feature_names
-        self.neighboring = neighboring
-        self.accountant = accountant
-        self.random_state = random_state
+        self._store(locals())
 
     def partial_fit(self, X: Any, y: Any, classes: Sequence[Any] | None = None) -> Self:
         """Continue to learn from rows, in order.
@@ -256,7 +236,9 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
             source = "declared"
         found = distinct(classes)
         if "classes_" in vars(self) and not np.array_equal(found, self.classes_):
-            raise ValueError("classes must be those of the first call; leave them out, or fit anew")
+            raise ParameterError(
+                "{classes} must be those of the first call; leave them out, or fit anew"
+            )
         check_enough(found, declared=source != READ)
         self.classes_, self.classes_source_ = found, source
 

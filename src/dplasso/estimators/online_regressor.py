@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
+from dplasso.base import checks
 from dplasso.base.arrays import Floats
 from dplasso.domains import Domain
 from dplasso.estimators.base import source_of
@@ -62,7 +63,7 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
         "gamma" gives privacy without a delta. It requires a tree and far more noise.
     calibration : {"tight", "paper"}, default="tight"
         "paper" is the noise of the window tree as published, many times what the budget requires.
-    rows : {"unit", "as_is"}, default="unit"
+    row_map : {"unit", "as_is"}, default="unit"
         "unit" scales every row, together with its intercept, to length 1, also rows to predict.
     fit_intercept : bool, default=True
         Whether to learn an intercept.
@@ -82,7 +83,7 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features_in_)
-        Coefficients of rows that are scaled as ``rows`` says.
+        Coefficients of rows that are scaled as ``row_map`` says.
     intercept_ : ndarray of shape (1,)
         Intercept.
     n_features_in_ : int
@@ -129,37 +130,16 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
         construction: Construction = "auto",
         noise: NoiseLaw = "gaussian",
         calibration: Calibration = "tight",
-        rows: str = "unit",
+        row_map: str = "unit",
         fit_intercept: bool = True,
         n_features: int | None = None,
         feature_names: Sequence[str] | None = None,
         neighboring: Neighboring = "add_remove",
         accountant: Accountant | None = None,
         random_state: Any = None,
+        **others: object,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.window = window
-        self.n_rows = n_rows
-        self.batch = batch
-        self.loss = loss
-        self.y_bound = y_bound
-        self.domain = domain
-        self.radius = radius
-        self.regularisation = regularisation
-        self.start_rows = start_rows
-        self.clip = clip
-        self.learner = learner
-        self.construction = construction
-        self.noise = noise
-        self.calibration = calibration
-        self.rows = rows
-        self.fit_intercept = fit_intercept
-        self.n_features = n_features
-        self.feature_names = feature_names
-        self.neighboring = neighboring
-        self.accountant = accountant
-        self.random_state = random_state
+        self._store(locals())
 
     def partial_fit(self, X: Any, y: Any) -> Self:
         """Continue to learn from rows, in order.
@@ -196,8 +176,7 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
         return self._make_loss().encode(y)
 
     def _make_loss(self) -> SquaredLoss:
-        if self.loss != "squared":
-            raise ValueError(f"loss must be 'squared', got {self.loss!r}")
+        checks.choice("loss", self.loss, ("squared",))
         return SquaredLoss(self._margin_unit(), self._margin_unit())
 
     def _margin_unit(self) -> float:

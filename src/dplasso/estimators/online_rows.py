@@ -12,7 +12,7 @@ from dplasso.data.merging import merged
 from dplasso.kernels import stream_rows
 from dplasso.online.stream_learner import Compressed
 
-ROWS = ("unit", "as_is")
+ROW_MAPS = ("unit", "as_is")
 _COMPLAINTS = {
     stream_rows.NOT_FINITE: "rows hold NaN or infinity; remove or impute those rows first",
     stream_rows.OUT_OF_RANGE: "rows hold a column outside the weights; declare all columns",

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from dplasso.base import checks
+from dplasso.base.wording import ParameterError
 from dplasso.domains import Box, Domain, L1Ball, L2Ball, Simplex
 from dplasso.estimators.online_rows import RowForm
 from dplasso.mechanisms.random_bits import RandomBits
@@ -27,7 +28,7 @@ CALL = "call"  # a batch is all rows of one call
 _LONG = 1 << 20
 
 
-class Plan(NamedTuple):
+class LeaderPlan(NamedTuple):
     """The results of the rules."""
 
     domain: Domain
@@ -38,7 +39,7 @@ class Plan(NamedTuple):
 
 def row_form(model: Any, columns: int) -> RowForm:
     """Return how rows with this many columns are read."""
-    unit, intercept = model.rows == "unit", bool(model.fit_intercept)
+    unit, intercept = model.row_map == "unit", bool(model.fit_intercept)
     return RowForm(columns, unit=unit, intercept=intercept, names=model.feature_names)
 
 
@@ -52,7 +53,7 @@ def rows_a_release(model: Any) -> int | None:
     return None if model.batch == CALL else int(model.batch)
 
 
-def plan_of(model: Any, settings: Settings, unit: float) -> Plan:
+def plan_of(model: Any, settings: Settings, unit: float) -> LeaderPlan:
     """Plan the set of weights and how fast they move; ``unit`` is the size of a margin."""
     dimension, clip = settings.dimension, settings.sensitivity
     radius = None if isinstance(model.domain, Domain) else _radius(model, dimension, unit)
@@ -65,10 +66,10 @@ def plan_of(model: Any, settings: Settings, unit: float) -> Plan:
         start_rows = max(steady, 1.0) * clip / (unit * regularisation)
     else:
         start_rows = checks.budget("start_rows", model.start_rows)
-    return Plan(_domain(model, dimension, radius), radius, regularisation, start_rows)
+    return LeaderPlan(_domain(model, dimension, radius), radius, regularisation, start_rows)
 
 
-def leader_of(model: Any, plan: Plan) -> Leader:
+def leader_of(model: Any, plan: LeaderPlan) -> Leader:
     """Return the leader, which turns releases into weights."""
     if model.learner == "oracle":
         return OracleLeader(plan.domain, plan.regularisation, plan.start_rows)
@@ -116,9 +117,11 @@ def _radius(model: Any, dimension: int, unit: float) -> float:
 def _domain(model: Any, dimension: int, radius: float | None) -> Domain:
     if isinstance(model.domain, Domain):
         if model.domain.dimension != dimension:
-            raise ValueError(
-                f"domain must have {dimension} dimensions, outputs times columns and the "
-                f"intercept's, got {model.domain.dimension}; make it that wide"
+            raise ParameterError(
+                "{domain} must have {dimension} dimensions, outputs times columns and the "
+                "intercept's, got {found}; make it that wide",
+                dimension=dimension,
+                found=model.domain.dimension,
             )
         return model.domain
     assert radius is not None

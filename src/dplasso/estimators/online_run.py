@@ -12,7 +12,7 @@ from dplasso.base.arrays import Floats
 from dplasso.base.wording import ParameterError
 from dplasso.estimators import online_handover as handover
 from dplasso.estimators.online_rows import RowForm, joined, tail
-from dplasso.estimators.online_rules import Plan
+from dplasso.estimators.online_rules import LeaderPlan
 from dplasso.kernels import stream_rows
 from dplasso.online.stream_learner import Compressed, StreamLearner
 from dplasso.privacy.accountant import Receipt
@@ -69,7 +69,7 @@ class OnlineRun:
         Running sum that the learner releases.
     form : RowForm
         How rows are read.
-    plan : Plan
+    plan : LeaderPlan
         Results of the public rules.
     outputs : int
         Margins per row.
@@ -89,7 +89,7 @@ class OnlineRun:
         learner: StreamLearner,
         total: RunningSum,
         form: RowForm,
-        plan: Plan,
+        plan: LeaderPlan,
         *,
         outputs: int,
         batch: int | None,

@@ -11,9 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from dplasso.base import checks
 from dplasso.base.wording import ParameterError, Setting
+from dplasso.estimators.online_checks import check_parameters
 from dplasso.estimators.online_rules import outputs_for, row_form
 from dplasso.estimators.online_run import OnlineRun, Snapshot
+from dplasso.estimators.parameters import current_names
+from dplasso.estimators.statement import in_current_words
 from dplasso.privacy.accountant import Receipt
 from dplasso.privacy.online_statement import OnlineStatement
 from dplasso.privacy.stated import check_statement
@@ -89,6 +93,7 @@ def loaded(header: dict[str, Any], arrays: _Arrays) -> Any:
         if type(header.get(name)) not in kinds:
             raise ValueError(f"header entry {name!r} is missing or of the wrong type")
     model = _unfitted(header, arrays)
+    check_parameters(model)
     known = _known(model, header, arrays)
     weights, rows_seen = arrays.get("weights"), header["rows_seen"]
     form = row_form(model, known.n_features)
@@ -97,7 +102,7 @@ def loaded(header: dict[str, Any], arrays: _Arrays) -> Any:
         raise ValueError("weights are missing, or do not fit the classes and columns")
     if not np.all(np.isfinite(weights)) or rows_seen < 0:
         raise ValueError("weights are not finite, or rows_seen is below 0")
-    stated = OnlineStatement(from_json(header["privacy"], arrays))
+    stated = OnlineStatement(in_current_words(from_json(header["privacy"], arrays)))
     check_statement(stated, header["class"], known.n_features)
     known.describe(model)
     model.stream_ = Snapshot(form, weights, rows_seen, stated)
@@ -151,6 +156,7 @@ def read_state(model: Any, path: _Path) -> SavedState:
 def _check_same(model: Any, parameters: dict[str, Any], path: _Path) -> None:
     """Reject a state of other parameters. A seed may differ, since the state has the noise key."""
     ours, usual = (_described(known, fitted=False)[0] for known in (model, type(model)()))
+    parameters = current_names(parameters, ours["parameters"], silent=True)
     for name, form in ours["parameters"].items():
         # A parameter that did not exist yet had the value that is now its default.
         then = parameters.get(name, usual["parameters"][name])
@@ -231,16 +237,26 @@ def _unfitted(header: dict[str, Any], arrays: _Arrays) -> Any:
     )
     parameters = {key: from_json(form, arrays) for key, form in header["parameters"].items()}
     kind = kinds[header["class"]]
-    check_parameter_names(parameters, kind)
-    return kind(**parameters)
+    return kind(**checked_parameters(parameters, kind))
 
 
-def check_parameter_names(parameters: dict[str, Any], kind: Any) -> None:
-    """Reject unknown parameters; a file never holds an accountant or a generator."""
-    for unknown in parameters.keys() - kind().get_params(deep=False).keys():
+def checked_parameters(saved: dict[str, Any], kind: Any) -> dict[str, Any]:
+    """Return saved parameters by their names of today, and reject unknown ones.
+
+    A file never holds an accountant or a generator.
+    """
+    known = kind().get_params(deep=False)
+    parameters = current_names(saved, known, silent=True)
+    for unknown in parameters.keys() - known.keys():
         raise ValueError(f"parameter {unknown!r} is unknown; upgrade dplasso to read it")
     if parameters.get("accountant") is not None:
         raise ValueError("parameter 'accountant' is not null; pass the ledger after loading")
     seed = parameters.get("random_state")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, Integral)):
         raise ValueError("parameter 'random_state' is neither null nor a whole number")
+    for name in ("classes", "feature_names"):
+        if np.ndim(parameters.get(name, ())) != 1 and parameters[name] is not None:
+            raise ValueError(f"parameter {name!r} is neither null nor a list")
+    if parameters.get("y_bound") is not None:
+        checks.bound("y_bound", parameters["y_bound"])
+    return parameters

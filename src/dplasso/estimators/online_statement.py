@@ -50,7 +50,7 @@ def _public(model: Any, stream: OnlineRun) -> dict[str, Any]:
     plan = stream.plan
     found = {
         "n_features": fact(model.n_features_in_, "declared, or by the shape of X"),
-        "rows": fact(model.rows, "given"),
+        "row_map": fact(model.row_map, "given"),
         "rows_seen": fact(stream.rows_seen, "how long the stream is"),
         "regularisation": fact(plan.regularisation, _source(model.regularisation)),
         "start_rows": fact(plan.start_rows, _source(model.start_rows)),

@@ -4,11 +4,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import scipy.sparse as sp
 
 from dplasso.base import checks
 from dplasso.base.arrays import Floats, Labels
-from dplasso.estimators.base import LabelFacts, PrivateLasso, reject, source_of
+from dplasso.estimators.base import LabelFacts, PrivateLasso, source_of
 from dplasso.estimators.scores import ScoredRegressor
 from dplasso.estimators.seeding import Seed
 from dplasso.estimators.to_sklearn import hand_over
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
     """Sparse linear regression with differential privacy.
 
+    By default a public rule chooses the solver that suits the shape of the data (``solver``).
+    Predictions are clipped to ``y_bound``, as labels are.
+
     The loss is squared up to ``residual_bound`` and linear beyond it (Huber's loss), so the
     influence of one row does not grow with the radius.
 
@@ -44,7 +48,7 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
     x_bound : float, sequence of float, mapping, "private" or None, default=None
         Public bound on the absolute value of entries; see `PrivateLassoClassifier`.
     bound_share : float, default=0.05
-        Share of the budget, in rho, that ``x_bound="private"`` spends on the bound.
+        Share of the budget, in rho, that is spent on a released bound.
     y_bound : float or None, default=None
         Public bound on the absolute value of labels. Larger labels are clipped, with or without
         privacy. None means 1 and warns.
@@ -57,15 +61,12 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
         Public number of rows for the rules; see `PrivateLassoClassifier`.
     feature_names : sequence of str or None, default=None
         Public names of the columns of a data frame; see `PrivateLassoClassifier`.
-    solver : {"frank_wolfe", "gradient", "auto"}, default="frank_wolfe"
-        Solver; see `PrivateLassoClassifier`.
-    rows : {"auto", "as_is", "presence", "sqrt", "blend"}, default="auto"
+    solver : {"auto", "table", "gradient", "frank_wolfe"}, default="auto"
+        Solver; see `PrivateLassoClassifier`. "auto" means "table" for up to 1,000 columns.
+    row_map : {"auto", "as_is", "presence", "sqrt", "blend"}, default="auto"
         Public map of the entries; see `PrivateLassoClassifier`.
-    n_nonzero : int or None, default=None
-        Public number of coefficients to keep.
-    sparsify : int, Sparsifier or None, default=None
-        An int means the same as ``n_nonzero``. A `Sparsifier` spends part of the budget on a
-        private count.
+    n_nonzero : int, "auto", Sparsifier or None, default="auto"
+        Number of coefficients to keep, as a public fact; see `PrivateLassoClassifier`.
     selection : str, default="lazy"
         Selection rule of Frank-Wolfe rounds.
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
@@ -95,8 +96,8 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
         Released coordinates; see `PrivateLassoClassifier`.
     solver_ : str
         Solver that was used.
-    rows_ : str
-        Map of rows that was used.
+    row_map_ : str
+        Row map that was used.
     fitted_ : Fitted
         Sparse weights, and how new rows are mapped; see `dplasso.fitting.fitted.Fitted`.
     privacy_ : PrivacyStatement
@@ -134,44 +135,23 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
         fit_intercept: bool = True,
         n_rows: int | None = None,
         feature_names: Sequence[str] | None = None,
-        solver: str = "frank_wolfe",
-        rows: str = "auto",
-        n_nonzero: int | None = None,
-        sparsify: int | Sparsifier | None = None,
+        solver: str = "auto",
+        row_map: str = "auto",
+        n_nonzero: int | Sparsifier | Auto | None = "auto",
         selection: str = "lazy",
         neighboring: Neighboring = "add_remove",
         accountant: Accountant | None = None,
         random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        **rejected: object,
+        **others: object,
     ) -> None:
-        reject(rejected, type(self).__name__)
-        self.epsilon = epsilon
-        self.delta = delta
-        self.radius = radius
-        self.max_iter = max_iter
-        self.x_bound = x_bound
-        self.bound_share = bound_share
-        self.y_bound = y_bound
-        self.residual_bound = residual_bound
-        self.fit_intercept = fit_intercept
-        self.n_rows = n_rows
-        self.feature_names = feature_names
-        self.solver = solver
-        self.rows = rows
-        self.n_nonzero = n_nonzero
-        self.sparsify = sparsify
-        self.selection = selection
-        self.neighboring = neighboring
-        self.accountant = accountant
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        self._store(locals())
 
     def predict(self, X: object) -> Floats:
-        """Predict the expected label of every row."""
-        return self._margins(X)[:, 0]
+        """Predict the expected label of every row, clipped as labels are to ``y_bound``."""
+        bound = self._y_bound
+        return np.clip(self._margins(X)[:, 0], -bound, bound)
 
     @property
     def coef_(self) -> Floats | sp.csr_array:

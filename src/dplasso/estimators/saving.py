@@ -22,7 +22,8 @@ from dplasso.estimators import online_saving
 from dplasso.estimators.base import PrivateLasso
 from dplasso.estimators.classifier import PrivateLassoClassifier
 from dplasso.estimators.regressor import PrivateLassoRegressor
-from dplasso.fitting import fitters, private_bound
+from dplasso.estimators.statement import in_current_words
+from dplasso.fitting import private_bound, registry
 from dplasso.fitting.fitted import Fitted
 from dplasso.fitting.fitter import Fitter
 from dplasso.fitting.request import XBound
@@ -31,6 +32,7 @@ from dplasso.fitting.sparsifier import Sparsifier
 from dplasso.privacy.stated import check_statement
 from dplasso.privacy.statement import PrivacyStatement
 from dplasso.reading.plans import FeatureNames, FeatureSpace, TablePlan
+from dplasso.solvers.calibration import Correction
 from dplasso.storage import ModelFileError, read, write
 from dplasso.storage.values import from_json, to_json
 
@@ -60,6 +62,7 @@ _ARRAYS = {  # dtype and dimensions
     "intercept": (np.float64, 1),
     "vertices": (np.int64, 2),
 }
+_CORRECTION = "correction"  # optional array: a scale, and one shift per output
 _MOST_FEATURES = 1 << 62  # column numbers have 64 bits
 
 
@@ -147,8 +150,10 @@ def _content(model: PrivateLasso) -> tuple[_Header, _Arrays]:
 
 def arrays_of(fitted: Fitted) -> _Arrays:
     """Return the arrays of a model file that hold the result of the fit."""
-    weights = fitted.weights
+    weights, found = fitted.weights, fitted.correction
+    correction = {} if found is None else {_CORRECTION: np.append(found.scale, found.shifts)}
     return {
+        **correction,
         "weights_data": weights.data,
         "weights_indices": weights.indices.astype(np.int64),
         "weights_indptr": weights.indptr.astype(np.int64),
@@ -228,7 +233,7 @@ def _model(header: _Header, arrays: _Arrays) -> PrivateLasso:
         raise ValueError("a regressor has more than one output")
     shape = outputs, columns
     weights, released = _weights(arrays, shape), _vertices(arrays["vertices"], shape)
-    model.privacy_ = PrivacyStatement(from_json(header["privacy"], arrays))
+    model.privacy_ = PrivacyStatement(in_current_words(from_json(header["privacy"], arrays)))
     check_statement(model.privacy_, header["class"], columns)
     if header["table_plan"] is not None:
         model.table_plan_ = from_json(header["table_plan"], arrays)
@@ -238,13 +243,27 @@ def _model(header: _Header, arrays: _Arrays) -> PrivateLasso:
         if space is not None and model.x_bound is None:
             model.x_bound = space.bounds
     fitter, reader = _solver_and_reader(model, released)
-    fitted = Fitted(fitter.name, weights, arrays["intercept"], released, header["n_iter"], reader)
+    fitted = Fitted(
+        *(fitter.name, weights, arrays["intercept"], released, header["n_iter"], reader),
+        correction=_correction(arrays.get(_CORRECTION), outputs),
+    )
     return model.restore(fitted, sparsified=header["sparse_coef"])
+
+
+def _correction(found: NDArray[Any] | None, outputs: int) -> Correction | None:
+    """Build the correction of probabilities, which files of earlier versions do not have."""
+    if found is None:
+        return None
+    if found.dtype != np.float64 or found.shape != (1 + outputs,):
+        raise ValueError(f"array {_CORRECTION} is not a scale and one shift per output")
+    if not np.all(np.isfinite(found)) or found[0] <= 0.0:
+        raise ValueError(f"array {_CORRECTION} is not finite, or its scale not positive")
+    return Correction(float(found[0]), found[1:])
 
 
 def _solver_and_reader(model: PrivateLasso, released: Ints) -> tuple[Fitter, RowReader]:
     """Derive how new rows are mapped from the statement and the parameters."""
-    fitter = fitters.fitter_of(str(model.privacy_.get("solver", fitters.DEFAULT)))
+    fitter = registry.fitter_of(str(model.privacy_.get("solver", registry.UNNAMED)))
     if not fitter.releases_intercept and np.any(released[:, 0] == model.n_features_in_):
         raise ValueError("vertices of chosen columns name the intercept, which is none")
     row_map, x_bound = _row_map(model.privacy_), _x_bound(model)
@@ -256,8 +275,9 @@ def _solver_and_reader(model: PrivateLasso, released: Ints) -> tuple[Fitter, Row
 
 def _x_bound(model: PrivateLasso) -> XBound:
     """Return the bound that a model was fitted with: declared, 1 by default, or released."""
-    if private_bound.is_asked(model.x_bound):
-        return float(model.privacy_["bounds"]["x_bound"]["value"])
+    stated = model.privacy_["bounds"].get("x_bound", {})
+    if stated.get("source") == private_bound.SOURCE:
+        return float(stated["value"])
     names = getattr(model, "feature_names_in_", None)
     found: XBound = 1.0 if model.x_bound is None else by_position(model.x_bound, names)
     return found
@@ -274,9 +294,9 @@ def _check_bounds(statement: PrivacyStatement, fitter: Fitter) -> None:
 
 def _row_map(statement: PrivacyStatement) -> str:
     """Return the map of rows; files of earlier versions have no entry and used the first map."""
-    found = statement.get("rows", ROW_MAPS[0])
+    found = statement.get("row_map", ROW_MAPS[0])
     if found not in ROW_MAPS:
-        raise ValueError(f"rows {found!r} is unknown; upgrade dplasso to read it")
+        raise ValueError(f"row_map {found!r} is unknown; upgrade dplasso to read it")
     return str(found)
 
 
@@ -301,9 +321,9 @@ def _unfitted(name: str, forms: _Header, arrays: _Arrays) -> PrivateLasso:
     if name not in _CLASSES:
         raise ValueError(f"class {name!r} is unknown; upgrade dplasso to read it")
     parameters = {key: from_json(form, arrays) for key, form in forms.items()}
-    online_saving.check_parameter_names(parameters, _CLASSES[name])
-    if isinstance(parameters.get("sparsify"), dict):
-        parameters["sparsify"] = Sparsifier(**parameters["sparsify"])
+    parameters = online_saving.checked_parameters(parameters, _CLASSES[name])
+    if isinstance(parameters.get("n_nonzero"), dict):
+        parameters["n_nonzero"] = Sparsifier(**parameters["n_nonzero"])
     return _CLASSES[name](**parameters)
 
 

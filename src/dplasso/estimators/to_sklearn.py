@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from dplasso.base import memory
+from dplasso.base.wording import ParameterError, Setting
 from dplasso.estimators.base import PrivateLasso
 
 Plain = TypeVar("Plain", bound=BaseEstimator)
@@ -17,9 +18,11 @@ def hand_over(model: PrivateLasso, plain: Plain) -> Plain:
     """Copy the fitted coefficients of ``model`` to a scikit-learn estimator."""
     check_is_fitted(model, "fitted_")
     if not model.fitted_.reader.plain:
-        raise ValueError(
+        raise ParameterError(
             "this model maps rows before it weighs them, which a plain linear model does not; keep "
-            "it as it is, or fit with solver='frank_wolfe' and rows='as_is'"
+            "it as it is, or fit with {solver} and {row_map}",
+            solver=Setting("solver", "frank_wolfe"),
+            row_map=Setting("row_map", "as_is"),
         )
     names = getattr(model, "feature_names_in_", None)
     memory.check(

@@ -1,8 +1,8 @@
 """Report public facts that were not declared, once per fit, before the fit is charged.
 
-A bound that is not declared is 1, whatever the data are. This reveals nothing about the data, but
-if entries or labels are larger, little is learned. A number of rows that is not declared is read
-from the data. Strict mode rejects both.
+A bound that is not declared is 1, whatever the data are, unless the fit releases it. This reveals
+nothing about the data, but if entries or labels are larger, little is learned. A number of rows
+that is not declared is read from the data. Strict mode rejects both.
 """
 
 import math
@@ -41,7 +41,8 @@ def report(model: object, plan: Plan) -> None:
 
 def bounds_left_out(model: object, plan: Plan) -> list[str]:
     """Return the bounds that a planned fit uses and that are 1 because they are not declared."""
-    used = {X_BOUND: plan.needs_x_bound, Y_BOUND: hasattr(model, Y_BOUND)}
+    is_one = plan.needs_x_bound and not plan.request.releases_bound
+    used = {X_BOUND: is_one, Y_BOUND: hasattr(model, Y_BOUND)}
     return [name for name in _BOUNDS if used[name] and getattr(model, name) is None]
 
 

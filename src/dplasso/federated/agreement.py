@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
+from dplasso.base.wording import ParameterError
 from dplasso.federated.plan import plan_of
 from dplasso.federated.terms import PartyTerms, Proposal, Terms
 from dplasso.privacy import leaks, zcdp
@@ -57,7 +58,7 @@ def agree(
     """
     bounds = x_bounds or {}
     if not set(bounds) <= set(parties):
-        raise ValueError("x_bounds must name parties only; one of its names is no party")
+        raise ParameterError("{x_bounds} must name parties only; one of its names is no party")
     _warn_of_bounds(entries=set(bounds) < set(parties), labels=y_bound is None)
     given = {**terms, "label_holder": label_holder, "y_bound": 1.0 if y_bound is None else y_bound}
     return settle(Proposal(parties=tuple(parties), **given), parties, bounds)

@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.base.wording import ParameterError
+
 SECRET_BYTES = 16
 
 
@@ -38,8 +40,8 @@ def places_of(identifiers: Iterable[object], secret: bytes, universe: int) -> Pl
     (2,)
     """
     if not isinstance(secret, bytes) or len(secret) < SECRET_BYTES:
-        raise ValueError(
-            f"secret must be at least {SECRET_BYTES} bytes that all parties share; "
+        raise ParameterError(
+            f"{{secret}} must be at least {SECRET_BYTES} bytes that all parties share; "
             "make one with secrets.token_bytes(32)"
         )
     keyed = hmac.new(secret, b"dplasso row\0", hashlib.sha256)
@@ -50,8 +52,8 @@ def places_of(identifiers: Iterable[object], secret: bytes, universe: int) -> Pl
         one.update(_canonical(identifier))
         digest = one.digest()[:16]
         if digest in seen:
-            raise ValueError(
-                "identifiers must differ: the guarantee is for one row per person; "
+            raise ParameterError(
+                "{identifiers} must differ: the guarantee is for one row per person; "
                 "merge the rows of a person first"
             )
         seen.add(digest)
@@ -67,6 +69,6 @@ def _canonical(identifier: object) -> bytes:
         return identifier
     if isinstance(identifier, (str, int, np.integer)) and not isinstance(identifier, bool):
         return str(identifier).strip().encode()
-    raise ValueError(
-        f"identifiers must be texts, integers or bytes, got {type(identifier).__name__}"
+    raise ParameterError(
+        f"{{identifiers}} must be texts, integers or bytes, got {type(identifier).__name__}"
     )

@@ -1,7 +1,6 @@
 """The model card: the result of a job at the coordinator."""
 
 import json
-import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -49,8 +48,3 @@ class Card:
     def to_json(self) -> str:
         """Return the card as text."""
         return json.dumps(asdict(self), indent=1, allow_nan=False)
-
-    @property
-    def norm(self) -> float:
-        """The 1-norm of all weights."""
-        return math.fsum(abs(weight) for weight in self.weights)

@@ -1,6 +1,5 @@
 """The rows of a party: entries as integers, and what each row may still release."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -83,13 +82,6 @@ def labels_of(y: ArrayLike, y_bound: float, n_rows: int) -> Ints:
     if not np.isfinite(numbers).all():
         raise ValueError("y must not hold NaN or infinity; remove those rows first")
     return _in_units(numbers.astype(np.float64), y_bound).astype(np.int64)
-
-
-def checked_rows(identifiers: Sequence[object], n_rows: int) -> Sequence[object]:
-    """Check that there is one identifier per row."""
-    if len(identifiers) != n_rows:
-        raise ValueError("identifiers must be one for each row of X")
-    return identifiers
 
 
 def table_of(X: Any) -> sp.csc_array:

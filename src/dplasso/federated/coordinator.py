@@ -10,13 +10,14 @@ import numpy as np
 from dplasso.base.arrays import Floats
 from dplasso.federated.card import Card
 from dplasso.federated.errors import Refused
-from dplasso.federated.messages import Ask, Gave, Release, Request
+from dplasso.federated.messages import Ask, Gave, PartyRelease, PartyRequest
 from dplasso.federated.plan import ENTRY, centre_of, plan_of
 from dplasso.federated.quantisation import Quantiser
 from dplasso.federated.sampling import Sampling
 from dplasso.federated.terms import Terms
 from dplasso.federated.weights import Feature, weights_for
 from dplasso.privacy import zcdp
+from dplasso.privacy.statement import jsonable
 
 # A residual is clipped at this multiple of its standard deviation before it weights rows.
 _CLIP = 0.7
@@ -39,23 +40,14 @@ class Coordinator:
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
         self.parties = terms.names
-        self._plan, self._sampling, self._quantiser = (
-            plan_of(terms),
-            Sampling(terms),
-            Quantiser(terms),
-        )
+        self._plan, self._sampling = plan_of(terms), Sampling(terms)
+        self._quantiser = Quantiser(terms)
         self.weights = weights_for(terms, self._plan.sketch_sigma)
-        self._round = 0
-        self._followed = 0
+        self._round, self._followed = 0, 0
         self._means: list[float] = []
         self._label_mean = 0.0
         self._uplink = dict.fromkeys(self.parties, 0)
         self._lost: dict[str, str] = {}
-
-    @property
-    def rounds_done(self) -> int:
-        """Number of rounds that were answered."""
-        return self._followed
 
     @property
     def done(self) -> bool:
@@ -71,36 +63,32 @@ class Coordinator:
             return {terms.label_holder: self._request(terms.label_holder, Ask.LABELS)}
         if at > terms.rounds:
             there = [party for party in self.parties if party not in self._lost]
-            return {
-                party: self._request(party, Ask.FINISH, numbers=self._weights_of(party))
-                for party in there
-            }
-        residual = self.weights.residual
+            weights = {party: self._weights_of(party) for party in there}
+            return {party: self._request(party, Ask.FINISH, 0.0, weights[party]) for party in there}
+        residual, asked = self.weights.residual, self._sampling.who(at - 1)
         clip = self._clip(residual)
-        return {
-            party: self._request(party, Ask.SELECT, clip, residual)
-            for party in self._sampling.who(at - 1)
-        }
+        return {party: self._request(party, Ask.SELECT, clip, residual) for party in asked}
 
     def receive(self, answers: Mapping[str, bytes]) -> None:
         """Take the answers of this round, from all parties that were asked and not lost.
 
         After a loss the answers still count, and the job ends.
         """
-        there = {party for party in self.requests() if party not in self._lost}
-        if self.done or set(answers) != there:
+        if self.done or set(answers) != set(self.requests()) - set(self._lost):
             raise Refused("a round needs the answers of all parties that were asked, and no others")
         releases = {party: self._checked(party, content) for party, content in answers.items()}
         self._follow(answers, releases)
-        self._end_if_lost()
+        if self._lost and not self.done:
+            # No round is useful any more; the parties that are left get their weights.
+            everybody = set(self._lost) == set(self.parties)
+            self._round = self.terms.rounds + (2 if everybody else 1)
 
     def lose(self, party: str, why: str) -> None:
         """Note that a party refuses or does not come back: the job ends with this round.
 
         `receive` still takes the answers of the others.
         """
-        if party not in self.parties:
-            raise ValueError(f"party must be one of {', '.join(self.parties)}")
+        self.terms.number_of(party)  # raises for a party that takes no part
         if not self.done:
             self._lost.setdefault(party, why)
 
@@ -128,22 +116,15 @@ class Coordinator:
             uplink_bytes=dict(self._uplink),
         )
 
-    def _end_if_lost(self) -> None:
-        """After a loss no round is useful any more; the other parties get their weights."""
-        if self._lost and not self.done:
-            everybody = set(self._lost) == set(self.parties)
-            self._round = self.terms.rounds + (2 if everybody else 1)
-
-    def _follow(self, answers: Mapping[str, bytes], releases: Mapping[str, Release]) -> None:
+    def _follow(self, answers: Mapping[str, bytes], releases: Mapping[str, PartyRelease]) -> None:
         for party, content in answers.items():
             self._uplink[party] += len(content)
         chosen: dict[Feature, int] = {}
         for party, release in releases.items():
             if release.kind == Gave.LABELS:
                 self._follow_labels(release)
-            if release.kind == Gave.SHARED:
-                noise = self._plan.sketch_noise
-                sketch = self._quantiser.unpacked(release.numbers, noise)
+            elif release.kind == Gave.SHARED:
+                sketch = self._quantiser.unpacked(release.numbers, self._plan.sketch_noise)
                 self.weights.share((party, release.feature), sketch)
                 self._means.append(centre_of(release.total, self.terms.n_rows) / ENTRY)
             if release.kind in (Gave.SHARED, Gave.AGAIN):
@@ -157,16 +138,16 @@ class Coordinator:
             self._followed += 1
             self._round += 1
 
-    def _follow_labels(self, release: Release) -> None:
+    def _follow_labels(self, release: PartyRelease) -> None:
         centre = centre_of(release.total, self.terms.n_rows)
         noise = self._plan.label_sketch_noise(centre)
         self._label_mean = centre / ENTRY
         unit = ENTRY * math.sqrt(self.terms.sketch_size)
         self.weights.set_labels(self._quantiser.unpacked(release.numbers, noise), noise / unit)
 
-    def _checked(self, party: str, content: bytes) -> Release:
+    def _checked(self, party: str, content: bytes) -> PartyRelease:
         """Check that a release is of this party, round and job, and of a kind that is due."""
-        release = Release.from_bytes(content)
+        release = PartyRelease.from_bytes(content)
         terms, at = self.terms, self._round
         kinds = {Gave.STORED} if at > terms.rounds else {Gave.SHARED, Gave.AGAIN, Gave.NOTHING}
         kinds = kinds if at else {Gave.LABELS}
@@ -176,11 +157,10 @@ class Coordinator:
         size = terms.sketch_size if release.kind in (Gave.LABELS, Gave.SHARED) else 0
         sound = release.kind in kinds and len(release.numbers) == size
         sound = sound and (size == 0 or release.width == self._quantiser.width)
-        known = (party, release.feature) in self.weights.features
         if release.kind in (Gave.SHARED, Gave.AGAIN):
-            features = terms.of(party).n_features
-            sound = sound and 0 <= release.feature < features and release.sign in (-1, 1)
-            sound = sound and known == (release.kind == Gave.AGAIN)
+            known = (party, release.feature) in self.weights.features
+            sound = sound and 0 <= release.feature < terms.of(party).n_features
+            sound = sound and release.sign in (-1, 1) and known == (release.kind == Gave.AGAIN)
         if not sound:
             raise Refused(f"{party} sent a release that this round did not ask for")
         return release
@@ -198,14 +178,10 @@ class Coordinator:
     ) -> bytes:
         given = np.empty(0) if numbers is None else numbers
         number = self.terms.number_of(party)
-        return Request(self.terms.digest, number, self._round, kind, clip, given).to_bytes()
+        return PartyRequest(self.terms.digest, number, self._round, kind, clip, given).to_bytes()
 
     def _weights_of(self, party: str) -> Floats:
-        own = [
-            value
-            for (owner, _), value in zip(self.weights.features, self.weights.values, strict=True)
-            if owner == party
-        ]
+        own = self.weights.values[[owner == party for owner, _ in self.weights.features]]
         last = [self._intercept()] if party == self.terms.label_holder else []
         return np.array([*own, *last])
 
@@ -213,16 +189,12 @@ class Coordinator:
         return self._label_mean - float(np.dot(self.weights.values, self._means))
 
     def _privacy(self) -> dict[str, Any]:
-        terms, plan = self.terms, self._plan
-        private = terms.epsilon < math.inf
+        by_party = {party: zcdp.rho(self._plan.event_of(party)) for party in self.parties}
         return {
-            "epsilon": terms.epsilon if private else "inf",
-            "delta": terms.delta,
-            "rho": zcdp.rho(plan.event) if private else "inf",
-            "rho_by_party": {
-                party: zcdp.rho(plan.event_of(party)) if private else "inf"
-                for party in self.parties
-            },
+            "epsilon": jsonable(self.terms.epsilon),
+            "delta": self.terms.delta,
+            "rho": jsonable(zcdp.rho(self._plan.event)),
+            "rho_by_party": {party: jsonable(rho) for party, rho in by_party.items()},
             "neighboring": "a person's rows are present at all parties, or at none",
             "covers": "all releases of all parties in this job, and everything computed from them",
         }

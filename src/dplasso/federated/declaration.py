@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, get_args
 
 from dplasso.base import checks
+from dplasso.base.wording import ParameterError, Setting
 from dplasso.federated.errors import Refused
 
 Check = Callable[[str, Any], Any]  # takes a term's name and a value; returns the accepted value
@@ -70,9 +71,9 @@ class Declared:
         """Build one from the names and values of a message; ``given`` are other fields."""
         declared = {one.name: one.default is MISSING for one in terms_of(cls)}
         if unknown := sorted(set(content) - set(declared)):
-            raise ValueError(f"{unknown[0]} is not known; correct or remove it")
+            raise ParameterError("{term} is not known; correct or remove it", term=unknown[0])
         if missing := [name for name in declared if declared[name] and name not in content]:
-            raise ValueError(f"{missing[0]} is missing; set it")
+            raise ParameterError("{term} is missing; set it", term=Setting(missing[0]))
         return cls(**content, **given)
 
     @classmethod
@@ -117,7 +118,7 @@ def _with_current_names(declared: type, place: str, content: Mapping[str, Any]) 
     values = dict(content)
     for old, new in old_names_of(declared).items():
         if old in values and new in values:
-            raise ValueError(f"{old} is the old name of {new}; remove {old}")
+            raise ParameterError(f"{old} is the old name of {new}; remove {old}")
         if old in values:
             warn_of_old_name(f"{place}: {old}", new)
             values[new] = values.pop(old)
@@ -133,6 +134,12 @@ def warn_of_old_name(old: str, new: str) -> None:
     )
 
 
+def require(name: str, valid: bool, wanted: str) -> None:
+    """Raise an error that names a term and says what it must be, unless its value is valid."""
+    if not valid:
+        raise ParameterError("{term} must be {wanted}", term=Setting(name), wanted=wanted)
+
+
 def count(least: int, most: float = math.inf) -> Check:
     """Check an integer from ``least`` to ``most``."""
     return lambda name, value: checks.count(name, value, least, most)
@@ -142,8 +149,7 @@ def choice(literal: Any) -> Check:
     """Check one of the values of a `Literal` type."""
 
     def check(name: str, value: Any) -> str:
-        if value not in get_args(literal):
-            raise ValueError(f"{name} must be one of {', '.join(get_args(literal))}")
+        require(name, value in get_args(literal), f"one of {', '.join(get_args(literal))}")
         return str(value)
 
     return check
@@ -152,22 +158,20 @@ def choice(literal: Any) -> Check:
 def positive(name: str, value: Any) -> float:
     """Check a finite number above 0."""
     real = isinstance(value, int | float) and not isinstance(value, bool)
-    if not real or not 0.0 < value < math.inf:
-        raise ValueError(f"{name} must be a finite number above 0; set it")
+    require(name, real and 0.0 < value < math.inf, "a finite number above 0; set it")
     return float(value)
 
 
 def text(name: str, value: Any) -> str:
     """Check a text that is not empty."""
-    if not isinstance(value, str) or not value:
-        raise ValueError(f"{name} must be a text in quotes; set it")
-    return value
+    require(name, isinstance(value, str) and value != "", "a text in quotes; set it")
+    return str(value)
 
 
 def texts(name: str, value: Any) -> tuple[str, ...]:
     """Check a list of texts."""
-    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
-        raise ValueError(f'{name} must be a list of texts, such as ["a", "b"]')
+    valid = isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
+    require(name, valid, 'a list of texts, such as ["a", "b"]')
     return tuple(value)
 
 

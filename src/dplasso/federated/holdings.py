@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplasso.base.arrays import Floats, Ints
+from dplasso.base.wording import ParameterError
 from dplasso.federated.alignment import places_of
-from dplasso.federated.columns import Columns, checked_rows, labels_of
+from dplasso.federated.columns import Columns, labels_of
 from dplasso.federated.plan import WEIGHT, centre_of, plan_of
 from dplasso.federated.quantisation import Quantiser
 from dplasso.federated.sketch import Sketcher
@@ -58,18 +59,19 @@ class Holdings:
         own = terms.of(name)
         self._columns = Columns(X, own.x_bound, own.row_budget)
         if self._columns.n_features != own.n_features:
-            raise ValueError(
-                f"X has {self._columns.n_features} features, but the terms say {own.n_features}"
+            raise ParameterError(
+                f"{{X}} has {self._columns.n_features} features, but the terms say {own.n_features}"
             )
         if (y is not None) != (name == terms.label_holder):
-            raise ValueError(
-                f"y must be given at the label holder, {terms.label_holder}, and nowhere else"
+            raise ParameterError(
+                f"{{y}} must be given at the label holder, {terms.label_holder}, and nowhere else"
             )
         rows = self._columns.n_rows
         self._labels = None if y is None else labels_of(y, terms.y_bound, rows)
-        places = places_of(checked_rows(identifiers, rows), secret, terms.universe)
-        self._places = places
-        self._sketcher = Sketcher(terms, places)
+        if len(identifiers) != rows:
+            raise ParameterError("{identifiers} must be one for each row of X")
+        self._places = places_of(identifiers, secret, terms.universe)
+        self._sketcher = Sketcher(terms, self._places)
         self._sum_noise = self._noise_of(self._plan.sum_noise)
         self._sketch_noise = self._noise_of(self._plan.sketch_noise)
         self._generator = bits.generator

@@ -51,7 +51,7 @@ class Gave(IntEnum):
 
 
 @dataclass(frozen=True)
-class Request:
+class PartyRequest:
     """From the coordinator to a party: a function of the terms and of earlier releases.
 
     For SELECT, ``numbers`` is the sketched residual. For FINISH it has the party's weights: one per
@@ -75,7 +75,7 @@ class Request:
         return _seal(1, self.digest, head + text + numbers.tobytes())
 
     @classmethod
-    def from_bytes(cls, content: bytes) -> "Request":
+    def from_bytes(cls, content: bytes) -> "PartyRequest":
         """Unpack a message, or refuse it."""
         digest, body = _unseal(1, content)
         party, at, kind, clip, length, count = _fields(_REQUEST, body)
@@ -94,7 +94,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Release:
+class PartyRelease:
     """The one message that leaves a party.
 
     Formal guarantees
@@ -124,7 +124,7 @@ class Release:
         return _seal(2, self.digest, head + numbers.tobytes())
 
     @classmethod
-    def from_bytes(cls, content: bytes) -> "Release":
+    def from_bytes(cls, content: bytes) -> "PartyRelease":
         """Unpack a message, or refuse it."""
         digest, body = _unseal(2, content)
         party, at, kind, sign, feature, total, width, count = _fields(_RELEASE, body)

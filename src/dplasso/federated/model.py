@@ -10,6 +10,7 @@ import numpy as np
 
 from dplasso.base import checks
 from dplasso.base.arrays import Floats
+from dplasso.base.wording import ParameterError
 from dplasso.federated.columns import table_of
 from dplasso.storage.atomic import replace_file
 
@@ -59,21 +60,17 @@ class PartyModel:
 
     def __post_init__(self) -> None:
         if not isinstance(self.party, str) or not isinstance(self.job, str):
-            raise ValueError("party and job must be texts")
+            raise ParameterError("{party} and {job} must be texts")
         if not isinstance(self.features, list) or not isinstance(self.coefficients, list):
-            raise ValueError("features and coefficients must be lists")
-        known = range(checks.count("n_features", self.n_features, 1))
-        if self.n_features > _MOST_FEATURES:
-            raise ValueError("n_features must be a number of 62 bits")
+            raise ParameterError("{features} and {coefficients} must be lists")
+        known = range(checks.count("n_features", self.n_features, 1, _MOST_FEATURES))
         checks.bound("x_bound", self.x_bound)
         whole = all(type(feature) is int and feature in known for feature in self.features)
         if not whole or len(set(self.features)) < len(self.features):
-            raise ValueError("features must be different integers below n_features")
+            raise ParameterError("{features} must be different integers below {n_features}")
         numbers = [*self.coefficients, self.intercept]
         if len(numbers) != len(self.features) + 1 or not all(map(_finite, numbers)):
-            raise ValueError(
-                "coefficients must be finite numbers, one per feature, and an intercept"
-            )
+            raise ParameterError("{coefficients} must be finite, one per feature, with {intercept}")
 
     def margins(self, X: Any) -> Floats:
         """Return the party's part of the prediction per row. Entries are clipped as in training."""

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from dplasso.federated.agreement import settle
 from dplasso.federated.caps import Caps
 from dplasso.federated.coordinator import Coordinator
 from dplasso.federated.errors import Refused
-from dplasso.federated.messages import Ask, Gave, Release, Request
+from dplasso.federated.messages import Ask, Gave, PartyRelease, PartyRequest
 from dplasso.federated.model import PartyModel
 from dplasso.federated.party import Party
 from dplasso.federated.terms import JobTerms, Proposal, Terms
@@ -37,7 +38,7 @@ class OpeningCoordinator:
         about: JobTerms = self._terms or self.proposal
         kind = Ask.INTRODUCE if self._terms is None else Ask.AGREE
         return {
-            name: Request(about.digest, number, 0, kind, text=about.to_json()).to_bytes()
+            name: PartyRequest(about.digest, number, 0, kind, text=about.to_json()).to_bytes()
             for number, name in enumerate(self.parties)
         }
 
@@ -65,7 +66,7 @@ class OpeningCoordinator:
     def _receive_opening(self, answers: Mapping[str, bytes]) -> None:
         if set(answers) != set(self.parties):
             raise Refused("a job opens with the answers of all parties")
-        releases = {name: Release.from_bytes(content) for name, content in answers.items()}
+        releases = {name: PartyRelease.from_bytes(content) for name, content in answers.items()}
         about: JobTerms = self._terms or self.proposal
         kind = Gave.INTRODUCED if self._terms is None else Gave.AGREED
         for name, release in releases.items():
@@ -82,6 +83,7 @@ class OpeningCoordinator:
             raise Refused(f"no terms follow from the proposal: {error}") from error
 
 
+@dataclass
 class OpeningParty:
     """A `Party` that first decides whether to take part.
 
@@ -106,27 +108,23 @@ class OpeningParty:
         Receives the party's model once the job has ended.
     """
 
-    def __init__(
-        self,
-        name: str,
-        job: str,
-        n_features: int,
-        caps: Caps,
-        folder: Path,
-        open_party: OpenParty,
-        *,
-        y_bound: float | None = None,
-        ended: Callable[[PartyModel], None] | None = None,
-    ) -> None:
-        self.name, self._job, self._n_features = name, job, n_features
-        self._caps, self._folder, self._open = caps, folder, open_party
-        self._y_bound, self._ended = y_bound, ended
+    name: str
+    job: str
+    n_features: int
+    caps: Caps
+    folder: Path
+    open_party: OpenParty
+    y_bound: float | None = None
+    ended: Callable[[PartyModel], None] | None = None
+
+    def __post_init__(self) -> None:
         self._party: Party | None = None
-        make_folder(folder)
+        self._kept = self.folder / f"{self.job}.terms"
+        make_folder(self.folder)
         if self._kept.exists():
             terms = Terms.from_json(self._kept.read_text())
-            caps.check(terms, name)  # the owner may have lowered them since
-            self._party = open_party(terms, folder)
+            self.caps.check(terms, self.name)  # the owner may have lowered them since
+            self._party = self.open_party(terms, self.folder)
 
     @property
     def model(self) -> PartyModel:
@@ -135,18 +133,18 @@ class OpeningParty:
 
     def answer(self, request: bytes) -> bytes:
         """Return the answer that opens the job, or the release that a request asks for."""
-        asked = Request.from_bytes(request)
+        asked = PartyRequest.from_bytes(request)
         if asked.kind == Ask.INTRODUCE:
             return self._introduce(asked)
         if asked.kind == Ask.AGREE:
             return self._agree(asked)
         answer = self._opened.answer(request)
-        if asked.kind == Ask.FINISH and self._ended is not None:
-            self._ended(self._opened.model)
+        if asked.kind == Ask.FINISH and self.ended is not None:
+            self.ended(self._opened.model)
         return answer
 
     def close(self) -> None:
-        """Release the log: the party may be opened again."""
+        """PartyRelease the log: the party may be opened again."""
         if self._party is not None:
             self._party.close()
 
@@ -156,42 +154,36 @@ class OpeningParty:
             raise Refused(f"{self.name} has agreed to no terms yet")
         return self._party
 
-    @property
-    def _kept(self) -> Path:
-        return self._folder / f"{self._job}.terms"
-
-    def _introduce(self, asked: Request) -> bytes:
+    def _introduce(self, asked: PartyRequest) -> bytes:
         proposal = Proposal.from_json(asked.text)
         self._check(proposal, asked)
-        self._caps.check_cost(proposal, self.name)
-        number = proposal.number_of(self.name)
-        return Release(
-            asked.digest, number, 0, Gave.INTRODUCED, feature=self._n_features
-        ).to_bytes()
+        self.caps.check_cost(proposal, self.name)
+        place = asked.digest, proposal.number_of(self.name), 0
+        return PartyRelease(*place, Gave.INTRODUCED, feature=self.n_features).to_bytes()
 
-    def _agree(self, asked: Request) -> bytes:
+    def _agree(self, asked: PartyRequest) -> bytes:
         terms = Terms.from_json(asked.text)
         self._check(terms, asked)
-        if terms.of(self.name).n_features != self._n_features:
+        if terms.of(self.name).n_features != self.n_features:
             raise Refused(f"{self.name} refuses terms with another number of features")
-        self._caps.check(terms, self.name)
+        self.caps.check(terms, self.name)
         if self._kept.exists() and self._kept.read_text() != terms.to_json():
             raise Refused(f"{self.name} has agreed to other terms of job {terms.job}")
         if self._party is None:
             replace_file(self._kept, terms.to_json().encode())
-            self._party = self._open(terms, self._folder)
-        return Release(asked.digest, terms.number_of(self.name), 0, Gave.AGREED).to_bytes()
+            self._party = self.open_party(terms, self.folder)
+        return PartyRelease(asked.digest, terms.number_of(self.name), 0, Gave.AGREED).to_bytes()
 
-    def _check(self, about: JobTerms, asked: Request) -> None:
+    def _check(self, about: JobTerms, asked: PartyRequest) -> None:
         """Refuse a proposal or terms of another job, for other parties, or for other labels."""
-        if (about.digest, about.job) != (asked.digest, self._job) or self.name not in about.names:
+        if (about.digest, about.job) != (asked.digest, self.job) or self.name not in about.names:
             raise Refused(f"{self.name} refuses terms of another job, or for other parties")
         if about.label_holder != self.name:
             return
-        if self._y_bound is None:
+        if self.y_bound is None:
             raise Refused(f"{self.name} has no labels")
-        if about.y_bound != self._y_bound:
+        if about.y_bound != self.y_bound:
             raise Refused(
-                f"{self.name} has labels within {self._y_bound:g}, the job has y_bound "
+                f"{self.name} has labels within {self.y_bound:g}, the job has y_bound "
                 f"{about.y_bound:g}"
             )

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from dplasso.federated.caps import Caps
 from dplasso.federated.errors import Refused
-from dplasso.federated.holdings import Holdings, Noisy
-from dplasso.federated.messages import Ask, Gave, Release, Request
+from dplasso.federated.holdings import Holdings
+from dplasso.federated.messages import Ask, Gave, PartyRelease, PartyRequest
 from dplasso.federated.model import PartyModel
 from dplasso.federated.plan import plan_of
 from dplasso.federated.quantisation import Quantiser
@@ -53,7 +53,7 @@ class Party:
     Formal guarantees
     -----------------
     - Neighbouring: a person's row is at the parties, or at none of them.
-    - Released: one `Release` per request. Cost: `FederatedPlan.event_of` for this party, and
+    - Released: one `PartyRelease` per request. Cost: `FederatedPlan.event_of` for this party, and
       ``event`` for all parties together.
     - A round is answered once. The same round again gets the same bytes, from the release log. An
       earlier round, one that is not on the schedule, other terms, or a damaged request is refused.
@@ -89,7 +89,7 @@ class Party:
         self._accountant = accountant
         self._width = Quantiser(terms).width
         self._shared: list[int] = []
-        self._last: Release | None = None
+        self._last: PartyRelease | None = None
         self._one_at_a_time = threading.Lock()
         self._log = ReleaseLog(terms, name, folder)
         try:
@@ -110,11 +110,11 @@ class Party:
 
     def answer(self, request: bytes) -> bytes:
         """Return the release that a request asks for; it is on disk before that."""
-        asked = Request.from_bytes(request)
+        asked = PartyRequest.from_bytes(request)
         with self._one_at_a_time:
             return self._answered(asked)
 
-    def _answered(self, asked: Request) -> bytes:
+    def _answered(self, asked: PartyRequest) -> bytes:
         self._log.check_open()
         self._check(asked)
         if self._last is not None and asked.round == self._last.round:
@@ -139,10 +139,10 @@ class Party:
             self._log.check_rows(self._holdings.digest)
 
     def close(self) -> None:
-        """Release the log, so that another process may open it."""
+        """PartyRelease the log, so that another process may open it."""
         self._log.close()
 
-    def _check(self, asked: Request) -> None:
+    def _check(self, asked: PartyRequest) -> None:
         terms = self._terms
         if asked.digest != terms.digest:
             raise Refused(f"{self.name} refuses a request of another job or with other terms")
@@ -152,15 +152,13 @@ class Party:
         if asked.round < last:
             raise Refused(f"{self.name} refuses round {asked.round}: it has answered {last}")
         selects = 1 <= asked.round <= terms.rounds
-        due = {
-            Ask.INTRODUCE: False,  # the terms are settled
-            Ask.AGREE: False,
+        due = {  # nothing else: the terms are settled
             Ask.LABELS: asked.round == 0 and self.name == terms.label_holder,
             Ask.SELECT: selects and self.name in self._sampling.who(asked.round - 1),
             # A job may end early; no round follows.
             Ask.FINISH: asked.round == terms.rounds + 1,
-        }[asked.kind]
-        if not due:
+        }
+        if not due.get(asked.kind, False):
             raise Refused(f"{self.name} refuses a request that is not on the schedule")
         if asked.kind == Ask.SELECT and len(asked.numbers) != terms.sketch_size:
             raise Refused(f"{self.name} refuses a residual whose size is not that of the terms")
@@ -178,28 +176,27 @@ class Party:
         except BudgetError as error:
             raise Refused(f"{self.name} refuses job {self._terms.job}: {error}") from error
 
-    def _share_labels(self, asked: Request) -> Release:
-        return self._released(asked, Gave.LABELS, 0, -1, self._holdings.labels())
+    def _share_labels(self, asked: PartyRequest) -> PartyRelease:
+        labels = self._holdings.labels()
+        return self._release(asked, Gave.LABELS, width=self._width, **labels._asdict())
 
-    def _select(self, asked: Request) -> Release:
+    def _select(self, asked: PartyRequest) -> PartyRelease:
         candidates = self._sampling.asked(asked.round - 1)[self.name]
         if self._terms.step == "corrective":
             # The weights of shared features are set without a request: only others are useful.
             candidates = np.setdiff1d(candidates, self._shared, assume_unique=True)
         if len(candidates) == 0:
-            return Release(asked.digest, self._number, asked.round, Gave.NOTHING)
+            return self._release(asked, Gave.NOTHING)
         sign, feature = self._holdings.drawn(asked.numbers, asked.clip, candidates)
         if feature in self._shared:
-            return Release(asked.digest, self._number, asked.round, Gave.AGAIN, sign, feature)
-        return self._released(asked, Gave.SHARED, sign, feature, self._holdings.shared(feature))
+            return self._release(asked, Gave.AGAIN, sign=sign, feature=feature)
+        shared = {"sign": sign, "feature": feature, **self._holdings.shared(feature)._asdict()}
+        return self._release(asked, Gave.SHARED, width=self._width, **shared)
 
-    def _released(
-        self, asked: Request, kind: Gave, sign: int, feature: int, noisy: Noisy
-    ) -> Release:
-        place = asked.digest, self._number, asked.round
-        return Release(*place, kind, sign, feature, noisy.total, noisy.numbers, self._width)
+    def _release(self, asked: PartyRequest, kind: Gave, **released: Any) -> PartyRelease:
+        return PartyRelease(asked.digest, self._number, asked.round, kind, **released)
 
-    def _store(self, asked: Request) -> Release:
+    def _store(self, asked: PartyRequest) -> PartyRelease:
         holds_labels = self.name == self._terms.label_holder
         # The coordinator may have lost the answer of the last round.
         known = len(asked.numbers) - holds_labels
@@ -220,15 +217,15 @@ class Party:
             "intercept": float(asked.numbers[-1]) * self._terms.y_bound if holds_labels else 0.0,
         }
         self._log.keep_model(model)
-        return Release(asked.digest, self._number, asked.round, Gave.STORED)
+        return self._release(asked, Gave.STORED)
 
-    def _replay(self, release: Release) -> None:
+    def _replay(self, release: PartyRelease) -> None:
         """Replay a release from before a restart: it charges the rows' budgets as it did then."""
         if release.kind == Gave.SHARED:
             self._holdings.charge_again(release.feature, release.total)
         self._remember(release)
 
-    def _remember(self, release: Release) -> None:
+    def _remember(self, release: PartyRelease) -> None:
         self._last = release
         if release.kind == Gave.SHARED:
             self._shared.append(release.feature)

@@ -1,6 +1,5 @@
 """The settings of a party: its data, and the limits on what may ever leave it."""
 
-import math
 import re
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -8,7 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from dplasso.federated.caps import Caps
-from dplasso.federated.declaration import path, positive, term, text, texts
+from dplasso.federated.declaration import path, positive, require, term, text, texts
 from dplasso.federated.rows import NO_LABELS
 from dplasso.reading.plans import TablePlan
 
@@ -20,13 +19,7 @@ _COLUMNS = {"age": "0:120", "town": "hash 100", "note": "text 1000", "name": "ig
 
 def _columns(name: str, value: Any) -> dict[str, str]:
     fit = isinstance(value, dict) and all(isinstance(role, str) for role in value.values())
-    if not fit or not value:
-        raise ValueError(f"[{name}] must name a column or more; see the examples")
-    for column, role in value.items():
-        if not (_BOUNDS.fullmatch(role) or _BUCKETS.fullmatch(role) or role == "ignore"):
-            raise ValueError(
-                f'column {column!r} must be "low:high", "hash buckets", "text buckets" or "ignore"'
-            )
+    require(f"[{name}]", fit and len(value) > 0, "a table of one column or more; see the examples")
     return dict(value)
 
 
@@ -73,8 +66,7 @@ class PartySettings(Caps):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("max_epsilon", "max_row_budget"):
-            if getattr(self, name) == math.inf:
-                raise ValueError(f"{name} must be a finite number above 0; set it")
+            positive(name, getattr(self, name))
         _ = self.plan  # or a job would be the first to find it invalid
 
     def within(self, folder: Path) -> Self:
@@ -100,6 +92,8 @@ class PartySettings(Caps):
                 hashed[column] = int(buckets[2])
                 words += [column] if buckets[1] == "text" else []
             else:
+                wanted = '"low:high", "hash buckets", "text buckets" or "ignore"'
+                require(f"column {column!r}", role == "ignore", wanted)
                 ignored.append(column)
         return TablePlan(
             NO_LABELS if self.label_column is None else self.label_column,

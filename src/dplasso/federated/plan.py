@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+from dplasso.base.wording import ParameterError, Setting
 from dplasso.federated.sampling import Sampling
 from dplasso.federated.terms import Terms
 from dplasso.privacy import zcdp
@@ -136,9 +137,10 @@ def _check_noise(plan: FederatedPlan) -> None:
     features = plan.sum_noise, plan.sketch_noise
     labels = plan.label_sum_noise, plan.label_sketch_noise(0), plan.label_sketch_noise(ENTRY)
     if not all(LEAST_NOISE <= noise <= MOST_NOISE for noise in (*features, *labels)):
-        raise ValueError(
-            f"epsilon={plan.terms.epsilon:g} needs noise that is too small or too large to draw; "
-            "choose another epsilon or row budget"
+        raise ParameterError(
+            "{given} needs noise that is too small or too large to draw; choose another {epsilon} "
+            "or {row_budget}",
+            given=Setting("epsilon", plan.terms.epsilon),
         )
 
 

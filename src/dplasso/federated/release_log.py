@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dplasso.federated.errors import Refused
-from dplasso.federated.messages import Release
+from dplasso.federated.messages import PartyRelease
 from dplasso.federated.terms import Terms
 from dplasso.storage.journal import Journal
 from dplasso.storage.private_files import lock, make_folder, open_own
@@ -81,9 +81,9 @@ class ReleaseLog:
         if self.begun and not known:  # begun by earlier code, or killed after the first record
             self._append(b"h" + digest)
 
-    def releases(self) -> Iterator[Release]:
+    def releases(self) -> Iterator[PartyRelease]:
         """Return the releases so far, in order."""
-        return map(Release.from_bytes, self._bodies(b"r"))
+        return map(PartyRelease.from_bytes, self._bodies(b"r"))
 
     def add(self, release: bytes) -> None:
         """Keep a release; it may be sent when this returns."""

@@ -1,6 +1,6 @@
 """The two roles of a federation, as far as a transport has to know them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -52,13 +52,7 @@ class Coordinates(Protocol):
         ...
 
 
-class OpensParty(Protocol):
-    """How a transport opens a party of a job, new or as it was left."""
-
-    def __call__(self, settings: PartySettings, job: str) -> Answers: ...
-
-
-class OpensCoordinator(Protocol):
-    """How a transport opens the coordinator of a job; ``folder`` belongs to the job."""
-
-    def __call__(self, proposal: Proposal, folder: Path) -> Coordinates: ...
+# How a transport opens a party of a job by its name, new or as it was left.
+OpensParty = Callable[[PartySettings, str], Answers]
+# How it opens the coordinator of a job, which may keep files in a folder of the job.
+OpensCoordinator = Callable[[Proposal, Path], Coordinates]

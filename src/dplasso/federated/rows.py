@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -58,9 +58,5 @@ def read_party(path: _Path, plan: TablePlan, identifier: str) -> PartyRows:
         raise ValueError(
             f"column {identifier!r} has repeated identifiers; merge the rows of a person first"
         )
-    labels = _numbers(y) if labelled else None
+    labels = np.asarray(y, np.float64) if labelled else None
     return PartyRows(sp.csc_array(scaled), names, labels, [*space.names], bounds)
-
-
-def _numbers(y: Any) -> NDArray[np.float64]:
-    return np.asarray(y, np.float64)

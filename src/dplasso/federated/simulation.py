@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dplasso.base.wording import ParameterError
 from dplasso.federated.card import Card
 from dplasso.federated.coordinator import Coordinator
 from dplasso.federated.model import PartyModel
@@ -77,7 +78,7 @@ def simulate(
     True
     """
     if set(blocks) != set(terms.names):
-        raise ValueError("blocks must hold the features of every party of the terms, by name")
+        raise ParameterError("{blocks} must hold the features of every party, by name")
     bits = random_bits(random_state, name="random_state")
     parties = {
         name: Party(

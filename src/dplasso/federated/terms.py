@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from dplasso.base import checks
-from dplasso.federated.declaration import Declared, choice, count, term, text, texts
+from dplasso.federated.declaration import Declared, choice, count, require, term, text, texts
 
 Protocol = Literal["sketches"]
 Step = Literal["corrective", "universal"]
@@ -24,16 +24,12 @@ MOST_ROWS = 2**26  # at any party: the scores of that many rows fit in 64-bit in
 # Larger than in any real job, and small enough that invalid terms are rejected quickly.
 _MOST_ROUNDS, _MOST_FEATURES, _MOST_PARTIES = 2**20, 2**31, 2**12
 _MOST_BUDGET = 2.0**20  # squared entries of a row are counted in 64-bit integers
-_SEED_BITS = 64
 
 
 def _named(name: str, value: Any) -> str:
-    if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise ValueError(
-            f"{name} must be 1 to 63 letters, digits, - and _, and begin with a letter or digit, "
-            f"got {value!r}"
-        )
-    return value
+    wanted = "1 to 63 letters, digits, - and _, and begin with a letter or digit"
+    require(name, isinstance(value, str) and bool(_NAME.fullmatch(value)), wanted)
+    return str(value)
 
 
 def _epsilon(name: str, value: Any) -> float:
@@ -42,22 +38,13 @@ def _epsilon(name: str, value: Any) -> float:
 
 def _row_budget(name: str, value: Any) -> float:
     budget = checks.bound(name, value)
-    if budget > _MOST_BUDGET:
-        raise ValueError(f"{name} must be at most {_MOST_BUDGET:g}")
+    require(name, budget <= _MOST_BUDGET, f"at most {_MOST_BUDGET:g}")
     return budget
-
-
-def _seed(name: str, value: Any) -> int:
-    seed = checks.count(name, value, 0)
-    if seed.bit_length() > _SEED_BITS:
-        raise ValueError(f"{name} must have at most {_SEED_BITS} bits; draw one of that size")
-    return seed
 
 
 def _probabilities(name: str, value: Any) -> tuple[float, ...]:
     numbers = tuple(checks.bound(name, one) for one in value)
-    if any(number > 1.0 for number in numbers):
-        raise ValueError(f"{name} must be above 0 and at most 1")
+    require(name, max(numbers, default=1.0) <= 1.0, "above 0 and at most 1")
     return numbers
 
 
@@ -120,7 +107,7 @@ class JobTerms(Declared, ABC):
         _probabilities, "With arbitrary sampling: how likely each party is asked, in their order.",
         default=(), flags="--probability",
     )  # fmt: skip
-    seed: int = term(_seed, "Public seed of the schedule and the sketches.", default=0)
+    seed: int = term(count(0, 2**64 - 1), "Public seed of schedule and sketches.", default=0)
     protocol: Protocol = term(
         choice(Protocol), "How the parties compute the model.", default="sketches"
     )
@@ -132,14 +119,13 @@ class JobTerms(Declared, ABC):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 1 <= len(set(self.names)) == len(self.names) <= _MOST_PARTIES:
-            raise ValueError(f"parties must be 1 to {_MOST_PARTIES}, each with a name of its own")
-        if self.label_holder not in self.names:
-            raise ValueError(f"label_holder must be one of {', '.join(self.names)}")
-        if (self.sampling == "arbitrary") != bool(self.probabilities):
-            raise ValueError("probabilities go with sampling='arbitrary', one per party")
-        if self.probabilities and len(self.probabilities) != len(self.names):
-            raise ValueError("probabilities must be one per party")
+        differ = 1 <= len(set(self.names)) == len(self.names) <= _MOST_PARTIES
+        require("parties", differ, f"1 to {_MOST_PARTIES}, each with a name of its own")
+        holder = self.label_holder in self.names
+        require("label_holder", holder, f"one of {', '.join(self.names)}")
+        wanted = len(self.names) if self.sampling == "arbitrary" else 0
+        given = len(self.probabilities) == wanted
+        require("probabilities", given, "one per party with sampling='arbitrary', else left out")
 
     @cached_property
     def digest(self) -> bytes:
@@ -148,8 +134,7 @@ class JobTerms(Declared, ABC):
 
     def number_of(self, party: str) -> int:
         """Return the position of a party in the list."""
-        if party not in self.names:
-            raise ValueError(f"party must be one of {', '.join(self.names)}, got {party!r}")
+        require("party", party in self.names, f"one of {', '.join(self.names)}")
         return self.names.index(party)
 
 
@@ -194,13 +179,10 @@ class Terms(JobTerms):
     def __post_init__(self) -> None:
         super().__post_init__()
         features = sum(party.n_features for party in self.parties)
-        if self.sampling == "nice" and (self.tau is None or self.tau > features):
-            raise ValueError(f"sampling 'nice' needs a tau from 1 to {features}, all features")
-        if self.sketch_size > self.universe:
-            raise ValueError(
-                f"sketch_size must be at most {self.universe} for {self.n_rows} rows, "
-                f"got {self.sketch_size}; larger sketches hold no more information"
-            )
+        sized = self.sampling != "nice" or (self.tau is not None and self.tau <= features)
+        require("tau", sized, f"1 to {features}, all features, with sampling='nice'")
+        wanted = f"at most {self.universe} for {self.n_rows} rows; a larger sketch tells no more"
+        require("sketch_size", self.sketch_size <= self.universe, wanted)
 
     @property
     def universe(self) -> int:

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from dplasso.base.arrays import Floats, Ints
 from dplasso.fitting.row_reader import RowReader
+from dplasso.solvers.calibration import Correction
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,7 +16,7 @@ class Fitted:
     Attributes
     ----------
     solver : str
-        Name of the solver in `dplasso.fitting.fitters`.
+        Name of the solver in `dplasso.fitting.registry`.
     weights : csr_array, outputs x columns
         Weights of rows that ``reader`` has mapped.
     intercepts : ndarray
@@ -27,6 +28,9 @@ class Fitted:
         Number of rounds or steps of the solver.
     reader : RowReader
         How new rows are mapped.
+    correction : Correction or None
+        Scale and shifts by which weights and intercepts were corrected, so that they give
+        probabilities; None if the solver's own are unchanged, or in files of earlier versions.
     """
 
     solver: str
@@ -35,3 +39,4 @@ class Fitted:
     released: Ints
     steps: int
     reader: RowReader
+    correction: Correction | None = None

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from dplasso.base.arrays import Ints
 from dplasso.fitting.plan import Plan
-from dplasso.fitting.request import Request, XBound
+from dplasso.fitting.request import Request, Sourced, XBound
 from dplasso.fitting.row_reader import RowReader
 
 
@@ -24,6 +24,8 @@ class Fitter(ABC):
         Whether an intercept can be among the coordinates that it releases.
     scales_rows : bool
         Whether rows are scaled to length 1 before they are multiplied with the weights.
+    reads_ranges : bool
+        Whether it uses both ends of a column's range, and not only the larger absolute value.
     replays_rounds : bool
         Whether it releases one vertex per round, from which all rounds can be rebuilt.
     stated_bounds : tuple of str
@@ -37,6 +39,7 @@ class Fitter(ABC):
     in_ball: ClassVar[bool] = False
     releases_intercept: ClassVar[bool] = False
     scales_rows: ClassVar[bool] = False
+    reads_ranges: ClassVar[bool] = False
     replays_rounds: ClassVar[bool] = False
     stated_bounds: ClassVar[tuple[str, ...]] = ()
     round_bytes: ClassVar[int] = 0
@@ -60,6 +63,10 @@ class Fitter(ABC):
     @abstractmethod
     def auto_row_map(self, n_features: int) -> str:
         """Return the map of rows that "auto" stands for."""
+
+    @abstractmethod
+    def auto_nonzeros(self, request: Request) -> Sourced[int | None]:
+        """Return how many coefficients ``n_nonzero="auto"`` keeps, all if None, and the reason."""
 
     @abstractmethod
     def column_bytes(self, outputs: int) -> int:

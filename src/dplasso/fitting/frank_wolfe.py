@@ -1,30 +1,39 @@
 """Fit by Frank-Wolfe over the L1 ball, with one signed coordinate per round."""
 
+import math
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from dplasso.base.arrays import Floats, Ints
+from dplasso.base import threads as pool
+from dplasso.base.arrays import Floats
 from dplasso.base.progress import rounds_bar
 from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.row_maps import held_bound, row_view
-from dplasso.fitting import rules
+from dplasso.fitting import auto_rules
+from dplasso.fitting.corrected import CorrectedTask, Solved, correction_beside, solver_share
 from dplasso.fitting.fitted import Fitted
 from dplasso.fitting.fitter import Fitter
 from dplasso.fitting.plan import UNRELEASED, Plan
 from dplasso.fitting.private_bound import CANDIDATES
 from dplasso.fitting.release import Release
 from dplasso.fitting.request import Fact, Request, Sourced
-from dplasso.fitting.sparsifier import Sparsifier, keep_largest
-from dplasso.fitting.task import BoundedTask, Drawing
+from dplasso.fitting.sparsifier import keep_largest
+from dplasso.fitting.task import Drawing
 from dplasso.privacy.events import Event
 from dplasso.privacy.plan import SelectionPlan, plan_selections
 from dplasso.privacy.statement import BY_BOUNDS, fact
 from dplasso.solvers import check_range, frank_wolfe
+from dplasso.solvers.correction import Correction, Usual
+from dplasso.solvers.exact_margins import MARGIN_GRAINS, exact_margins
 from dplasso.solvers.lasso import lasso
 
+# A usual margin, over the 2-norm of the weights times the bound on entries.
+USUAL_SHARE = 0.7
+# The scale that usually corrects margins, and how far it may be off, relative to it.
+USUAL_SCALE, SCALE_OFF = 1.8, 0.5
 CONVERGED = 1e-5  # duality gap of the mean loss at which the solver without privacy stops
 
 
@@ -61,8 +70,11 @@ class FrankWolfe(Fitter):
                 request.loss.gradient_bound(radius, x_bound),
                 _count_share(request),
                 request.bound_share,
+                solver_share(request),
             ),
         )
+        spent = math.sqrt(2.0 * plan.selections.selections_rho)
+        plan = replace(plan, correction=correction_beside(request, spent))
         if request.bounds is not None:
             check_range(request.loss, radius, x_bound, plan.selections.theta)
         else:
@@ -72,6 +84,9 @@ class FrankWolfe(Fitter):
 
     def auto_row_map(self, n_features: int) -> str:
         return "as_is"
+
+    def auto_nonzeros(self, request: Request) -> Sourced[int | None]:
+        return Sourced(None, "public rule: a round adds one at most")
 
     def column_bytes(self, outputs: int) -> int:
         return 24
@@ -98,7 +113,7 @@ class FrankWolfePlan(Plan):
     selections: SelectionPlan
 
     @property
-    def event(self) -> Event:
+    def solver_event(self) -> Event:
         return self.selections.event
 
     @property
@@ -106,7 +121,7 @@ class FrankWolfePlan(Plan):
         return self.rounds
 
     @property
-    def rho(self) -> float:
+    def solver_rho(self) -> float:
         return self.selections.rho
 
     @property
@@ -147,7 +162,9 @@ class FrankWolfePlan(Plan):
         return {"radius": fact(self.radius, source, of)}
 
     def solver_facts(self) -> dict[str, Fact]:
-        return {"max_iter": self.rounds.fact()}
+        if self.request.sparsifier is not None:
+            return {"max_iter": self.rounds.fact()}
+        return {"max_iter": self.rounds.fact(), "n_nonzero": self.n_nonzero.fact()}
 
     def at(self, bound: float) -> "FrankWolfePlan":
         x_bound, request = held_bound(self.row_map, bound), self.request
@@ -165,17 +182,8 @@ class FrankWolfePlan(Plan):
         return FrankWolfeTask(plan=self, labels=labels, drawing=drawing, matrix=matrix)
 
 
-class Weighed(NamedTuple):
-    """The result of all rounds, before coefficients are dropped."""
-
-    weights: sp.csr_array
-    intercepts: Floats
-    released: Ints
-    steps: int
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FrankWolfeTask(BoundedTask):
+class FrankWolfeTask(CorrectedTask):
     """One fit, ready to run. The last column of the matrix is that of an intercept."""
 
     plan: FrankWolfePlan
@@ -183,21 +191,51 @@ class FrankWolfeTask(BoundedTask):
 
     def run(self) -> Fitted:
         """Run the rounds, or converge without privacy; then drop coefficients if requested."""
-        bounds, rounds = self.plan.bounds, self.plan.rounds.value
-        assert bounds is not None
+        rounds = self.plan.rounds.value
         keep = self.count_to_keep()
         found = self.converge() if rounds is None else self.walk(rounds)
         weights = found.weights if keep is None else keep_largest(found.weights, keep)
-        if not self.plan.maps_rows:  # otherwise rows to predict are stretched, too
-            weights = sp.csr_array(bounds.unstretched(weights))
-        return self.plan.fitted(weights, found.intercepts, found.released, found.steps)
+        return self.corrected(found._replace(weights=weights))
+
+    def as_held_by_users(self, weights: sp.csr_array) -> sp.csr_array:
+        bounds = self.plan.bounds
+        assert bounds is not None
+        if self.plan.maps_rows:  # rows to predict are stretched, too
+            return weights
+        return sp.csr_array(bounds.unstretched(weights))
+
+    def margins(self, solved: Solved, threads: int) -> Floats:
+        """Margins of the rows, from the columns that have a weight."""
+        columns = np.unique(solved.weights.indices)
+        matrix, weights = self.matrix.picked(columns), solved.weights[:, columns].toarray()
+        arrays = matrix.indptr, matrix.indices, matrix.values
+        grains = MARGIN_GRAINS / self.usual(solved).margin
+        runs, units = pool.balanced_runs(matrix.indptr, threads), np.ones(matrix.shape[0])
+        return exact_margins(arrays, units, grains, weights, solved.intercepts, runs)
+
+    def usual(self, solved: Solved) -> Usual:
+        """Rows have few of the columns. The ball, and noise, keep margins too small."""
+        length = float(np.linalg.norm(solved.weights.data)) or self.plan.radius
+        return Usual(USUAL_SHARE * length * self.matrix.x_bound, USUAL_SCALE, SCALE_OFF)
+
+    def allowed(self, correction: Correction, solved: Solved) -> Correction:
+        """Stay in the ball of a radius that was given."""
+        if self.plan.reach is not None:
+            return correction
+        scale = min(correction.scale, 1.0)
+        intercepts = scale * solved.intercepts + correction.shifts
+        room = self.plan.radius - scale * float(np.sum(np.abs(solved.weights.data)))
+        length = float(np.sum(np.abs(intercepts))) / self.matrix.constant
+        if length > room:
+            intercepts = intercepts * (max(room, 0.0) / length)
+        return Correction(scale, intercepts - scale * solved.intercepts)
 
     def count_to_keep(self) -> int | None:
         """Number of coefficients to keep: a public number, or a private count."""
         request = self.plan.request
-        if not isinstance(request.keep, Sparsifier):
-            return request.keep
-        return request.keep.keep(
+        if request.sparsifier is None:
+            return request.n_nonzero
+        return request.sparsifier.keep(
             self.matrix,
             self.labels,
             request.loss,
@@ -207,7 +245,7 @@ class FrankWolfeTask(BoundedTask):
             generator=self.drawing.bits.generator,
         )
 
-    def walk(self, rounds: int) -> Weighed:
+    def walk(self, rounds: int) -> Solved:
         """Run private Frank-Wolfe, or greedy Frank-Wolfe without privacy."""
         request, drawing = self.plan.request, self.drawing
         with rounds_bar(rounds, shown=drawing.shows_progress) as progress:
@@ -228,15 +266,15 @@ class FrankWolfeTask(BoundedTask):
         moves = [solution.columns, -solution.signs.astype(np.int64)]
         if request.loss.outputs > 1:
             moves.append(solution.classes)
-        return Weighed(*split(self, solution.weights), np.stack(moves, axis=1), rounds)
+        return Solved(*split(self, solution.weights), np.stack(moves, axis=1), rounds)
 
-    def converge(self) -> Weighed:
+    def converge(self) -> Solved:
         """Compute the optimum without privacy, which releases no vertices."""
         loss = self.plan.request.loss
         solution = lasso(self.matrix, self.labels, loss, self.plan.radius, gap=CONVERGED)
         released = np.empty((0, 3 if loss.outputs > 1 else 2), np.int64)
         weights = sp.csr_array(solution.weights.T)
-        return Weighed(*split(self, weights), released, solution.steps)
+        return Solved(*split(self, weights), released, solution.steps)
 
 
 def split(task: FrankWolfeTask, weights: sp.csr_array) -> tuple[sp.csr_array, Floats]:
@@ -252,7 +290,7 @@ def _reach(request: Request) -> float | None:
     """Return the largest margin that the rule allows, or None if the radius was given."""
     if request.radius != "auto":
         return None
-    return rules.auto_reach(*_facts(request)) * request.margin_unit
+    return auto_rules.auto_reach(*_facts(request)) * request.margin_unit
 
 
 def _radius(request: Request, reach: float | None, x_bound: float) -> float:
@@ -264,7 +302,7 @@ def _rounds(request: Request) -> Sourced[int | None]:
         return Sourced(int(request.max_iter), "given")
     if not request.private:
         return Sourced(None, "until converged")
-    return Sourced(rules.auto_rounds(*_facts(request)), "public rule")
+    return Sourced(auto_rules.auto_rounds(*_facts(request)), "public rule")
 
 
 def _facts(request: Request) -> tuple[float, float, int, int, int]:
@@ -274,7 +312,7 @@ def _facts(request: Request) -> tuple[float, float, int, int, int]:
 
 def _count_share(request: Request) -> float:
     """Return the budget share of a private count, after checking the bounds of the count."""
-    if not isinstance(request.keep, Sparsifier):
+    if request.sparsifier is None:
         return 0.0
-    request.keep.bounds(request.n_features.value * request.loss.outputs)
-    return request.keep.budget_share
+    request.sparsifier.bounds(request.n_features.value * request.loss.outputs)
+    return request.sparsifier.budget_share

@@ -6,21 +6,31 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dplasso.base import threads as pool
 from dplasso.base.arrays import Floats
 from dplasso.base.progress import rounds_bar
 from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.row_maps import needs_bound, row_view
 from dplasso.data.unit_rows import NO_BOUND, Scaling, UnitRows
+from dplasso.fitting.auto_rules import auto_nonzeros
+from dplasso.fitting.corrected import CorrectedTask, Solved, correction_beside, solver_share
 from dplasso.fitting.fitted import Fitted
 from dplasso.fitting.fitter import Fitter
+from dplasso.fitting.gaussian_plan import GaussianPlan
 from dplasso.fitting.plan import Plan
 from dplasso.fitting.release import Release, gaussian_release
 from dplasso.fitting.request import Fact, Request, Sourced
-from dplasso.fitting.task import BoundedTask, Drawing
-from dplasso.privacy.events import Event
+from dplasso.fitting.task import Drawing
 from dplasso.privacy.statement import fact
+from dplasso.solvers.correction import Usual
 from dplasso.solvers.gradient import GradientPlan, gradient_descent, plan_descent
 from dplasso.solvers.gradient.plan import NARROW_COLUMNS
+from dplasso.solvers.gradient.rows import unit_margins
+
+# Margins that a descent usually ends with. Of many columns they are too large, because residuals
+# are clipped at a fifth of where they start.
+USUAL = Usual(margin=4.0, scale=0.65, off=0.2)
+USUAL_OF_NARROW = Usual(margin=4.0, scale=1.0, off=0.2)
 
 
 class UnitRowFitter(Fitter):
@@ -36,6 +46,17 @@ class UnitRowFitter(Fitter):
         dense or sparse, in memory or on disk, is not used: a loader may have chosen it by the data.
         """
         return "presence" if n_features > NARROW_COLUMNS else "as_is"
+
+    def auto_nonzeros(self, request: Request) -> Sourced[int | None]:
+        rows, columns = request.n_rows.value, request.n_features.value
+        if columns <= NARROW_COLUMNS:
+            return Sourced(None, "public rule: few columns are all kept")
+        if request.loss.outputs > 1:
+            return Sourced(None, "public rule: several classes need all columns")
+        kept = auto_nonzeros(request.epsilon, request.delta, rows, columns)
+        if kept == columns:
+            return Sourced(None, "public rule: so few rows cannot tell which columns to drop")
+        return Sourced(kept, "public rule: more of so many columns would gain little")
 
     def column_bytes(self, outputs: int) -> int:
         return 96 * outputs
@@ -57,6 +78,7 @@ class Gradient(UnitRowFitter):
             neighboring=request.neighboring,
             account="zcdp" if request.charged else "gaussian",  # a ledger adds up rho
             bound_share=request.bound_share,
+            share=solver_share(request),
         )
         return DescentPlan(
             request=request,
@@ -65,6 +87,7 @@ class Gradient(UnitRowFitter):
             row_map=row_map,
             bounds=request.bounds,
             descent=descent,
+            correction=correction_beside(request, descent.mu),
         )
 
     def course(self, n_released: int, steps: int) -> str:
@@ -85,32 +108,15 @@ class UnitRowPlan(Plan):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class DescentPlan(UnitRowPlan):
+class DescentPlan(GaussianPlan, UnitRowPlan):
     """The plan of a descent on all columns."""
 
     mechanism = "private gradient descent on rows of length 1"
     descent: GradientPlan
 
     @property
-    def event(self) -> Event:
-        return self.descent.event
-
-    @property
-    def steps(self) -> Sourced[int | None]:
-        return Sourced(self.descent.steps, "public rule")
-
-    @property
-    def rho(self) -> float:
-        return 0.5 * self.descent.mu**2 + self.descent.bound_epsilon**2 / 8.0
-
-    @property
-    def mu(self) -> float | None:
-        # If a bound on entries is released, not all releases are Gaussian.
-        return None if self.bound_epsilon else self.descent.mu
-
-    @property
-    def bound_epsilon(self) -> float:
-        return self.descent.bound_epsilon
+    def numbers(self) -> GradientPlan:
+        return self.descent
 
     def solver_releases(self) -> tuple[Release, ...]:
         descent = self.descent
@@ -124,20 +130,22 @@ class DescentPlan(UnitRowPlan):
     def solver_bounds(self) -> dict[str, Fact]:
         return {"residual": fact(self.descent.clip, "public rule")}
 
-    def solver_facts(self) -> dict[str, Fact]:
-        kept = self.request.n_nonzero
-        return {
-            "steps": self.steps.fact(),
-            **({} if kept is None else {"n_nonzero": fact(kept, "given")}),
-        }
-
     def prepare(self, X: Any, labels: Floats, drawing: Drawing) -> "DescentTask":
         rows = UnitRows.of(*self.held_matrix(X))
         return DescentTask(plan=self, labels=labels, drawing=drawing, rows=rows)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DescentTask(BoundedTask):
+class UnitRowTask(CorrectedTask):
+    """A fit to rows of length 1."""
+
+    def usual(self, solved: Solved) -> Usual:
+        narrow = solved.weights.shape[1] <= NARROW_COLUMNS
+        return USUAL_OF_NARROW if narrow else USUAL
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DescentTask(UnitRowTask):
     """One descent, ready to run."""
 
     plan: DescentPlan
@@ -159,7 +167,11 @@ class DescentTask(BoundedTask):
             )
         none = np.empty((0, 2 if descent.outputs == 1 else 3), np.int64)
         weights = sp.csr_array(solution.weights)
-        return self.plan.fitted(weights, solution.intercepts, none, descent.steps)
+        return self.corrected(Solved(weights, solution.intercepts, none, descent.steps))
+
+    def margins(self, solved: Solved, threads: int) -> Floats:
+        runs = pool.balanced_runs(self.rows.indptr, threads)
+        return unit_margins(self.rows, solved.weights.toarray(), solved.intercepts, runs)
 
 
 def held_matrix(X: Any, row_map: str, bounds: ColumnBounds) -> tuple[ColumnMatrix, Scaling]:

@@ -1,5 +1,6 @@
 """The plan of a fit: what it will do, release and cost, fixed before any row is read."""
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -10,12 +11,14 @@ from dplasso.base.arrays import Floats, Ints
 from dplasso.data import ColumnBounds
 from dplasso.data.row_maps import needs_bound
 from dplasso.fitting.fitted import Fitted
-from dplasso.fitting.release import Release
+from dplasso.fitting.release import Release, gaussian_release
 from dplasso.fitting.request import Fact, Request, Sourced
 from dplasso.privacy import zcdp
 from dplasso.privacy.calibration import Neighboring
-from dplasso.privacy.events import Event
+from dplasso.privacy.events import Composed, Event
 from dplasso.privacy.statement import READ, fact, fact_text, jsonable, release_text
+from dplasso.solvers.correction import Correction, CorrectionPlan
+from dplasso.solvers.correction.plan import STEPS as CORRECTIONS
 
 if TYPE_CHECKING:
     from dplasso.fitting.fitter import Fitter
@@ -44,6 +47,9 @@ class Plan(ABC):
         Map of the entries.
     bounds : ColumnBounds or None
         Bounds on entries; None if a bound is released first.
+    correction : CorrectionPlan or None
+        How probabilities are corrected after the solver; None if they are not, or if the solver
+        does it.
     epsilon : float
         Epsilon of the guarantee.
     delta : float
@@ -54,6 +60,8 @@ class Plan(ABC):
         Number of rows that rules used, if any did.
     steps : Sourced
         Rounds or steps; None if a fit without privacy runs until it has converged.
+    n_nonzero : Sourced
+        Number of coefficients that are kept, or "all", and why.
     releases : tuple of Release
         Releases of the fit, with their noise.
     rho : float
@@ -76,10 +84,20 @@ class Plan(ABC):
     reason: str
     row_map: str
     bounds: ColumnBounds | None
+    correction: CorrectionPlan | None = None
 
     @property
     @abstractmethod
-    def event(self) -> Event: ...
+    def solver_event(self) -> Event:
+        """Releases of the solver, after that of a bound on entries."""
+
+    @property
+    def event(self) -> Event:
+        if self.correction is None:
+            return self.solver_event
+        first = self.solver_event
+        parts = first.events if isinstance(first, Composed) else (first,)
+        return Composed((*parts, *self.correction.event.events))
 
     @property
     @abstractmethod
@@ -87,11 +105,23 @@ class Plan(ABC):
 
     @property
     @abstractmethod
-    def rho(self) -> float: ...
+    def solver_rho(self) -> float:
+        """The zCDP cost of the solver and of a bound on entries."""
+
+    @property
+    def rho(self) -> float:
+        return self.solver_rho + (0.5 * self.correction.mu**2 if self.correction else 0.0)
+
+    @property
+    def solver_mu(self) -> float | None:
+        """Cost of the solver in Gaussian differential privacy; None if it is not Gaussian."""
+        return None
 
     @property
     def mu(self) -> float | None:
-        return None
+        if self.solver_mu is None or self.correction is None:
+            return self.solver_mu
+        return math.hypot(self.solver_mu, self.correction.mu)
 
     @property
     @abstractmethod
@@ -119,9 +149,17 @@ class Plan(ABC):
         """Prepare rows and encoded labels for the solver; ``bounds`` must be known."""
 
     def fitted(
-        self, weights: sp.csr_array, intercepts: Floats, released: Ints, steps: int
+        self,
+        weights: sp.csr_array,
+        intercepts: Floats,
+        released: Ints,
+        steps: int,
+        correction: Correction | None = None,
     ) -> Fitted:
-        """Return the fitted model that results from the releases."""
+        """Return the fitted model that results from the releases.
+
+        ``weights`` and ``intercepts`` are corrected already.
+        """
         assert self.bounds is not None
         x_bound = self.request.x_bound
         reader = self.fitter.reader(
@@ -130,7 +168,7 @@ class Plan(ABC):
             self.bounds.largest if x_bound is None else x_bound,
             released,
         )
-        return Fitted(self.solver, weights, intercepts, released, steps, reader)
+        return Fitted(self.solver, weights, intercepts, released, steps, reader, correction)
 
     @property
     def solver(self) -> str:
@@ -163,6 +201,12 @@ class Plan(ABC):
         return Sourced(self.request.n_rows.value, self.request.n_rows.source)
 
     @property
+    def n_nonzero(self) -> Sourced[int | str]:
+        """Number of coefficients that are kept, or "all"."""
+        kept = self.request.n_nonzero
+        return Sourced("all" if kept is None else kept, self.request.n_nonzero_source)
+
+    @property
     def reads_row_count(self) -> bool:
         """Whether rules use a number of rows that is not public."""
         return self.private and READ in self.n_rows.source
@@ -182,7 +226,17 @@ class Plan(ABC):
             bounded_range=self.bound_epsilon,
         )
         first = (bound,) if self.request.releases_bound else ()
-        return (*first, *self.solver_releases())
+        return (*first, *self.solver_releases(), *self._correction_releases())
+
+    def _correction_releases(self) -> tuple[Release, ...]:
+        if self.correction is None:
+            return ()
+        counts = "counts of rows by margin and class"
+        steps = f"{CORRECTIONS} corrections of probabilities, each"
+        return (
+            gaussian_release(counts, self.correction.count_multiplier),
+            gaussian_release(steps, self.correction.step_multiplier),
+        )
 
     def to_dict(self, steps: int | None = None) -> dict[str, Any]:
         """Return the plan in the form of the privacy statement.
@@ -201,21 +255,24 @@ class Plan(ABC):
             "mechanism": self.mechanism,
             "releases": [release.fact() for release in self.releases],
             "solver": self.solver,
-            "rows": self.row_map,
+            "row_map": self.row_map,
         }
 
     def _bounds(self) -> dict[str, Fact]:
-        value: float | str = UNRELEASED
-        if self.bounds is not None:
-            largest = self.bounds.largest
-            value = largest
-            if self.bounds.stretch is not None:
-                value = f"one per column, at most {largest:g}"
         return {
-            "x_bound": fact(value, self.request.x_bound_source),
+            "x_bound": fact(self._x_bound_text(), self.request.x_bound_source),
             **self.solver_bounds(),
             **self.request.label_bounds,
         }
+
+    def _x_bound_text(self) -> float | str:
+        """The bound on entries, or what all bounds and ranges of columns lie within."""
+        if self.bounds is None:
+            return UNRELEASED
+        largest, ranges = self.bounds.largest, self.bounds.ranges
+        if ranges is not None and self.fitter.reads_ranges and self.row_map == "as_is":
+            return f"a range per column, all between {ranges.min():g} and {ranges.max():g}"
+        return largest if self.bounds.stretch is None else f"one per column, at most {largest:g}"
 
     def _public(self) -> dict[str, Fact]:
         request = self.request
@@ -227,12 +284,12 @@ class Plan(ABC):
             found["solver"] = fact(self.solver, self.reason)
         if self.maps_rows:
             source = "public rule" if request.row_map == "auto" else "given"
-            found["rows"] = fact(self.row_map, source)
+            found["row_map"] = fact(self.row_map, source)
         return {**found, **request.label_facts}
 
     def __str__(self) -> str:
         lines = [
-            f"{self.mechanism}: solver {self.solver}, rows {self.row_map}",
+            f"{self.mechanism}: solver {self.solver}, row map {self.row_map}",
             f"epsilon {self.epsilon:g}, delta {self.delta:g}, neighbours by {self.neighboring}",
             f"steps: {_steps_text(self.steps)}",
         ]

@@ -8,6 +8,7 @@ from typing import Any
 import scipy.sparse as sp
 
 from dplasso.base.arrays import Floats
+from dplasso.base.wording import ParameterError
 from dplasso.data import ColumnMatrix
 from dplasso.data.row_medians import entries_of, row_medians
 from dplasso.fitting.plan import Plan
@@ -16,6 +17,7 @@ from dplasso.mechanisms.private_quantile import exponents_of, losses_of, private
 from dplasso.privacy.calibration import Neighboring
 
 PRIVATE = "private"
+SOURCE = "private quantile"  # in the words of the privacy statement
 CANDIDATES: tuple[float, ...] = tuple(2.0 ** (k / 2.0) for k in range(-40, 41))
 # Share of the rows whose typical entry is below the bound. It is low because the signal of a
 # selection grows with the number of rows at the bound, while its noise grows with the bound
@@ -38,9 +40,9 @@ class UnboundedTask(Task):
     def of(cls, plan: Plan, X: Any, labels: Floats, drawing: Drawing) -> "UnboundedTask":
         """Check rows that have no bound yet."""
         if isinstance(X, ColumnMatrix) and X.stretch is not None:
-            raise ValueError(
-                "x_bound='private' is one bound for all columns, and X has one for each; leave it "
-                "out"
+            raise ParameterError(
+                "a released bound is one for all columns, and X has one for each; pass these as "
+                "{x_bound}"
             )
         return cls(plan=plan, labels=labels, drawing=drawing, entries=entries_of(X))
 

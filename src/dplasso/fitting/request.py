@@ -55,7 +55,7 @@ class Request:
     Attributes
     ----------
     solver : str
-        Name of the solver, or "auto", which `dplasso.fitting.fitters.plan` resolves.
+        Name of the solver, or "auto", which `dplasso.fitting.registry.plan` resolves.
     row_map : str
         Map of the entries, or "auto", which is resolved there, too.
     x_bound : float, or one float per column, or None
@@ -66,8 +66,15 @@ class Request:
         Share of rho that is spent on releasing a bound; 0 if the bound is declared.
     margin_unit : float
         The margin that counts as 1 in the rule for the radius.
-    keep : int, Sparsifier or None
-        Number of coefficients to keep.
+    n_nonzero : int or None
+        Public number of coefficients to keep; None keeps all.
+    n_nonzero_source : str
+        "given", or "auto" until `dplasso.fitting.registry.plan` applies the rule of the solver,
+        and then the reason of the rule.
+    in_ball : bool
+        Whether options were given that only Frank-Wolfe over the L1 ball has.
+    sparsifier : Sparsifier or None
+        Private count of coefficients to keep.
     charged : bool
         Whether an accountant, which adds up rho, is charged.
     label_bounds : dict
@@ -95,7 +102,10 @@ class Request:
     max_iter: int | Auto = "auto"
     fit_intercept: bool = True
     selection: str = "lazy"
-    keep: int | Sparsifier | None = None
+    n_nonzero: int | None = None
+    n_nonzero_source: str = "given"
+    sparsifier: Sparsifier | None = None
+    in_ball: bool = False
     charged: bool = False
     label_bounds: Mapping[str, Fact] = field(default_factory=dict)
     label_facts: Mapping[str, Fact] = field(default_factory=dict)
@@ -110,8 +120,3 @@ class Request:
     def releases_bound(self) -> bool:
         """Whether a bound on entries is released before the fit."""
         return self.bounds is None
-
-    @property
-    def n_nonzero(self) -> int | None:
-        """Public number of coefficients to keep, if there is one."""
-        return None if isinstance(self.keep, Sparsifier) else self.keep

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from dplasso.base.arrays import Floats, Ints
 from dplasso.data import ColumnBounds
+from dplasso.data.bounds import ranges_of, sizes_of
 from dplasso.data.merging import merged
 from dplasso.data.row_maps import clipped, held_bound, only_columns, row_view, unit_length
 from dplasso.data.sparse_bounds import SparseBounds
@@ -68,7 +69,8 @@ class RowReader:
     @property
     def largest(self) -> float:
         """The largest entry that a mapped row can have before it is scaled."""
-        bound = np.max(self.x_bound)
+        ranges = ranges_of(self.x_bound)
+        bound = np.max(self.x_bound if ranges is None else sizes_of(ranges))
         return held_bound(self.row_map, float(bound))
 
     @property

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dplasso.base import checks
+from dplasso.base.wording import ParameterError
 from dplasso.data import ColumnMatrix
 from dplasso.losses import Loss
 from dplasso.mechanisms.counting import noisy_count
@@ -21,9 +22,9 @@ class Sparsifier:
     This is the rule of Khanna, Lu and Raff, "Sparse Private LASSO Logistic Regression" (2023): clip
     the count to public bounds, add noise, and keep that many of the private model's coefficients.
 
-    A public number, ``sparsify=k``, is nearly always the better choice. At the paper's budget share
-    the noise is many times wider than the bounds: the released count is ``low`` or ``high``, each
-    with probability near 1/2, whatever the true count is. It is almost a coin flip that costs
+    A public number, ``n_nonzero=k``, is nearly always the better choice. At the paper's budget
+    share the noise is many times wider than the bounds: the released count is ``low`` or ``high``,
+    each with probability near 1/2, whatever the true count is. It is almost a coin flip that costs
     budget.
 
     Parameters
@@ -84,9 +85,12 @@ class Sparsifier:
         low = (math.isqrt(size) if size > 1 else 0) if self.low is None else int(self.low)
         high = min(math.isqrt(4 * size), size) if self.high is None else int(self.high)
         if not low < high <= size:
-            raise ValueError(
-                f"low and high must be such that low < high <= {size}, the number of coefficients, "
-                f"got {low} and {high}; give both to Sparsifier"
+            raise ParameterError(
+                "{low} and {high} must be such that {low} < {high} <= {size}, the number of "
+                "coefficients, got {least} and {most}; give both to Sparsifier",
+                size=size,
+                least=low,
+                most=high,
             )
         return low, high
 
@@ -131,9 +135,10 @@ class Sparsifier:
         low, high = self.bounds(size)
         features = size // loss.outputs
         if features * loss.outputs != size or features > matrix.shape[1]:
-            raise ValueError(
-                "size must be the outputs of the loss times no more than the columns of the "
-                f"matrix, got {size}; it is the number of coefficients"
+            raise ParameterError(
+                "{size} must be the outputs of the loss times no more than the columns of the "
+                "matrix, got {value}; it is the number of coefficients",
+                value=size,
             )
         weights = lasso(matrix, labels, loss, radius, gap=1e-4).weights[:features]
         count = noisy_count(int(np.count_nonzero(weights)), low, high, epsilon, generator)

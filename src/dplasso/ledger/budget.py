@@ -5,14 +5,14 @@ from typing import Any, Self
 
 from dplasso.base import checks
 from dplasso.base.wording import Message, Setting
-from dplasso.ledger import allowance, fixed_point, search_cost
+from dplasso.ledger import allowance, chain, checkpoint, fixed_point, search_cost
+from dplasso.ledger.admission import admitted
 from dplasso.ledger.chain import Chain, Position
-from dplasso.ledger.entry import Charge, Genesis, new_id, now, relation
+from dplasso.ledger.entry import Charge, Genesis, new_id, now, parse, relation
 from dplasso.ledger.entry import label as checked_label
 from dplasso.ledger.errors import LedgerError
 from dplasso.ledger.event_form import from_form, to_form
-from dplasso.ledger.export import write_lines
-from dplasso.ledger.follower import Follower
+from dplasso.ledger.export import read_lines, write_lines
 from dplasso.ledger.stores import DEFAULT, store_of
 from dplasso.privacy.accountant import Receipt
 from dplasso.privacy.events import Event
@@ -21,7 +21,7 @@ _Path = str | os.PathLike[str]
 _LONGEST_OWN_LABEL = 150  # out of 200 characters, so that the estimator's name fits after it
 
 
-class Budget(Follower):
+class Budget:
     """A budget (epsilon, delta) for all releases from one set of data, kept in a ledger.
 
     Pass it as ``accountant=`` to any number of estimators, in any number of threads and processes:
@@ -82,8 +82,8 @@ class Budget(Follower):
             neighboring=relation(neighboring),
             cap=fixed_point.cap_of(epsilon, delta),
         )
-        super().__init__(store_of(store))
-        self._label = ""
+        self._store, self._label = store_of(store), ""
+        self._seen: Position | None = None  # the last entry that was verified
         self._store.create(asked)
         found = self._genesis()
         for name in ("epsilon", "delta", "neighboring"):
@@ -110,8 +110,7 @@ class Budget(Follower):
     @classmethod
     def _at(cls, address: _Path, seen: Position | None, label: str = "") -> Self:
         budget = cls.__new__(cls)
-        Follower.__init__(budget, store_of(address), seen)
-        budget._label = label
+        budget._store, budget._seen, budget._label = store_of(address), seen, label
         return budget
 
     def labelled(self, label: str) -> Self:
@@ -146,6 +145,11 @@ class Budget(Follower):
         genesis, charge = self._append(asked)
         spent = search_cost.epsilon_of(charge.total, charge.total_beyond, genesis.delta)
         return Receipt(charge.sequence, charge.hash, spent, genesis.epsilon, genesis.delta)
+
+    @property
+    def shown(self) -> str:
+        """Where the ledger is, without a password."""
+        return self._store.shown
 
     @property
     def epsilon(self) -> float:
@@ -194,6 +198,20 @@ class Budget(Follower):
         at = position.genesis.delta if delta is None else delta
         return allowance.epsilon_per_fit(position.left, fits, at)
 
+    def verify(self, against: str | os.PathLike[str] | None = None) -> Chain:
+        """Walk the whole ledger, or raise LedgerError; compare it with an earlier export.
+
+        Only an export shows that entries are missing at the end, or that all were rewritten.
+        """
+        earlier = None if against is None else _chain_of(read_lines(against), os.fsdecode(against))
+        seen, lines = self._seen, self._store.lines()
+        found = _chain_of(lines, self.shown)
+        seen = seen or Position(found.genesis, found.head)
+        self._advanced(seen, lines[_start(seen) :])
+        if earlier is not None:
+            chain.check_continues(found, earlier)
+        return found
+
     def entries(self) -> list[Charge]:
         """All charges in order, after the whole ledger was verified."""
         return self.verify().charges
@@ -203,6 +221,46 @@ class Budget(Follower):
         found = self.verify()
         write_lines(path, [found.genesis, *found.charges])
         return found
+
+    def _append(self, asked: Charge) -> Position:
+        """Add a charge as the next entry if it is admitted; returns once it is durable.
+
+        A ledger not seen before is verified first, so that the lock is held only while entries that
+        are new since then are verified.
+        """
+        seen = self._seen or self._now()
+        line = self._store.append(
+            asked.id,
+            _start(seen),
+            lambda lines: admitted(asked, self._advanced(seen, lines), self.shown),
+        )
+        self._seen = Position(self._genesis(), parse(line))
+        return self._seen
+
+    def _genesis(self) -> Genesis:
+        return (self._seen or self._now()).genesis
+
+    def _now(self) -> Position:
+        seen = self._seen
+        return self._advanced(seen, self._store.lines(_start(seen)))
+
+    def _advanced(self, seen: Position | None, lines: list[str]) -> Position:
+        """Verify all lines that are new since `seen`, the first of `lines`, and record that.
+
+        A ledger that was reset to an earlier state, or replaced by a new one, would count less than
+        was released, and is rejected.
+        """
+        if seen is not None and lines[:1] != [seen.head.line]:
+            raise LedgerError(
+                f"the ledger {self.shown} is not what it was: entry {seen.head.sequence}, which "
+                "was seen before, is gone; restore the ledger, or open this one anew"
+            )
+        try:
+            position = checkpoint.walked(lines) if seen is None else chain.advanced(seen, lines[1:])
+        except LedgerError as error:
+            raise LedgerError(f"the ledger {self.shown} cannot be trusted: {error}") from None
+        self._seen = position
+        return position
 
     def __copy__(self) -> Self:
         return self
@@ -219,3 +277,15 @@ class Budget(Follower):
     def __repr__(self) -> str:
         labelled = f".labelled({self._label!r})" if self._label else ""
         return f"Budget.open({self.shown!r}){labelled}"
+
+
+def _start(seen: Position | None) -> int:
+    """The sequence number to read from."""
+    return 0 if seen is None else seen.head.sequence
+
+
+def _chain_of(lines: list[str], shown: str) -> Chain:
+    try:
+        return chain.verified(lines)
+    except LedgerError as error:
+        raise LedgerError(f"{shown}: {error}") from None

@@ -136,9 +136,9 @@ def _next(genesis: Genesis, head: Entry, entry: Entry) -> Charge:
     if entry.total != head.total + entry.cost:
         raise LedgerError("its total does not add up")
     if entry.beyond != price_beyond(entry.event):
-        raise LedgerError("what it costs beside rho is not what its event costs")
+        raise LedgerError("its cost in addition to rho is not what its event costs")
     if entry.total_beyond != head.total_beyond.plus(entry.beyond):
-        raise LedgerError("its total beside rho does not add up")
+        raise LedgerError("its total in addition to rho does not add up")
     if _exceeds(genesis, entry):
         raise LedgerError("it exceeds the cap")
     if entry.neighboring != genesis.neighboring:

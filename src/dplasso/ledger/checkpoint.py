@@ -22,12 +22,24 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
-from dplasso.ledger.entry import Genesis
+from dplasso.ledger import chain
+from dplasso.ledger.chain import Position
+from dplasso.ledger.entry import Genesis, parse
 
 _FORMAT = "dplasso ledger checkpoint 1"
 _WORTH_KEEPING = 1000  # lines, which take a tenth of a second to walk
 _LONGEST = 4096  # bytes of a checkpoint
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def walked(lines: list[str]) -> Position:
+    """Walk all lines of a ledger except those that were verified before and have not changed."""
+    begun = chain.begun(lines)
+    known = lines_known(begun.genesis, lines)
+    start = Position(begun.genesis, parse(lines[known - 1])) if known else begun
+    position = chain.advanced(start, lines[known or 1 :])
+    keep(begun.genesis, lines, known)
+    return position
 
 
 def lines_known(genesis: Genesis, lines: Sequence[object]) -> int:
@@ -120,5 +132,7 @@ def _rules() -> str:
     package = Path(__file__).parents[1]
     files = sorted(path for room in ("ledger", "privacy") for path in package.glob(f"{room}/*.py"))
     if not files:
-        raise FileNotFoundError("the sources of the package are not there to be told apart")
+        raise FileNotFoundError(
+            "the sources of the package, which identify its version, are missing"
+        )
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()

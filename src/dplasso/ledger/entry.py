@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any, get_args
 
 from dplasso.base import checks
+from dplasso.base.wording import ParameterError
 from dplasso.ledger import fixed_point
 from dplasso.ledger.errors import LedgerError
 from dplasso.ledger.event_form import from_form, to_form
@@ -187,16 +188,22 @@ def label(value: object, longest: int = _LONGEST_LABEL) -> str:
     """A label that a line and a screen can hold."""
     if not isinstance(value, str) or not 0 < len(value) <= longest:
         got = f"one of {len(value)}" if isinstance(value, str) else type(value).__name__
-        raise ValueError(f"label must be a text of 1 to {longest} characters, got {got}")
+        raise ParameterError(
+            "{label} must be a text of 1 to {longest} characters, got {got}",
+            longest=longest,
+            got=got,
+        )
     if not value.isprintable():
-        raise ValueError("label must be printable; leave out line breaks and control characters")
+        raise ParameterError(
+            "{label} must be printable; leave out line breaks and control characters"
+        )
     return value
 
 
 def relation(value: object) -> str:
     """A neighbouring relation."""
     if not isinstance(value, str) or value not in get_args(Neighboring):
-        raise ValueError("neighboring must be 'add_remove' or 'replace_one'")
+        raise ParameterError("{neighboring} must be 'add_remove' or 'replace_one'")
     return value
 
 

@@ -10,22 +10,21 @@ A connection lasts for one operation: none is shared by threads or survives a fo
 """
 
 import re
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from dplasso.base.extras import require
+from dplasso.base.wording import ParameterError
 from dplasso.ledger import stores
 from dplasso.ledger.entry import Charge, Genesis
 from dplasso.ledger.errors import LedgerError
 from dplasso.ledger.postgres_schema import EXISTS, PREPARE, SCHEMA, TRIGGERS
-from dplasso.ledger.stores import no_ledger
+from dplasso.ledger.stores import no_ledger, retried
 
 if TYPE_CHECKING:
     import psycopg
 
-T = TypeVar("T")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,60}")
 _PAUSE = 0.25  # seconds between attempts to reach a server that does not answer
 _DEFAULTS = {  # connection options that detect a dead network, unless the URL sets them
@@ -58,41 +57,41 @@ class PostgresStore:
             self._options = {**_DEFAULTS, **self._driver.conninfo.conninfo_to_dict(url)}
         except self._driver.Error:
             # The driver's message could quote the password.
-            raise ValueError(
-                "store must be a URL such as postgresql://user@host:5432/database#ledger; this one "
-                "could not be read. Signs in a password are written in percent: # is %23"
+            raise ParameterError(
+                "{store} must be a URL such as postgresql://user@host:5432/database#ledger; this "
+                "one could not be read. Signs in a password are written in percent: # is %23"
             ) from None
         self.shown = _shown(self._options, name)
 
     def create(self, genesis: Genesis) -> None:
-        def begin(connection: "psycopg.Connection[Any]") -> None:
+        with self._errors_reported(), self._transaction() as connection:
             if not connection.execute(EXISTS).fetchone():
                 connection.execute(_ONE_AT_A_TIME, ["schema"])
                 if not connection.execute(EXISTS).fetchone():
                     connection.execute(SCHEMA)
             connection.execute(_ONE_AT_A_TIME, [self._ledger])
             if not connection.execute(_LINES, [self._ledger, 0]).fetchone():
-                row = (self._ledger, 0, genesis.id, genesis.line)
-                connection.execute(_INSERT, row)
-
-        with self._told(), self._transaction() as connection:
-            begin(connection)
+                connection.execute(_INSERT, (self._ledger, 0, genesis.id, genesis.line))
 
     def append(self, id: str, start: int, make: Callable[[list[str]], Charge]) -> str:
-        def add(connection: "psycopg.Connection[Any]") -> str:
-            connection.execute(_ONE_AT_A_TIME, [self._ledger])
-            lines = self._lines(connection, start)
-            known = connection.execute(_BY_ID, [self._ledger, id]).fetchone()
-            if known:
-                return str(known[0])
-            charge = make(lines)
-            connection.execute(_INSERT, (self._ledger, charge.sequence, id, charge.line))
-            return charge.line
+        def add() -> str:
+            with self._transaction() as connection:
+                connection.execute(_ONE_AT_A_TIME, [self._ledger])
+                lines = self._lines(connection, start)
+                known = connection.execute(_BY_ID, [self._ledger, id]).fetchone()
+                if known:
+                    return str(known[0])
+                charge = make(lines)
+                connection.execute(_INSERT, (self._ledger, charge.sequence, id, charge.line))
+                return charge.line
 
-        return self._patiently(add)
+        driver = self._driver
+        lost = (driver.OperationalError, driver.InterfaceError, driver.errors.UniqueViolation)
+        with self._errors_reported():  # retry until the server answers
+            return retried(add, lambda error: isinstance(error, lost), _PAUSE)
 
     def lines(self, start: int = 0) -> list[str]:
-        with self._told(), self._transaction() as connection:
+        with self._errors_reported(), self._transaction() as connection:
             return self._lines(connection, start)
 
     def _lines(self, connection: "psycopg.Connection[Any]", start: int) -> list[str]:
@@ -127,26 +126,8 @@ class PostgresStore:
         ]:
             raise LedgerError(f"the safeguards of {self.shown} were altered: triggers are missing")
 
-    def _patiently(self, work: Callable[["psycopg.Connection[Any]"], T]) -> T:
-        """Retry until the server answers; raise if it does not in time."""
-        driver, deadline = self._driver, time.monotonic() + stores.SECONDS_TO_WAIT
-        while True:
-            try:
-                with self._transaction() as connection:
-                    return work(connection)
-            except (
-                driver.OperationalError,
-                driver.InterfaceError,
-                driver.errors.UniqueViolation,
-            ) as e:
-                if time.monotonic() > deadline:
-                    raise self._failed(e) from None
-                time.sleep(_PAUSE)
-            except driver.Error as error:
-                raise self._failed(error) from None
-
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _errors_reported(self) -> Iterator[None]:
         try:
             yield
         except self._driver.Error as error:

@@ -13,16 +13,14 @@ copied into a child while it is in use.
 import os
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 from urllib.parse import quote
 
-from dplasso.ledger import stores
 from dplasso.ledger.entry import Charge, Genesis
 from dplasso.ledger.errors import LedgerError
-from dplasso.ledger.stores import no_ledger
+from dplasso.ledger.stores import no_ledger, retried
 
 T = TypeVar("T")
 _APPLICATION = 0x64706C62  # "dplb": the application id, which tools such as `file` show
@@ -146,18 +144,17 @@ class SQLiteStore:
 
     def _patiently(self, work: Callable[[], T]) -> T:
         """Retry while others lock the file; raise other failures at once."""
-        deadline = time.monotonic() + stores.SECONDS_TO_WAIT
-        while True:
-            try:
-                return work()
-            except sqlite3.OperationalError as error:
-                if str(error) not in _BUSY or time.monotonic() > deadline:
-                    raise self._failed(error) from None
-            except (sqlite3.Error, UnicodeDecodeError) as error:
-                raise self._failed(error) from None
+        try:
+            return retried(work, _is_locked)
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            raise self._failed(error) from None
 
     def _failed(self, error: Exception) -> LedgerError:
         return LedgerError(
             f"the ledger {self.shown} could not be read or written: {error}. Nothing was released; "
             "check the disk, the file and its permissions"
         )
+
+
+def _is_locked(error: Exception) -> bool:
+    return isinstance(error, sqlite3.OperationalError) and str(error) in _BUSY

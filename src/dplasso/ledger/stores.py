@@ -2,12 +2,15 @@
 
 import os
 import re
+import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, TypeVar
 
+from dplasso.base.wording import ParameterError
 from dplasso.ledger.entry import Charge, Genesis
 from dplasso.ledger.errors import LedgerError
 
+T = TypeVar("T")
 DEFAULT = "dplasso-budget.sqlite"
 SECONDS_TO_WAIT = 60.0  # for other processes, or for a server that restarts
 _URLS = ("postgresql://", "postgres://")
@@ -60,26 +63,40 @@ def store_of(address: object) -> Store:
 
 def _path(address: object) -> str:
     if not isinstance(address, str | os.PathLike):
-        raise ValueError(
-            f"store must be a path or a postgresql:// URL, got {type(address).__name__}"
+        raise ParameterError(
+            "{store} must be a path or a postgresql:// URL, got {kind}", kind=type(address).__name__
         )
     path = os.fsdecode(address)
     if _CONNECTION.match(path):  # not quoted in the message: it may hold a password
-        raise ValueError(
-            "store must be a path or a URL; this one looks like a connection to PostgreSQL. Write "
-            "it as postgresql://user@host:5432/database#ledger, and keep the password in "
+        raise ParameterError(
+            "{store} must be a path or a URL; this one looks like a connection to PostgreSQL. "
+            "Write it as postgresql://user@host:5432/database#ledger, and keep the password in "
             "PGPASSWORD or ~/.pgpass; write ./ before a path that looks like it"
         )
     scheme, found, _ = path.partition("://")
     if found:
         known = f"{scheme}://" if _SCHEME.fullmatch(scheme) else "what precedes ://"
-        raise ValueError(f"store must be a path or a postgresql:// URL; {known} is not known here")
+        raise ParameterError(
+            "{store} must be a path or a postgresql:// URL; {known} is not known here", known=known
+        )
     if not path or "\0" in path or path.endswith((os.sep, ":memory:")):
-        raise ValueError("store must be the path of a file; name one, such as budget.sqlite")
+        raise ParameterError("{store} must be the path of a file; name one, such as budget.sqlite")
     if os.path.islink(path) and os.lstat(path).st_uid not in (0, os.geteuid()):
-        raise ValueError("store is a link that another user has made; name another file")
+        raise ParameterError("{store} is a link that another user has made; name another file")
     # An absolute path, because workers may run in another folder.
     return os.path.realpath(path)
+
+
+def retried(work: Callable[[], T], passes: Callable[[Exception], bool], pause: float = 0.0) -> T:
+    """The result of `work`, which is tried again while it fails for a reason that passes."""
+    deadline = time.monotonic() + SECONDS_TO_WAIT
+    while True:
+        try:
+            return work()
+        except Exception as error:
+            if not passes(error) or time.monotonic() > deadline:
+                raise
+        time.sleep(pause)
 
 
 def no_ledger(shown: str) -> LedgerError:

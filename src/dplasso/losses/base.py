@@ -15,6 +15,7 @@ from dplasso.base.arrays import Floats
 from dplasso.kernels.residuals import Loops, Residual, compiled
 from dplasso.losses.labels import declared, positions
 from dplasso.losses.pace import Paces, usual_paces
+from dplasso.losses.table_pace import TablePace
 
 
 class Loss(ABC):
@@ -35,6 +36,8 @@ class Loss(ABC):
     two_labels : bool
         Whether labels are 0 and 1 and rows have one margin: rows of 0/1 data then fall into few
         cohorts, whose scores are cheap.
+    of_numbers : bool
+        Whether labels are numbers.
     steadiness : float
         How small the noise of a stream's first weights must be, relative to a margin of 1. A
         predicted class is often still right if a margin is off by half; a predicted number is not.
@@ -46,6 +49,7 @@ class Loss(ABC):
     clip: float = math.inf
     two_labels: ClassVar[bool] = False
     steadiness: ClassVar[float] = 1.0
+    of_numbers: ClassVar[bool] = False
 
     @abstractmethod
     def encode(self, y: ArrayLike) -> Floats:
@@ -70,6 +74,17 @@ class Loss(ABC):
     def paces(self) -> Paces:
         """Step sizes and lengths of a private gradient descent; by default `usual_paces`."""
         return usual_paces(self.curvature[1])
+
+    def table_pace(self) -> TablePace:
+        """Clip and limits of the table solver; by default those measured for logistic loss."""
+        first = self.first_residual()
+        return TablePace(
+            cut=0.8 * first,
+            margin_noise=2.0 * first,
+            curvature=self.curvature[1],
+            calibrated=isinstance(self, Probabilities),
+            reweighted=True,
+        )
 
     def first_residual(self) -> float:
         """Largest 2-norm of a row's residuals at weights of 0."""

@@ -13,6 +13,7 @@ from dplasso.kernels.residuals import SEVERAL_MARGINS, Residual
 from dplasso.losses.base import Loss, Probabilities
 from dplasso.losses.labels import declared, positions
 from dplasso.losses.pace import Pace, Paces, Thresholds
+from dplasso.losses.table_pace import TablePace
 
 
 class SoftmaxLoss(Loss, Probabilities):
@@ -81,6 +82,17 @@ class SoftmaxLoss(Loss, Probabilities):
                 fewest_steps=40,
                 thresholds=Thresholds(least=0.02, centred=5.0),
             ),
+        )
+
+    def table_pace(self) -> TablePace:
+        more = self.outputs / 2.0
+        share = 1.0 / self.outputs
+        return TablePace(
+            cut=0.4,
+            margin_noise=math.sqrt(more),
+            curvature=share * (1.0 - share),
+            longest=60.0 * math.pow(more, 0.25),
+            calibrated=True,
         )
 
     @staticmethod

@@ -11,6 +11,7 @@ from dplasso.base.arrays import Floats
 from dplasso.kernels.residuals import Loops
 from dplasso.losses.base import OneMarginLoss
 from dplasso.losses.labels import one_dimensional
+from dplasso.losses.table_pace import TablePace
 
 # A residual has the rounding error of its label: a much smaller bound could not be resolved.
 FLATTEST = 1e-9
@@ -50,6 +51,7 @@ class SquaredLoss(OneMarginLoss):
     loops = Loops(_residuals, _curvatures)
     lipschitz = 1.0
     steadiness = 10.0
+    of_numbers = True
 
     def __init__(self, y_bound: float, residual_bound: float = math.inf) -> None:
         self.y_bound = checks.bound("y_bound", y_bound)
@@ -67,6 +69,12 @@ class SquaredLoss(OneMarginLoss):
 
     def gradient_bound(self, radius: float, x_bound: float) -> float:
         return min(radius * x_bound + self.y_bound, self.clip)
+
+    def table_pace(self) -> TablePace:
+        # In units of the labels' spread, which is released.
+        return TablePace(
+            cut=1.5, margin_noise=0.8, curvature=1.0, keeps_short=True, of_numbers=True
+        )
 
     def shape_within(self, bound: float) -> float:
         return min(self.clip, bound)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from decimal import Decimal
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -64,7 +65,7 @@ class GridGaussian:
         if not isinstance(sigma, Decimal):
             sigma = checks.budget("sigma", sigma)
         self.sigma = float(sigma)
-        self._cells = None if sigma == 0 else GaussianCells(sigma)
+        self._cells = None if sigma == 0 else _cells_of(GaussianCells, sigma)
 
     def add_to(
         self, values: Ints, generator: np.random.Generator, threads: int | None = None
@@ -83,6 +84,12 @@ class GridGaussian:
         for found in pool.run(_add_blocks, calls):
             for place, row in found:
                 values[place] += self._cells.decided(row, close_calls.generator(place))
+
+
+@lru_cache(maxsize=64)
+def _cells_of(make: Callable[..., GaussianCells], sigma: float | Decimal) -> GaussianCells:
+    """The table of a sigma, which takes milliseconds to build and never changes."""
+    return make(sigma)
 
 
 def _add_blocks(

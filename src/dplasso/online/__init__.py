@@ -5,7 +5,6 @@ every release of that sum into weights in a convex set.
 """
 
 from dplasso.online.leaders import Leader, OracleLeader, ProjectedLeader
-from dplasso.online.running_sum import RunningSum
-from dplasso.online.stream_learner import StreamLearner
+from dplasso.online.stream_learner import RunningSum, StreamLearner
 
 __all__ = ["Leader", "OracleLeader", "ProjectedLeader", "RunningSum", "StreamLearner"]

@@ -4,6 +4,7 @@ import numpy as np
 
 from dplasso.base import checks
 from dplasso.base.arrays import Floats
+from dplasso.base.wording import ParameterError
 
 
 class LeaderObjective:
@@ -18,7 +19,7 @@ class LeaderObjective:
     def __init__(self, regularisation: float, start: Floats, start_rows: float = 0.0) -> None:
         self.regularisation = checks.bound("regularisation", regularisation)
         if not checks.budget("start_rows", start_rows) < np.inf:
-            raise ValueError("start_rows must be finite; the weights would never leave the start")
+            raise ParameterError("{start_rows} must be finite, or weights never leave the start")
         self.start_rows = float(start_rows)
         pull = self.regularisation * self.start_rows * start
         self.pull = pull if np.any(pull) else None

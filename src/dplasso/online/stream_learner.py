@@ -1,18 +1,17 @@
 """A linear model that learns from a stream in compiled loops of thousands of steps per call."""
 
 import threading
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dplasso.base import checks
-from dplasso.base.arrays import Floats
+from dplasso.base.arrays import Floats, Ints
 from dplasso.domains import Box, L1Ball, L2Ball, Simplex
 from dplasso.kernels import stream_steps
 from dplasso.losses import Loss, OneMarginLoss, check_taken
 from dplasso.online.leaders import Leader, ProjectedLeader
-from dplasso.online.running_sum import RunningSum
 
 # Row-compressed rows: starts of rows, columns in increasing order, values.
 Compressed = tuple[NDArray[Any], NDArray[Any], Floats]
@@ -24,6 +23,20 @@ LOSSES = (OneMarginLoss,)
 _MOST_NUMBERS, _MOST_STEPS = 1 << 20, 4096
 
 _MOST_ROWS = 1 << 62  # compiled loops count in 64 bits
+
+
+class RunningSum(Protocol):
+    """An integer sum that compiled loops add to: `dplasso.streams.RunningSum`.
+
+    It alone provides the privacy of a learner: the window, the noise and the accounting. `stretch`
+    returns the noise of the next steps, and how often each was rounded down.
+    """
+
+    total: Ints
+    bits: int
+    unit: float
+
+    def stretch(self, steps: int) -> tuple[Ints, Ints]: ...
 
 
 class StreamLearner:
@@ -92,13 +105,13 @@ class StreamLearner:
 
     def _learn(self, rows: Compressed, labels: Floats, margins: Floats, batch: int) -> None:
         steps = len(labels) // batch
-        noise = self._total.stretch(steps)
+        noise, floors = self._total.stretch(steps)
         total, bits, unit = self._total.total, self._total.bits, self._total.unit
         if self._compiled is not None:
             assert isinstance(self._leader, ProjectedLeader)
             self._leader.weights = stream_steps.learn_steps(
                 *(rows, labels, batch, self._leader.weights, self._loss, bits, unit),
-                *(total, noise.values, noise.floors, self.rows, self._compiled, margins),
+                *(total, noise, floors, self.rows, self._compiled, margins),
             )
             self.rows += steps * batch
             return
@@ -107,7 +120,7 @@ class StreamLearner:
             mine = (first, first + batch, self._leader.weights, self._loss, bits)
             stream_steps.add_rows(rows, labels, *mine, total, margins)
             self.rows += batch
-            sums = stream_steps.released(total, noise.values[step], noise.floors[step], unit)
+            sums = stream_steps.released(total, noise[step], floors[step], unit)
             self._leader.follow(sums, self.rows)
 
     def state(self) -> dict[str, Any]:
@@ -116,27 +129,27 @@ class StreamLearner:
 
     def resume(self, state: dict[str, Any]) -> None:
         """Continue where `state` was taken; the running sum must be in its state of that time."""
-        rows = checks.count("rows", state["rows"], 0)
-        if rows > _MOST_ROWS:
-            raise ValueError("rows must be a number of 62 bits, got more; bring the state back")
-        self.rows = rows
+        self.rows = checks.count("rows", state["rows"], 0, _MOST_ROWS)
         self._leader.resume({key: value for key, value in state.items() if key != "rows"})
 
 
 def _compiled(leader: Leader) -> tuple[Any, ...] | None:
     """The parameters of a leader for compiled loops; None for a leader they do not support."""
-    if type(leader) is not ProjectedLeader:
-        return None
     domain, objective = leader.domain, leader.objective
-    known: dict[type, tuple[int, Any, Any]] = {
-        L2Ball: (stream_steps.L2, 0.0, getattr(domain, "radius", None)),
-        L1Ball: (stream_steps.L1, 0.0, getattr(domain, "radius", None)),
-        Simplex: (stream_steps.SIMPLEX, 0.0, getattr(domain, "total", None)),
-        Box: (stream_steps.BOX, getattr(domain, "lower", None), getattr(domain, "upper", None)),
-    }
-    if type(domain) not in known:
+    # Subclasses may project otherwise.
+    if type(leader) is not ProjectedLeader or type(domain) not in (L2Ball, L1Ball, Simplex, Box):
         return None
-    kind, lower, upper = known[type(domain)]
+    lower: ArrayLike = 0.0
+    upper: ArrayLike
+    match domain:
+        case L2Ball():
+            kind, upper = stream_steps.L2, domain.radius
+        case L1Ball():
+            kind, upper = stream_steps.L1, domain.radius
+        case Simplex():
+            kind, upper = stream_steps.SIMPLEX, domain.total
+        case Box():
+            kind, lower, upper = stream_steps.BOX, domain.lower, domain.upper
     bounds = (np.array(bound, np.float64, ndmin=1) for bound in (lower, upper))
     pull = np.empty(0) if objective.pull is None else objective.pull
     return (kind, *bounds, objective.regularisation, objective.start_rows, pull)

@@ -29,6 +29,13 @@ class UndeclaredBoundWarning(UserWarning):
     """
 
 
+class OnlyNoiseWarning(UserWarning):
+    """The noise of a fit would hide what the columns say, and the model uses none of them.
+
+    Whether it is given follows from what was released, so it reveals nothing more.
+    """
+
+
 class PrivacyLeakError(ValueError):
     """A leak that `PrivacyLeakWarning` would report, rejected in strict mode."""
 

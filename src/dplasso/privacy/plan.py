@@ -56,6 +56,11 @@ class SelectionPlan:
         return not math.isinf(self.epsilon)
 
     @property
+    def selections_rho(self) -> float:
+        """The zCDP cost of the selections alone."""
+        return self.rounds * self.round_epsilon**2 / 8.0 if self.private else math.inf
+
+    @property
     def rho(self) -> float:
         """The zCDP cost of the releases."""
         return zcdp.rho(self.event) if self.private else math.inf
@@ -70,10 +75,11 @@ def plan_selections(
     gradient_bound: float,
     count_share: float = 0.0,
     bound_share: float = 0.0,
+    share: float = 1.0,
 ) -> SelectionPlan:
     """Split the rho of (epsilon, delta) between a count, a bound on entries and selections.
 
-    ``count_share`` and ``bound_share`` are shares of rho; the selections get the rest.
+    ``count_share`` and ``bound_share`` are shares of rho; the selections get ``share`` of the rest.
     """
     epsilon, delta = checks.target("epsilon", epsilon), checks.probability("delta", delta)
     total = zcdp.rho_of(epsilon, delta)
@@ -87,7 +93,8 @@ def plan_selections(
             f"bound_share and the budget_share of a Sparsifier must leave something for the fit, "
             f"got {shares:g} together: lower them."
         )
-    left = total * (1.0 - shares) * (1.0 - 1e-12) if shares else total
+    spent = (1.0 - shares) * share
+    left = total if spent == 1.0 else total * spent * (1.0 - 1e-12)
     theta = theta_for(left, rounds, x_bound, neighboring, gradient_bound)
     selections = selection_event(theta, rounds, x_bound, neighboring, gradient_bound)
     beside: list[Event] = [BoundedRange(bound_epsilon)] if bound_share else []

@@ -16,6 +16,8 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "public": (dict,),
     "secure_rng": (bool,),
 }
+_COUNTS = {"window_rows", "rows_seen", "rows_expired"}  # of streams
+_EVERYTHING = ("window_rows", "all")
 _NEIGHBORS = ("add_remove", "replace_one")
 
 
@@ -37,6 +39,13 @@ def check_statement(statement: PrivacyStatement, model: str, columns: int) -> No
         _refuse("delta")
     if not all(isinstance(release, dict) for release in statement["releases"]):
         _refuse("releases")
+    for release in statement["releases"]:
+        theta = release.get("theta", "inf")  # as text where there is no noise
+        if theta != "inf" and not _in_range(theta, math.inf):
+            _refuse("theta")
+    for name in _COUNTS & statement.keys():
+        if type(statement[name]) is not int and (name, statement[name]) != _EVERYTHING:
+            _refuse(name)
     for group in ("bounds", "public"):
         for name, known in statement[group].items():
             if not _is_fact(known):

@@ -4,7 +4,7 @@ from dplasso.data.row_chunks import RowChunk, assemble
 from dplasso.reading.conversion import convert
 from dplasso.reading.reader import read_rows
 from dplasso.reading.rows import Rows
-from dplasso.reading.svmlight import read_svmlight, svmlight_chunks
+from dplasso.reading.svmlight import svmlight_chunks
 
 __all__ = [
     "RowChunk",
@@ -12,6 +12,5 @@ __all__ = [
     "assemble",
     "convert",
     "read_rows",
-    "read_svmlight",
     "svmlight_chunks",
 ]

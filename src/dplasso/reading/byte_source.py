@@ -27,7 +27,7 @@ UNPACKED = 1 << 22  # bytes unpacked at a time, at most, whatever the compressio
 _TIMES_A_LINE = 8  # memory per byte of a line: two buffers, its numbers, and the row made of them
 WINDOW = 1 << 27  # bytes of earlier output that a format may ask to keep
 
-Progress = Callable[[int, int | None], None]
+Progress = Callable[[int, int | None], None]  # how much is done, and the total if it is known
 _ZLIB = optional("isal.isal_zlib") or zlib  # ISA-L unpacks gzip nearly three times as fast
 
 
@@ -73,24 +73,7 @@ class _Plain:
         return read
 
 
-class _Gzip:
-    """Unpacks gzip with ISA-L where it is installed, else with the standard library."""
-
-    def __init__(self) -> None:
-        self._stream = _ZLIB.decompressobj(wbits=31)
-
-    @property
-    def ended(self) -> bool:
-        return bool(self._stream.eof)
-
-    def unpack(self, packed: bytes) -> tuple[bytes, bytes, bool]:
-        """Return at most `UNPACKED` bytes, the input left, and whether more output may follow."""
-        piece = self._stream.decompress(packed, UNPACKED)
-        left = self._stream.unused_data if self.ended else self._stream.unconsumed_tail
-        return piece, left, not self.ended and len(piece) == UNPACKED
-
-
-class _Stepwise:
+class _Unpacker:
     """Unpacks bzip2 and xz with the standard library."""
 
     def __init__(self, stream: Any) -> None:
@@ -101,29 +84,33 @@ class _Stepwise:
         return bool(self._stream.eof)
 
     def unpack(self, packed: bytes) -> tuple[bytes, bytes, bool]:
-        """As `_Gzip.unpack`; the stream itself keeps the input left."""
+        """Return at most `UNPACKED` bytes, the input left, and whether more output may follow."""
         piece = self._stream.decompress(packed, UNPACKED)
         if self.ended:
             return piece, self._stream.unused_data, False
-        return piece, b"", not self._stream.needs_input
+        return piece, b"", not self._stream.needs_input  # the stream itself keeps the input left
 
 
-class _Zstandard:
+class _Gzip(_Unpacker):
+    """Unpacks gzip with ISA-L where it is installed, else with the standard library."""
+
+    def unpack(self, packed: bytes) -> tuple[bytes, bytes, bool]:
+        piece = self._stream.decompress(packed, UNPACKED)
+        left = self._stream.unused_data if self.ended else self._stream.unconsumed_tail
+        return piece, left, not self.ended and len(piece) == UNPACKED
+
+
+class _Zstandard(_Unpacker):
     """Unpacks Zstandard. The unpacker has no output limit, but 4 bytes give 128 KiB at most."""
 
     _AT_ONCE = UNPACKED >> 11  # bytes of input, which give at most about 16 times `UNPACKED`
 
     def __init__(self) -> None:
         library = require("zstandard", extra="tables", purpose="unpacking zstd files")
-        self._stream = library.ZstdDecompressor(max_window_size=WINDOW).decompressobj()
+        super().__init__(library.ZstdDecompressor(max_window_size=WINDOW).decompressobj())
         self._damage = library.ZstdError
 
-    @property
-    def ended(self) -> bool:
-        return bool(self._stream.eof)
-
     def unpack(self, packed: bytes) -> tuple[bytes, bytes, bool]:
-        """As `_Gzip.unpack`."""
         try:
             piece = self._stream.decompress(packed[: self._AT_ONCE])
         except self._damage as error:
@@ -133,10 +120,10 @@ class _Zstandard:
 
 
 # The first bytes of a file identify its format.
-_FORMATS: dict[bytes, Callable[[], Any]] = {
-    b"\x1f\x8b": _Gzip,
-    b"BZh": lambda: _Stepwise(bz2.BZ2Decompressor()),
-    b"\xfd7zXZ\x00": lambda: _Stepwise(lzma.LZMADecompressor(memlimit=WINDOW)),
+_FORMATS: dict[bytes, Callable[[], _Unpacker]] = {
+    b"\x1f\x8b": lambda: _Gzip(_ZLIB.decompressobj(wbits=31)),
+    b"BZh": lambda: _Unpacker(bz2.BZ2Decompressor()),
+    b"\xfd7zXZ\x00": lambda: _Unpacker(lzma.LZMADecompressor(memlimit=WINDOW)),
     b"\x28\xb5\x2f\xfd": _Zstandard,
 }
 # Errors that unpackers raise for invalid bytes, or for bytes that need too much memory.
@@ -147,7 +134,7 @@ _TOO_MUCH = re.compile("memory", re.IGNORECASE)
 class _Packed(_Plain):
     """The content of a compressed file: one or more streams in sequence, each of them complete."""
 
-    def __init__(self, file: BufferedReader, new: Callable[[], Any], path: Path) -> None:
+    def __init__(self, file: BufferedReader, new: Callable[[], _Unpacker], path: Path) -> None:
         super().__init__(file)
         self._new = new
         self._path = path

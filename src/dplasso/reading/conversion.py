@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from dplasso.base.wording import ParameterError
 from dplasso.reading.byte_source import LONGEST_LINE
 from dplasso.reading.formats import format_of
 from dplasso.reading.options import ReadingOptions
@@ -47,15 +48,27 @@ def convert(
     if options.get("longest_line") is None:
         longest = min(LONGEST_LINE, max(_LEAST_LINE, memory // _LINES_IN_MEMORY))
         options = {**options, "longest_line": longest}
-    pieces = format_of(found).pieces(found, ReadingOptions(**options))
+    asked = ReadingOptions(**options)
+    pieces = format_of(found).pieces(found, asked)
+    if pieces.n_features is None:
+        raise ParameterError(
+            "to convert {path} piece by piece, declare its number of columns with {n_features}",
+            path=found,
+        )
+    source: dict[str, Any] = {"rows": asked.n_rows}
+    if pieces.plan is None:
+        source["zero_based"] = pieces.zero_based
+    else:
+        source["plan"] = pieces.plan.to_dict()
+        source["classes_declared"] = "classes" not in pieces.undeclared
     return build_store(
         output,
         pieces.chunks,
         pieces.n_features,
         memory=memory,
         overwrite=overwrite,
-        feature_names=pieces.feature_names,
+        feature_names=asked.names_of(pieces.n_features) if pieces.names is None else pieces.names,
         classes=pieces.classes,
         bounds=pieces.bounds,  # type: ignore[arg-type]  # written out there
-        source=pieces.source,
+        source=source,
     )

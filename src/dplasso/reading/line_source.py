@@ -43,7 +43,7 @@ class LineSource:
                 return
             if not piece:
                 raise ValueError(
-                    "standard input ended before the row to go on from; send all of it"
+                    "standard input ended before the row to continue from; send all of it"
                 )
             count -= len(piece)
 

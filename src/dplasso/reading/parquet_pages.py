@@ -1,13 +1,16 @@
 """Read the unpacked sizes of a Parquet file's pages from their headers, before unpacking any.
 
 The sizes in the footer are only what the writer claims. Readers follow the page headers, and
-allocate memory as those say. A header is a struct in Thrift's compact protocol.
+allocate memory as those say. Footer and headers are structs in Thrift's compact protocol. The
+places of column chunks are read here, too: for some damaged footers pyarrow's own description of a
+chunk ends the process.
 """
 
+import io
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 _STOP, _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = (
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12,
@@ -16,7 +19,50 @@ _TYPE, _UNPACKED, _PACKED, _DATA, _DICTIONARY, _DATA_2 = 1, 2, 3, 5, 7, 8  # fie
 _VALUES = 1  # this field exists in each of the last three
 _ENCODINGS = {_DATA: 2, _DATA_2: 4}
 _DELTA_LENGTHS, _DELTA_TEXTS = 6, 7  # encodings
-_DEEPEST, _LONGEST_LIST = 8, 1 << 10
+_DEEPEST, _LONGEST_LIST = 8, 1 << 20
+# Fields of a footer, from the file down to a column chunk.
+_GROUPS, _COLUMNS, _ABOUT, _COUNT, _DATA_PLACE, _DICTIONARY_PLACE = 4, 1, 3, 5, 9, 11
+_FOOTER_END = 8  # bytes: the length of the footer, and the mark of the format
+
+
+class ColumnChunk(NamedTuple):
+    """Where the pages of one column begin in one group of rows, and how many values they hold."""
+
+    first_page: int
+    values: int
+
+
+def column_chunks(file: BinaryIO) -> list[list[ColumnChunk]]:
+    """Column chunks of every group of rows, in the order of the columns; `ValueError` if broken."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(size - _FOOTER_END, 0))
+    length = int.from_bytes(file.read(4), "little")
+    if length > size - _FOOTER_END:
+        raise ValueError("the footer is longer than the file")
+    file.seek(size - _FOOTER_END - length)
+    groups = _struct(io.BytesIO(file.read(length)), 0).get(_GROUPS)
+    return [
+        [_column_chunk(column) for column in _listed(group, _COLUMNS)] for group in groups or []
+    ]
+
+
+def _column_chunk(column: Any) -> ColumnChunk:
+    about = column.get(_ABOUT) if isinstance(column, dict) else None
+    found = about if isinstance(about, dict) else {}
+    place, values = found.get(_DATA_PLACE), found.get(_COUNT)
+    if not isinstance(place, int) or not isinstance(values, int) or min(place, values) < 0:
+        raise ValueError("a column chunk has no place")
+    dictionary = found.get(_DICTIONARY_PLACE)
+    if isinstance(dictionary, int) and 0 < dictionary < place:
+        place = dictionary
+    return ColumnChunk(place, values)
+
+
+def _listed(struct: Any, field: int) -> list[Any]:
+    found = struct.get(field) if isinstance(struct, dict) else None
+    if not isinstance(found, list):
+        raise ValueError("a group of rows has no columns")
+    return found
 
 
 @dataclass(frozen=True)
@@ -37,9 +83,9 @@ class ChunkSizes:
     can_be_coded: bool  # pyarrow keeps texts as codes, unless they are delta-encoded
 
     @classmethod
-    def of(cls, file: BinaryIO, column: Any) -> "ChunkSizes":
+    def of(cls, file: BinaryIO, chunk: ColumnChunk) -> "ChunkSizes":
         largest, densest, coded = 0, 1.0, True
-        for page in pages_of(file, column):
+        for page in pages_of(file, chunk):
             largest = max(largest, page.size)
             if page.encoding is not None:
                 per_value = page.size / max(page.values, 1)
@@ -55,17 +101,15 @@ class ChunkSizes:
         return self.densest if coded else max(self.densest, float(self.largest))
 
 
-def pages_of(file: BinaryIO, column: Any) -> Iterator[Page]:
-    """Yield the pages of a column chunk, given pyarrow's metadata; `ValueError` if they are broken.
+def pages_of(file: BinaryIO, chunk: ColumnChunk) -> Iterator[Page]:
+    """Yield the pages of a column chunk; `ValueError` if they are broken.
 
     Only headers are read.
     """
-    position = column.data_page_offset
-    if column.has_dictionary_page and 0 < (column.dictionary_page_offset or 0) < position:
-        position = column.dictionary_page_offset
+    position = chunk.first_page
     last = os.fstat(file.fileno()).st_size
     seen = 0
-    while seen < column.num_values and 0 <= position < last:
+    while seen < chunk.values and 0 <= position < last:
         file.seek(position)
         header = _struct(file, 0)
         if not _is_count(header.get(_UNPACKED)) or not _is_count(header.get(_PACKED)):
@@ -113,7 +157,10 @@ def _value(file: BinaryIO, kind: int, depth: int) -> Any:
     if kind == _DOUBLE:
         return file.read(8)
     if kind == _BINARY:
-        file.seek(_unsigned(file), os.SEEK_CUR)
+        length = _unsigned(file)
+        if length >= 1 << 32:
+            raise ValueError("a header of a page has a text that is too long")
+        file.seek(length, os.SEEK_CUR)
         return None
     if kind in (_LIST, _SET):
         head = _byte(file)

@@ -4,7 +4,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Self
@@ -89,21 +89,13 @@ class TablePlan:
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as JSON values; `from_dict` reads them."""
-        return {
-            "target": self.target,
-            # These are lists of pairs because features are numbered in this order.
-            "bounds": [
-                [name, float(low), float(high)] for name, (low, high) in self.bounds.items()
-            ],
-            "hashed": [[name, count] for name, count in self.hashed.items()],
-            "buckets": self.buckets,
-            "text": list(self.text),
-            "ignore": list(self.ignore),
-            "classes": None if self.classes is None else list(self.classes),
-            "delimiter": self.delimiter,
-            "complete": self.complete,
-            "cell_rule": self.cell_rule,
-        }
+        content = {own.name: getattr(self, own.name) for own in fields(self)}
+        # Bounds and buckets are lists because features are numbered in this order.
+        content["bounds"] = [[name, float(a), float(b)] for name, (a, b) in self.bounds.items()]
+        content["hashed"] = [[name, count] for name, count in self.hashed.items()]
+        for name in ("text", "ignore", "classes"):
+            content[name] = None if content[name] is None else list(content[name])
+        return content
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
@@ -124,6 +116,13 @@ class FeatureSpace:
     """
 
     plan: TablePlan
+
+    def __post_init__(self) -> None:
+        if self.size == 0:
+            raise ValueError(
+                "the table has no column of features; name at least one column of numbers, "
+                "categories or text"
+            )
 
     @cached_property
     def starts(self) -> dict[str, int]:

@@ -5,18 +5,16 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import closing
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dplasso.base import checks
 from dplasso.base import threads as pool
-from dplasso.base.wording import Message, ParameterError, Setting
-from dplasso.data.row_chunks import RowChunk, assemble, join, matrix_of
+from dplasso.base.wording import Message, Setting
+from dplasso.data.row_chunks import RowChunk
 from dplasso.kernels import svmlight as kernels
-from dplasso.privacy import leaks
 from dplasso.reading import byte_source
 from dplasso.reading.byte_source import LONGEST_LINE, Progress, line_blocks
 
@@ -61,7 +59,6 @@ def svmlight_chunks(
     *,
     n_features: int | None = None,
     zero_based: bool,
-    threads: int | None = None,
     longest_line: int = LONGEST_LINE,
     progress: Progress | None = None,
 ) -> Iterator[RowChunk]:
@@ -71,59 +68,18 @@ def svmlight_chunks(
     finite, and the only extra allowed is a ``qid``, which is skipped. A line of more than
     ``longest_line`` bytes, which would take about 8 times as much memory, is rejected too.
     """
-    if not isinstance(zero_based, bool | np.bool_):
-        raise ValueError(
-            'zero_based must be True or False here: "auto" needs the whole file; use read_svmlight'
-        )
     base = 0 if zero_based else 1
-    last, parts = _last_index(n_features, base), _parts(threads)
-    return _chunks(path, base, last, parts, longest_line, progress)
-
-
-def read_svmlight(
-    path: str | os.PathLike[str],
-    *,
-    n_features: int | None = None,
-    zero_based: bool | Literal["auto"] = "auto",
-    threads: int | None = None,
-    longest_line: int = LONGEST_LINE,
-    progress: Progress | None = None,
-) -> tuple[sp.csr_array, NDArray[np.float64]]:
-    """The matrix and the labels of a file, plain or compressed.
-
-    Indices start at 1 in the file unless ``zero_based``; "auto" assumes that they start at 0 if an
-    index is 0. Whether one is, and the number of columns unless it is given, are read from the
-    data. The latter is reported as a leak: a model's number of columns is public.
-    """
-    if n_features is None:
-        leaks.report(
-            Message(
-                "the number of columns was read from {name}; declare it with {n_features}",
-                name=os.path.basename(path),
-            )
-        )
-    if not isinstance(zero_based, str):
-        chunks = svmlight_chunks(
-            path,
-            n_features=n_features,
-            zero_based=zero_based,
-            threads=threads,
-            longest_line=longest_line,
-            progress=progress,
-        )
-        return assemble(chunks, n_features)
-    if zero_based != "auto":
-        raise ValueError('zero_based must be True, False or "auto"')
-    last, parts = _last_index(n_features, 1), _parts(threads)
-    rows = join(_chunks(path, 0, last, parts, longest_line, progress))
-    if rows.entries and rows.indices.min() > 0:
-        np.subtract(rows.indices, 1, out=rows.indices)
-    elif rows.entries and rows.indices.max() == n_features:
-        raise ParameterError(
-            "{path}: indices start at 0 and reach the number of columns; raise {n_features}",
-            path=os.fspath(path),
-        )
-    return matrix_of(rows, n_features), rows.labels
+    last, lines, size = _last_index(n_features, base), 0, byte_source.BLOCK
+    blocks_of_file = line_blocks(path, size=size, longest_line=longest_line, progress=progress)
+    with closing(blocks_of_file) as blocks:
+        for block in blocks:
+            calls = [(text, base, last) for text in _split(block, pool.available())]
+            for chunk, reason, line in pool.run(_parse, calls):
+                lines += line
+                if reason:
+                    raise LineError(lines + 1, _REASONS[reason], os.fspath(path))
+                if chunk.rows:
+                    yield chunk
 
 
 def svmlight_rows(text: bytes, *, n_features: int, zero_based: bool) -> RowChunk:
@@ -136,37 +92,10 @@ def svmlight_rows(text: bytes, *, n_features: int, zero_based: bool) -> RowChunk
     return chunk
 
 
-def _chunks(
-    path: str | os.PathLike[str],
-    base: int,
-    last: int,
-    parts: int,
-    longest_line: int,
-    progress: Progress | None,
-) -> Iterator[RowChunk]:
-    lines, size = 0, byte_source.BLOCK
-    blocks_of_file = line_blocks(path, size=size, longest_line=longest_line, progress=progress)
-    with closing(blocks_of_file) as blocks:
-        for block in blocks:
-            calls = [(text, base, last) for text in _split(block, parts)]
-            for chunk, reason, line in pool.run(_parse, calls):
-                lines += line
-                if reason:
-                    raise LineError(lines + 1, _REASONS[reason], os.fspath(path))
-                if chunk.rows:
-                    yield chunk
-
-
 def _last_index(n_features: int | None, base: int) -> int:
     if n_features is not None:
         checks.count("n_features", n_features, least=1)
     return _LARGEST_INDEX if n_features is None else min(n_features - 1 + base, _LARGEST_INDEX)
-
-
-def _parts(threads: int | None) -> int:
-    if threads is not None:
-        checks.count("threads", threads, least=1)
-    return pool.available() if threads is None else threads
 
 
 def _split(block: NDArray[np.uint8], parts: int) -> list[NDArray[np.uint8]]:

@@ -9,7 +9,7 @@ import csv
 import io
 import re
 import warnings
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from difflib import get_close_matches
@@ -25,15 +25,14 @@ from dplasso.base.memory import size_text
 from dplasso.base.wording import Message, ParameterError, Setting
 from dplasso.data.row_chunks import RowChunk
 from dplasso.privacy import leaks
-from dplasso.reading.byte_source import LONGEST_LINE
+from dplasso.reading.byte_source import LONGEST_LINE, Progress
 from dplasso.reading.cells import Cells, is_number, numbers
-from dplasso.reading.parquet_pages import ChunkSizes
+from dplasso.reading.parquet_pages import ChunkSizes, ColumnChunk, column_chunks
 from dplasso.reading.plans import CELL_RULE, FeatureSpace, TablePlan, repeated
 
 pa = require(
     "pyarrow", "compute", "csv", "parquet", extra="tables", purpose="reading CSV and Parquet files"
 )
-Progress = Callable[[int, int | None], None]  # rows so far, and their total if known
 
 MOST_CLASSES = 1000
 MOST_COLUMNS = 1 << 17  # of a table: each takes some kilobytes, even a short one
@@ -196,10 +195,19 @@ class _Table:
         """Yield batches whose texts are coded by a dictionary, so that no long text is repeated."""
         texts = [name for name in names if _is_text(self.kinds[name])]
         with open(self.path, "rb") as raw, pa.parquet.ParquetFile(self.path) as file:
-            chunks = [
-                {name: self._chunk(raw, column) for name, column in _columns(file, group, names)}
-                for group in range(file.metadata.num_row_groups)
-            ]
+            places = {column.path: k for k, column in enumerate(file.schema)}
+            try:
+                groups = column_chunks(raw)
+                chunks = [
+                    {name: self._chunk(raw, name, group[places[name]]) for name in names}
+                    for group in groups
+                ]
+            except (LookupError, ValueError) as error:
+                if isinstance(error, ParameterError):
+                    raise
+                raise pa.ArrowInvalid("broken footer or pages") from error
+            if len(chunks) != file.metadata.num_row_groups:
+                raise pa.ArrowInvalid("broken footer")
         coded = [name for name in texts if all(found[name].can_be_coded for found in chunks)]
         with pa.parquet.ParquetFile(self.path, read_dictionary=coded) as file:
             for group, found in enumerate(chunks):
@@ -208,18 +216,15 @@ class _Table:
                 rows = min(_BATCH, int(self.longest / max(sizes)))
                 yield from file.iter_batches(max(1, rows), row_groups=[group], columns=list(names))
 
-    def _chunk(self, raw: Any, column: Any) -> ChunkSizes:
+    def _chunk(self, raw: Any, name: str, chunk: ColumnChunk) -> ChunkSizes:
         """Unpacked sizes of the pages of a column chunk; a page that is too large is rejected."""
-        try:
-            found = ChunkSizes.of(raw, column)
-        except ValueError as error:
-            raise pa.ArrowInvalid("broken pages") from error
+        found = ChunkSizes.of(raw, chunk)
         if found.largest > self.longest:
             raise ParameterError(
                 "{path}: a page of column {column!r} unpacks to {size}, and {allowed} are allowed; "
                 "write the file with smaller pages, or raise {longest_line}",
                 path=self.path,
-                column=column.path_in_schema,
+                column=name,
                 size=size_text(found.largest),
                 allowed=size_text(self.longest),
             )
@@ -265,15 +270,6 @@ class _Table:
         ) from None
 
 
-def _columns(file: Any, group: int, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    """Metadata of some columns, which are not nested, in a group of rows."""
-    wanted, found = set(names), file.metadata.row_group(group)
-    for place in range(found.num_columns):
-        column = found.column(place)
-        if column.path_in_schema in wanted:
-            yield column.path_in_schema, column
-
-
 def _width(kind: Any) -> int:
     """Bytes per value of a type that is not text."""
     try:
@@ -305,7 +301,14 @@ def _completed(table: _Table, plan: TablePlan, labelled: bool) -> TablePlan:
                 f"{table.path}: {len(left):,} columns have no role, and {MOST_COLUMNS:,} can be "
                 "read; write the rows as svmlight text"
             )
-        _refuse_unbounded(table, table.numeric(left))
+        if numeric := table.numeric(left):
+            raise ParameterError(
+                "{path}: columns have numbers but no public bounds: {columns}; give {bounds}, or "
+                "leave them out with {ignore}",
+                path=table.path,
+                columns=_listed(numeric),
+                bounds=Setting("bounds", dict.fromkeys(numeric[:_LISTED], ("low", "high"))),
+            )
         if left:
             leaks.report(
                 Message(
@@ -334,17 +337,6 @@ def _check_names(table: _Table, plan: TablePlan, more: list[str], labelled: bool
     for name in set(used).difference(plan.ignore):
         if pa.types.is_nested(table.kinds.get(name, pa.string())):
             raise ValueError(f"{table.path}: column {name!r} has lists or records; ignore it")
-
-
-def _refuse_unbounded(table: _Table, numeric: list[str]) -> None:
-    if numeric:
-        raise ParameterError(
-            "{path}: columns have numbers but no public bounds: {columns}; give {bounds}, or leave "
-            "them out with {ignore}",
-            path=table.path,
-            columns=_listed(numeric),
-            bounds=Setting("bounds", dict.fromkeys(numeric[:_LISTED], ("low", "high"))),
-        )
 
 
 def _absent(table: _Table, plan: TablePlan, name: str) -> str:

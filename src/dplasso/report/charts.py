@@ -11,6 +11,7 @@ WIDTH, HEIGHT = 360, 250
 LEFT, RIGHT, TOP, BOTTOM = 48, 346, 30, 206  # edges of the plot area
 
 Range = tuple[float, float]
+_FARTHEST, _NEAREST = 1e307, 1e-300  # beyond these, floats cannot hold the ticks of an axis
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,9 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     >>> ticks(0.0, 1.0)
     [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     """
-    least = (high - low) / (most - 1)
+    least = high / (most - 1) - low / (most - 1)  # the difference alone might overflow
+    if not _NEAREST / most < least < math.inf:
+        return [low]
     unit = 10.0 ** math.floor(math.log10(least))
     step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= least * (1 - 1e-9))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
@@ -145,8 +148,10 @@ def rounded_out(low: float, high: float) -> Range:
     >>> rounded_out(0.13, 0.87)
     (0.0, 1.0)
     """
-    if not high > low:
-        low, high = low - 0.5, high + 0.5
+    low, high = (min(max(end, -_FARTHEST), _FARTHEST) for end in (low, high))
+    size = max(abs(low), abs(high))
+    if not high - low > max(1e-9 * size, _NEAREST):  # the same number, or nearly
+        low, high = low - max(0.5, 1e-3 * size), high + max(0.5, 1e-3 * size)
     found = ticks(low, high)
     step = found[1] - found[0]
     return math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step

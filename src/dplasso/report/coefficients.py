@@ -11,16 +11,18 @@ import numpy as np
 
 from dplasso.report.cautions import noise
 from dplasso.report.charts import bar, rounded_out
-from dplasso.report.features import explained, target_of
+from dplasso.report.features import explained, target_equals
 from dplasso.report.headline import nonzeros
 from dplasso.report.markup import Markup, callout, folded, join, section, tag
 from dplasso.report.names import column_name, number, output_name, quoted, shortened
-from dplasso.report.scale import bounds_of, largest_bound, norm_of, radius_of
+from dplasso.report.scale import bounds_of, largest_bound, norm_of, radius_of, scale_of
 from dplasso.report.weights import weights_of
 
 MOST = 500  # coefficients on the page
 FIRST = 30  # coefficients shown until the reader asks for all
 _MOST_INTERCEPTS = 20
+
+_LARGEST = 1e300  # what is drawn stays finite, whatever a file holds
 
 
 class Coefficient(NamedTuple):
@@ -36,13 +38,14 @@ def coefficients(model: Any) -> Markup:
     if not listed:
         none = tag("p", "All coefficients are zero.")
         return section("coefficients", "Coefficients", none, _intercepts(model), _size(model))
+    words = noise(model)
     note = f"The model has {count:,} nonzero coefficients"
     note += f"; the {MOST} largest are listed." if count > MOST else ", all listed."
     return section(
         "coefficients",
         "Coefficients",
         tag("p", note, " ", *_meaning(model)),
-        _drawn(model),
+        callout("note", "Drawn with noise.", words) if words else Markup(),
         explained(model),
         _controls(model, listed),
         _chart(model, listed),
@@ -55,6 +58,7 @@ def largest(model: Any, most: int = MOST) -> list[Coefficient]:
     """Return nonzero coefficients by decreasing reach. Columns without one take no memory."""
     weights, bounds = weights_of(model), bounds_of(model)
     reach = weights.data if bounds is None else weights.data * bounds[weights.indices]
+    reach = np.clip(reach, -_LARGEST, _LARGEST)
     outputs = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
     falling = np.argsort(-np.abs(reach), kind="stable")[:most]
     fields = (weights.indices, outputs, weights.data, reach)
@@ -68,20 +72,10 @@ def _meaning(model: Any) -> list[Any]:
     if len(model.classes_) == 2:
         against, towards = (quoted(shortened(output)) for output in model.classes_)
         return [
-            *("A positive one speaks for ", _target(model), towards),
-            *(", a negative one for ", _target(model), against, "."),
+            *("A positive one speaks for ", target_equals(model), towards),
+            *(", a negative one for ", target_equals(model), against, "."),
         ]
     return ["A positive one speaks for its class, a negative one against it."]
-
-
-def _drawn(model: Any) -> Markup:
-    words = noise(model)
-    return callout("note", "Drawn with noise.", words) if words else Markup()
-
-
-def _target(model: Any) -> Markup:
-    target = target_of(model)
-    return Markup() if target is None else join(quoted(shortened(target)), " = ")
 
 
 def _controls(model: Any, listed: list[Coefficient]) -> Markup:
@@ -171,13 +165,20 @@ def _intercepts(model: Any) -> Markup:
 def _size(model: Any) -> Markup:
     """Say how much of the ball is used, measured as the radius is."""
     if "radius" not in model.privacy_["bounds"]:
-        how = "as they are" if model.rows == "as_is" else "scaled to length 1"
+        fitted = getattr(model, "fitted_", None)
+        scaled = model.row_map != "as_is" if fitted is None else fitted.reader.unit_rows
+        how = "scaled to length 1" if scaled else "as they are"
         return tag("p", f"Coefficients are of rows {how}.")
     used, radius = number(norm_of(model)), number(radius_of(model))
     words = (
         "A fit holds coefficients small: their sizes, the intercept's included, add up to the "
         f"radius at most. Here they add up to {used}; the radius allows {radius}."
     )
+    if model.fitted_.correction is not None:
+        words += (
+            " That is before the correction of probabilities, which then multiplied all of them by "
+            f"{number(scale_of(model))}."
+        )
     largest = number(largest_bound(model))
     if bounds_of(model) is not None:
         words += (

@@ -4,11 +4,12 @@ import math
 from typing import Any
 
 from dplasso.report.charts import Line, Plot, Whisker, draw, legend, rounded_out
-from dplasso.report.curve import Curve, declared_rows
+from dplasso.report.curve_fits import Curve, declared_rows
 from dplasso.report.evaluation import Evaluation
 from dplasso.report.headline import epsilon_of
 from dplasso.report.markup import Markup, join, table, tag
 from dplasso.report.names import number, score_text
+from dplasso.report.weights import is_private
 
 _MARGIN = 1.2  # factor of space to the left and right of the points
 
@@ -89,7 +90,7 @@ def _plot(model: Any, found: Evaluation, curve: Curve) -> Plot | None:
 
 def _legend(model: Any, found: Evaluation, curve: Curve) -> Markup:
     items = [("1", "other fits" if curve.repeats == 1 else "other fits, mean and range")]
-    if math.isfinite(epsilon_of(model.privacy_)):
+    if is_private(model):
         items.append(("diamond", f"this model, on all {found.rows:,} public rows"))
     if any(math.isinf(point[0]) for point in curve.points):
         items.append(("limit", "other fits without privacy, mean"))

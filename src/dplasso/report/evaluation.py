@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from dplasso.base.arrays import Floats
-from dplasso.report.curve import Curve
+from dplasso.report.curve_fits import Curve
 from dplasso.storage.prediction_lines import label_text
 
 Points = tuple[tuple[float, float], ...]
@@ -74,7 +74,7 @@ class Evaluation:
 
     @property
     def trivial_answer(self) -> str:
-        what = "mean of these labels" if self.score_name == "R²" else "commonest class"
+        what = "mean of these labels" if self.score_name == "R²" else "most common class"
         return f"always answering the {what}"
 
     @property

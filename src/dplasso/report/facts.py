@@ -1,7 +1,6 @@
 """The facts that the guarantee depends on, its limits, and how to check the file."""
 
 import hashlib
-import math
 import shlex
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,10 +11,10 @@ import numpy as np
 from dplasso.estimators.saving import arrays_of
 from dplasso.privacy.statement import READ
 from dplasso.report.columns import columns_declared
-from dplasso.report.headline import day_of_fit, epsilon_of
+from dplasso.report.headline import day_of_fit
 from dplasso.report.markup import Markup, join, section, table, tag
 from dplasso.report.names import number
-from dplasso.report.weights import is_online
+from dplasso.report.weights import is_online, is_private
 from dplasso.storage import read
 
 _LONGEST = 300  # characters that a value may have
@@ -29,7 +28,7 @@ _CALLED = {  # facts of the statement in plain words, for readers who do not kno
     "max_iter": "Rounds",
     "classes": "Classes",
     "clip": "Length of a row's gradients, at most",
-    "rows": "How rows are read",
+    "row_map": "How rows are read",
     "rows_seen": "Rows so far",
     "regularisation": "Regularisation of every row's loss",
     "start_rows": "Rows that the start weighs like",
@@ -55,7 +54,7 @@ _NOT_PROTECTED = (
 _OF_STREAMS = (
     "Rows that have expired, where there is a window.",
     "How many rows came in so far.",
-    "Predictions and scores of rows: they are for whom the rows belong to.",
+    "Predictions and scores of rows: they are for the owner of the data only.",
 )
 
 
@@ -63,7 +62,7 @@ def public_facts(model: Any) -> Markup:
     """List the public facts and the clipping bounds, each with its source."""
     statement = model.privacy_
     words = "The guarantee holds given these facts, which anyone may know."
-    if math.isinf(epsilon_of(statement)):
+    if not is_private(model):
         words = "There is no guarantee. These are the settings of the fit."
     return section(
         "public",
@@ -82,7 +81,7 @@ def public_facts(model: Any) -> Markup:
 def not_protected(model: Any) -> Markup:
     items = (*_OF_STREAMS, *_NOT_PROTECTED) if is_online(model) else _NOT_PROTECTED
     listed = tag("ul", *(tag("li", item) for item in items))
-    if math.isinf(epsilon_of(model.privacy_)):
+    if not is_private(model):
         listed = tag("p", "Nothing is protected: any row may show in the model.")
     return section("not-protected", "What is not protected", listed)
 

@@ -23,6 +23,12 @@ def target_of(model: Any) -> str | None:
     return str(plan["target"]) if plan else None
 
 
+def target_equals(model: Any) -> Markup:
+    """Return the words before a class, such as "sick = "; empty if the target is not known."""
+    target = target_of(model)
+    return Markup() if target is None else join(quoted(shortened(target)), " = ")
+
+
 def roles_of(model: Any) -> list[tuple[str, str, int]]:
     """Return every column of the table with its role and its number of features."""
     plan = plan_of(model)
@@ -41,7 +47,7 @@ def explained(model: Any) -> Markup:
         if name in numbers:
             continue
         if mark and column in buckets:
-            kind = "words" if column in plan["text"] else "categories"
+            kind = "words" if column in plan.get("text", ()) else "categories"
             found.setdefault(kind, _bucket(name, column, bucket, kind, buckets[column]))
         elif name.endswith(" is missing") and name.removesuffix(" is missing") in numbers:
             found.setdefault("missing", _missing(name, name.removesuffix(" is missing")))

@@ -6,19 +6,19 @@ divided by one number per round.
 """
 
 import json
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dplasso.fitting.fitters import fitter_of
+from dplasso.fitting.registry import fitter_of
 from dplasso.report.charts import Line, Plot, draw, legend, rounded_out, thinned
 from dplasso.report.coefficients import largest
-from dplasso.report.headline import epsilon_of, has_rounds, nonzeros
+from dplasso.report.headline import has_rounds, nonzeros
 from dplasso.report.markup import Markup, join, section, tag
 from dplasso.report.names import column_name, number, output_name, quoted
-from dplasso.report.scale import bounds_of, largest_bound, radius_of
+from dplasso.report.scale import bounds_of, largest_bound, radius_of, scale_of
+from dplasso.report.weights import is_private
 
 PATHS = 6  # coefficients whose path is drawn; the style sheet has as many colours
 _POINTS = 300  # points of a line
@@ -38,7 +38,7 @@ def growth(model: Any) -> Markup:
     text = fitter_of(model.solver_).course(len(model.vertices_), model.n_iter_)
     if not has_rounds(model):
         return section("growth", heading, tag("p", text))
-    if math.isinf(epsilon_of(model.privacy_)):
+    if not is_private(model):
         text += " Steps were searched for and not kept: only what was chosen is known."
         chosen = _chosen(model)
         charts = [draw(_count_plot("Coefficients chosen so far", chosen))]
@@ -89,10 +89,14 @@ def _chosen(model: Any) -> NDArray[np.int64]:
 
 
 def path(model: Any, column: int, output: int) -> NDArray[np.float64]:
-    """A coefficient after every round, before any is dropped; times its bound if bounds differ."""
+    """A coefficient after every round, before any is dropped; times its bound if bounds differ.
+
+    All are times the scale that corrects probabilities, so that paths end at the coefficients.
+    """
     chosen = _keys(model) == column * len(model.intercept_) + output
     sums: NDArray[np.float64] = np.cumsum(chosen * _pushes(model)) / _denominators(len(chosen))
-    return radius_of(model) * (1.0 if bounds_of(model) is None else largest_bound(model)) * sums
+    bound = 1.0 if bounds_of(model) is None else largest_bound(model)
+    return scale_of(model) * radius_of(model) * bound * sums
 
 
 def _keys(model: Any) -> NDArray[np.int64]:
@@ -141,7 +145,7 @@ def _norm_plot(norms: NDArray[np.float64], radius: float) -> Plot:
         name="norm",
         title="Sum of the sizes of the weights",
         description=f"A line that ends at {number(last)}; dashed, the radius {number(radius)}, "
-        "which it cannot exceed. How sizes are counted is told with the coefficients.",
+        "which it cannot exceed. The section on coefficients says how sizes are counted.",
         x_label="round",
         y_label="sum of sizes (dashed: the radius)",
         x=(0.0, float(rounds)),

@@ -7,6 +7,7 @@ from dplasso.privacy.statement import PrivacyStatement
 from dplasso.report.headline import epsilon_of
 from dplasso.report.markup import Markup, folded, join, section, table, tag
 from dplasso.report.names import number
+from dplasso.report.weights import is_private
 
 _PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
 _QUESTIONS = {
@@ -18,8 +19,9 @@ _QUESTIONS = {
 def guarantee(model: Any) -> Markup:
     """Return the guarantee in plain words, and the statement to be filed."""
     statement = model.privacy_
-    private = math.isfinite(epsilon_of(statement))
-    words = _in_words(statement) if private else tag("p", "This model promises no privacy at all.")
+    words = tag("p", "This model promises no privacy at all.")
+    if is_private(model):
+        words = _in_words(statement)
     exact = folded("The exact statement, to be filed", tag("p", statement, class_="statement"))
     return section("guarantee", "What is guaranteed", words, exact)
 

@@ -1,23 +1,30 @@
 """The top of the page: the key numbers of the model, and warnings."""
 
-import math
+from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
 import numpy as np
 
-from dplasso.fitting.fitters import fitter_of
+from dplasso.fitting.registry import fitter_of
 from dplasso.privacy.statement import READ, PrivacyStatement
 from dplasso.report.cautions import expired, few_rows, loose_delta
 from dplasso.report.evaluation import Evaluation
 from dplasso.report.features import target_of
-from dplasso.report.markup import Markup, callout, join, tag
+from dplasso.report.markup import Markup, callout, cards, join, tag
 from dplasso.report.names import number, quoted, score_text, shortened
-from dplasso.report.weights import is_online, weights_of
+from dplasso.report.weights import is_online, is_private, weights_of
 
 _MOST_CLASSES = 10
 QUALITY = "How well it predicts"  # a heading
 LARGE = 10.0  # beyond this epsilon, a guarantee means little
+_NOT_PRIVATE = (
+    "This model was fitted with epsilon = infinity. It may reveal any row of its data: treat it as "
+    "you treat the data."
+)
+_NOT_SECURE = (
+    "Whoever knows it can undo the protection. This fit is for tests only; do not publish it."
+)
 
 
 def headline(model: Any, title: str, found: Evaluation | None, today: str) -> Markup:
@@ -27,20 +34,12 @@ def headline(model: Any, title: str, found: Evaluation | None, today: str) -> Ma
         tag("h1", quoted(title)),
         tag("p", *_kind(model), " ", _days(model, found, today), class_="kind"),
         _numbers(model, found),
-        _worth(found),
-        _cautions(model),
-        _warnings(model.privacy_),
+        *(callout(*box) for box in _warnings(model, found)),
     )
 
 
 def epsilon_of(statement: PrivacyStatement) -> float:
     return float(statement["epsilon"])
-
-
-def read_from_data(statement: PrivacyStatement) -> list[str]:
-    """List facts that the guarantee does not cover because they were read, not declared."""
-    facts = {**statement["bounds"], **statement["public"]}
-    return [name for name, known in facts.items() if READ in known["source"]]
 
 
 def day_of_fit(model: Any) -> str | None:
@@ -96,17 +95,15 @@ def _days(model: Any, found: Evaluation | None, today: str) -> Markup:
 
 def _numbers(model: Any, found: Evaluation | None) -> Markup:
     statement = model.privacy_
-    epsilon = epsilon_of(statement)
-    private = math.isfinite(epsilon)
+    private = is_private(model)
     shown: dict[str, Any] = {
-        "Epsilon": number(epsilon) if private else "∞",
+        "Epsilon": number(epsilon_of(statement)) if private else "∞",
         "Delta": number(statement["delta"]) if private and statement["delta"] else "–",
         **({} if found is None else {found.score_name: _score(found)}),
         **(_of_stream(statement) if is_online(model) else _of_fit(model)),
         "Features" if target_of(model) else "Columns": f"{model.n_features_in_:,}",
     }
-    cards = (tag("div", tag("dt", name), tag("dd", value)) for name, value in shown.items())
-    return tag("dl", *cards, class_="numbers")
+    return cards(shown)
 
 
 def _of_fit(model: Any) -> dict[str, str]:
@@ -132,52 +129,26 @@ def _score(found: Evaluation) -> Markup:
     return join(score_text(found.score), beside)
 
 
-def _worth(found: Evaluation | None) -> Markup:
-    """Warn at the top if the model is not known to beat the trivial answer."""
-    if found is None or not found.poor:
-        return Markup()
-    words = f"See “{QUALITY}” before you use its answers."
-    return callout("warning", f"{found.score_name}: {found.verdict}.", words)
-
-
-def _cautions(model: Any) -> Markup:
-    told = {
-        "Few rows.": few_rows(model),
-        "A large delta.": loose_delta(model),
-        "Rows that are not protected.": expired(model),
-    }
-    return join(*(callout("warning", title, words) for title, words in told.items() if words))
-
-
-def _warnings(statement: PrivacyStatement) -> Markup:
-    if math.isinf(epsilon_of(statement)):
-        return callout(
-            "danger",
-            "NOT PRIVATE.",
-            "This model was fitted with epsilon = infinity. It may reveal any row of its data: "
-            "treat it as you treat the data.",
-        )
-    found = []
+def _warnings(model: Any, found: Evaluation | None) -> Iterator[tuple[str, str, str]]:
+    """Yield the kind, the title and the words of every warning."""
+    if found is not None and found.poor:
+        words = f"See “{QUALITY}” before you use its answers."
+        yield "warning", f"{found.score_name}: {found.verdict}.", words
+    if words := few_rows(model):
+        yield "warning", "Few rows.", words
+    if words := loose_delta(model):
+        yield "warning", "A large delta.", words
+    if words := expired(model):
+        yield "warning", "Rows that are not protected.", words
+    statement = model.privacy_
+    if not is_private(model):
+        yield "danger", "NOT PRIVATE.", _NOT_PRIVATE
+        return
     if not statement["secure_rng"]:
-        found.append(
-            callout(
-                "danger",
-                "NOT SECURE: fitted with a given seed or generator.",
-                "Whoever knows it can undo the protection. This fit is for tests only; "
-                "do not publish it.",
-            )
-        )
-    read = read_from_data(statement)
-    if read:
-        found.append(
-            callout(
-                "warning",
-                f"{READ}: {', '.join(read)}.",
-                "The guarantee does not cover what was read and not declared.",
-            )
-        )
+        yield "danger", "NOT SECURE: fitted with a given seed or generator.", _NOT_SECURE
+    facts = {**statement["bounds"], **statement["public"]}
+    if read := [name for name, known in facts.items() if READ in known["source"]]:
+        words = "The guarantee does not cover what was read and not declared."
+        yield "warning", f"{READ}: {', '.join(read)}.", words
     if epsilon_of(statement) > LARGE:
-        found.append(
-            callout("warning", "A large epsilon.", "The bound below is true, but promises little.")
-        )
-    return join(*found)
+        yield "warning", "A large epsilon.", "The bound below is true, but promises little."

@@ -49,6 +49,12 @@ def table(caption: str, heads: tuple[str, ...], rows: list[tuple[Any, ...]]) -> 
     return tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body))
 
 
+def cards(shown: dict[str, Any]) -> Markup:
+    """Return numbers with their names, each on a card."""
+    every = (tag("div", tag("dt", name), tag("dd", value)) for name, value in shown.items())
+    return tag("dl", *every, class_="numbers")
+
+
 def folded(summary: str, *children: Any) -> Markup:
     """Return content that is hidden until the reader opens it, but always printed."""
     return tag("details", tag("summary", summary), *children)

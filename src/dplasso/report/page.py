@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import math
 import os
 from importlib.resources import files
 from pathlib import Path
@@ -18,11 +17,11 @@ from dplasso.report.facts import how_to_verify, not_protected, public_facts, tod
 from dplasso.report.features import target_of
 from dplasso.report.growth import growth
 from dplasso.report.guarantee import guarantee
-from dplasso.report.headline import epsilon_of, headline
+from dplasso.report.headline import headline
 from dplasso.report.markup import Markup, join, tag
 from dplasso.report.progress import Progress, progress_section
 from dplasso.report.quality import quality
-from dplasso.report.weights import is_online
+from dplasso.report.weights import is_online, is_private
 from dplasso.storage.atomic import replace_file
 
 
@@ -93,7 +92,7 @@ def _title(model: Any) -> str:
     task = "classifier" if is_classifier(model) else "regression"
     target = target_of(model)
     what = task if target is None else f"{task} of {target}"
-    private = math.isfinite(epsilon_of(model.privacy_))
+    private = is_private(model)
     if is_online(model):
         return (
             f"Private {what} of a stream"

@@ -56,8 +56,8 @@ def progress_section(found: Progress) -> Markup:
     label = callout(
         "danger",
         "NOT PRIVATE.",
-        "These scores are functions of the rows and their labels, without noise: they are for whom "
-        "the rows belong to. Leave them out of a page that others see.",
+        "These scores are functions of the rows and their labels, without noise: they are for the "
+        "owner of the data only. Leave them out of a page that others see.",
     )
     words = tag("p", "Every row was predicted before it was learned from.")
     drawn = [tag("div", draw(_plot(found)), _legend(found))] if len(found.points) > 1 else []

@@ -3,18 +3,19 @@
 import math
 from typing import Any
 
-from dplasso.report.calibration import calibration
-from dplasso.report.charts import Line, Plot, draw
+from dplasso.report.charts import Line, Plot, Whisker, draw
 from dplasso.report.curve_section import curve_section
 from dplasso.report.evaluation import Evaluation
-from dplasso.report.features import target_of
+from dplasso.report.features import target_equals
 from dplasso.report.headline import QUALITY
-from dplasso.report.markup import Markup, callout, join, scroller, section, tag
-from dplasso.report.names import quoted, score_text, shortened
+from dplasso.report.markup import Markup, callout, cards, join, scroller, section, table, tag
+from dplasso.report.names import number, quoted, score_text, shortened
 
 _MOST_CLASSES = 20  # classes of a confusion matrix on the page
 _MOST_TOLD = 10  # classes that are described in words
 _SHADES = 5  # shades of its cells in the style sheet
+_FEWEST = 20  # rows per point of a calibration: with fewer, its error is a tenth or more
+_DIAGONAL = Line([(0.0, 0.0), (1.0, 1.0)], "limit")
 
 
 def quality(model: Any, found: Evaluation) -> Markup:
@@ -25,7 +26,7 @@ def quality(model: Any, found: Evaluation) -> Markup:
         "Computed on data declared public.",
         *(f"The {found.rows:,} rows", of, " are not protected by the guarantee."),
     )
-    drawn = [*_roc(found), *calibration(found)]
+    drawn = [*_roc(found), *_calibration(found)]
     return section(
         "quality",
         QUALITY,
@@ -45,8 +46,7 @@ def _scores(found: Evaluation) -> Markup:
     if found.auc is not None:
         shown["Area under the ROC"] = score_text(found.auc)
     shown["Public rows"] = f"{found.rows:,}"
-    cards = (tag("div", tag("dt", name), tag("dd", value)) for name, value in shown.items())
-    return tag("dl", *cards, class_="numbers")
+    return cards(shown)
 
 
 def _verdict(found: Evaluation) -> Markup:
@@ -75,9 +75,41 @@ def _roc(found: Evaluation) -> list[Markup]:
         y_label="true positive rate",
         x=(0.0, 1.0),
         y=(0.0, 1.0),
-        lines=[Line([(0.0, 0.0), (1.0, 1.0)], "limit"), Line(found.roc)],
+        lines=[_DIAGONAL, Line(found.roc)],
     )
     return [draw(plot)]
+
+
+def _calibration(found: Evaluation) -> list[Markup]:
+    """Return the observed share of a class by predicted probability: a chart and a table.
+
+    They are left out if predictions do not differ enough to draw a line.
+    """
+    if len(found.calibration) < 2:
+        return []
+    drawn = [(x, y) for x, y, rows in found.calibration if rows >= _FEWEST]
+    chart = [draw(_calibration_plot(drawn))] if len(drawn) > 1 else []
+    rows = [(score_text(x), score_text(y), f"{count:,}") for x, y, count in found.calibration]
+    caption = "Calibration, in numbers"
+    if len(drawn) < len(found.calibration):
+        caption += f" (not drawn: fewer than {_FEWEST} rows)"
+    return [tag("div", *chart), table(caption, ("Predicted", "Observed", "Rows"), rows)]
+
+
+def _calibration_plot(points: list[tuple[float, float]]) -> Plot:
+    told = "; ".join(f"{number(x)}: {number(y)}" for x, y in points)
+    return Plot(
+        name="calibration",
+        title="Calibration",
+        description=f"Share that was of the second class, by predicted probability: {told}. "
+        "Dashed, perfect calibration.",
+        x_label="predicted probability",
+        y_label="observed share",
+        x=(0.0, 1.0),
+        y=(0.0, 1.0),
+        lines=[_DIAGONAL, Line(points)],
+        whiskers=[Whisker(x, y, y, y) for x, y in points],
+    )
 
 
 def _confusion(model: Any, found: Evaluation) -> Markup:
@@ -100,12 +132,10 @@ def _by_class(model: Any, found: Evaluation) -> Markup:
     """Show counts per class: a high accuracy may hide that one class is hardly ever found."""
     if len(found.classes) > _MOST_TOLD:
         return Markup()
-    target = target_of(model)
-    what = "" if target is None else join(quoted(shortened(target)), " = ")
     told = (
         tag(
             "li",
-            *("It answers ", what, tag("strong", quoted(shortened(name)))),
+            *("It answers ", target_equals(model), tag("strong", quoted(shortened(name)))),
             f" for {of.answered:,} of {found.rows:,} rows, and finds {of.found:,} of the "
             f"{of.rows:,} that are.",
         )

@@ -29,11 +29,20 @@ def radius_of(model: Any) -> float:
 def norm_of(model: Any) -> float:
     """Return the sum that the radius bounds.
 
-    Coefficients are multiplied by their bounds over the largest bound, and the intercept is divided
-    by the largest bound.
+    It is that of the solver's own coefficients, before a correction of probabilities. They are
+    multiplied by their bounds over the largest bound, and the intercept is divided by the largest
+    bound.
     """
     weights, bounds, largest = model.fitted_.weights, bounds_of(model), largest_bound(model)
-    sizes = np.abs(weights.data)
+    sizes, intercepts, found = np.abs(weights.data), model.intercept_, model.fitted_.correction
     if bounds is not None:
         sizes = sizes * bounds[weights.indices] / largest
-    return float(sizes.sum() + np.abs(model.intercept_).sum() / largest)
+    if found is not None:
+        sizes, intercepts = sizes / found.scale, (intercepts - found.shifts) / found.scale
+    return float(sizes.sum() + np.abs(intercepts).sum() / largest)
+
+
+def scale_of(model: Any) -> float:
+    """Return the scale by which a correction of probabilities multiplied all coefficients."""
+    found = model.fitted_.correction
+    return 1.0 if found is None else float(found.scale)

@@ -1,5 +1,6 @@
-"""The coefficients of a model of any kind."""
+"""The coefficients of a model of any kind, and which kind it is."""
 
+import math
 from typing import Any
 
 import scipy.sparse as sp
@@ -10,6 +11,11 @@ from dplasso.estimators import PrivateOnlineClassifier, PrivateOnlineRegressor
 def is_online(model: Any) -> bool:
     """Whether the model learns from a stream."""
     return isinstance(model, PrivateOnlineClassifier | PrivateOnlineRegressor)
+
+
+def is_private(model: Any) -> bool:
+    """Whether the model promises any privacy."""
+    return math.isfinite(float(model.privacy_["epsilon"]))
 
 
 def weights_of(model: Any) -> sp.csr_array:

@@ -11,13 +11,13 @@ from sklearn.utils import _safe_indexing
 
 from dplasso.base import checks
 from dplasso.base.arrays import Labels
+from dplasso.base.wording import Message, ParameterError, Setting
 from dplasso.data import ColumnMatrix
 from dplasso.data.merging import merged
 from dplasso.estimators import undeclared
 from dplasso.estimators.base import PrivateLasso
-from dplasso.estimators.charging import charge
+from dplasso.estimators.charging import charge, check_accountant
 from dplasso.privacy import leaks
-from dplasso.privacy.accountant import Accountant
 
 # Parameters that the search sets itself, or that all trials must share.
 _NOT_SEARCHED = (
@@ -26,7 +26,7 @@ _NOT_SEARCHED = (
 )
 
 
-class Rows(NamedTuple):
+class SearchRows(NamedTuple):
     """Rows and labels in the form that trials use, and the number and names of the columns."""
 
     X: Any
@@ -38,33 +38,32 @@ class Rows(NamedTuple):
 def check_parameters(search: Any) -> None:
     """Reject invalid parameters before the data are read."""
     if not isinstance(search.estimator, PrivateLasso):
-        raise ValueError(
-            "estimator must be a PrivateLassoClassifier or a PrivateLassoRegressor, got "
-            f"{type(search.estimator).__name__}; of a pipeline, make the search the last step"
+        raise ParameterError(
+            "{estimator} must be a PrivateLassoClassifier or a PrivateLassoRegressor, got {kind}; "
+            "of a pipeline, make the search the last step",
+            kind=type(search.estimator).__name__,
         )
     if search.estimator.accountant is not None:
-        raise ValueError(
-            "estimator has an accountant, which would be charged for every trial; pass it to the "
-            "search instead"
+        raise ParameterError(
+            "{estimator} has an {accountant}, which would be charged for every trial; pass it to "
+            "the search instead"
         )
     checks.bound("epsilon", search.epsilon)
     checks.probability("delta", search.delta)
     checks.probability("validation", search.validation)
-    if search.accountant is not None and not isinstance(search.accountant, Accountant):
-        raise ValueError(
-            f"accountant must have a charge method, got {type(search.accountant).__name__}; leave "
-            "it out, or pass a budget"
-        )
+    check_accountant(search)
     for name in {name for setting in ParameterGrid(search.grid) for name in setting}:
         if name in _NOT_SEARCHED:
-            raise ValueError(
-                f"grid has {name}, which all trials share; set it on the search or on its estimator"
+            raise ParameterError(
+                "{grid} has {parameter}, which all trials share; set it on the search or on its "
+                "estimator",
+                parameter=Setting(name),
             )
 
 
 def checked_for(
     model: PrivateLasso, settings: list[dict[str, Any]], X: Any, y: object, training: float
-) -> Rows:
+) -> SearchRows:
     """Return rows that every setting can be fitted to, and set the classes of ``model``.
 
     ``training`` is the share of rows that trials are fitted to. Every setting is planned for that
@@ -78,8 +77,10 @@ def checked_for(
     checked = probe.check_data(X, y)
     if model.n_rows is None and model.neighboring == "add_remove":
         leaks.report(
-            "the number of rows is not declared, and the score of a search is divided by it; pass "
-            "n_rows to the estimator"
+            Message(
+                "the number of rows is not declared, and the score of a search is divided by it; "
+                "pass {n_rows} to the estimator"
+            )
         )
     labels: Labels = np.zeros(2)
     if hasattr(model, "classes"):
@@ -94,4 +95,4 @@ def checked_for(
         charge(trial, plan.event, plan.delta, plan.neighboring)
         left_out |= dict.fromkeys(undeclared.bounds_left_out(trial, plan))
     undeclared.report_bounds(left_out, private=True)
-    return Rows(X, checked, probe.n_features_in_, getattr(probe, "feature_names_in_", None))
+    return SearchRows(X, checked, probe.n_features_in_, getattr(probe, "feature_names_in_", None))

@@ -13,8 +13,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplasso.base import checks
+from dplasso.base.wording import ParameterError
 from dplasso.estimators.base import PrivateLasso
 from dplasso.estimators.charging import bits_of
+from dplasso.estimators.parameters import current_names
 from dplasso.estimators.seeding import Seed, SeedsByName
 from dplasso.mechanisms.trial_count import trial_count
 from dplasso.privacy import trials, zcdp
@@ -24,7 +26,7 @@ from dplasso.privacy.statement import PrivacyStatement
 from dplasso.search.checking import check_parameters, checked_for
 from dplasso.search.scoring import Scorer, scorer_for
 from dplasso.search.stating import stated
-from dplasso.search.trial import Outcome, TrialBudget, Trials, split
+from dplasso.search.trial import Trial, TrialBudget, Trials, split
 
 _UP = 1.0 + 1e-12  # rounds the noise up, so that its cost stays below that of a trial
 
@@ -170,7 +172,7 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
         check_parameters(self)
         stop = trials.stop_for(self.trials, self.law)
         rho = trials.rho_of(self.epsilon, self.delta, stop, self.law)
-        model, settings = self._shared_by_trials(rho), list(ParameterGrid(self.grid))
+        model, settings = self._shared_by_trials(rho), self._settings()
         rows = checked_for(model, settings, X, y, 1.0 - self.validation)
         scorer = self._scorer(model, rho)
         bits = bits_of(clone(model).set_params(random_state=self.random_state))
@@ -195,9 +197,10 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
         """Return the estimator with the budget of a trial and its share of the declared rows."""
         epsilon = zcdp.epsilon_of(rho, self.delta)
         if not epsilon > 0.0:
-            raise ValueError(
-                f"epsilon leaves nothing for a trial at this delta, got {self.epsilon!r}; raise "
-                "it, or lower trials"
+            raise ParameterError(
+                "{epsilon} leaves nothing for a trial at this {delta}, got {value!r}; raise it, or "
+                "lower {trials}",
+                value=self.epsilon,
             )
         model: PrivateLasso = clone(self.estimator).set_params(
             epsilon=epsilon,
@@ -210,6 +213,11 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
             declared = checks.count("n_rows", model.n_rows, least=1)
             model.set_params(n_rows=max(1, round(declared * (1.0 - self.validation))))
         return model
+
+    def _settings(self) -> list[dict[str, Any]]:
+        """Return the settings of the grid. Former names warn here: in a trial they would count."""
+        known = self.estimator.get_params(deep=False)
+        return [current_names(setting, known, setting) for setting in ParameterGrid(self.grid)]
 
     def _scorer(self, model: PrivateLasso, rho: float) -> Scorer:
         """Return the scorer, whose noise is set by the cost of a trial."""
@@ -226,7 +234,7 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
         )
         return receipt if isinstance(receipt, Receipt) else None
 
-    def _keep(self, best: Outcome, found_rows: int) -> None:
+    def _keep(self, best: Trial, found_rows: int) -> None:
         kept = best.model.stated_as(self.privacy_)
         self.best_estimator_ = kept.set_params(accountant=None, random_state=self.random_state)
         declared = self.estimator.n_rows

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from dplasso.base import checks
 from dplasso.base.arrays import Ints
+from dplasso.base.wording import ParameterError
 from dplasso.estimators.undeclared import bound_or_one
 from dplasso.losses.labels import positions
 from dplasso.mechanisms.grid_gaussian import GridGaussian
@@ -78,14 +79,14 @@ def scorer_for(
     """Return the scorer of ``model``, whose classes or bound on labels are declared."""
     noise = GridGaussian(max(multiplier, LEAST_MULTIPLIER) * UNIT)
     if hasattr(model, "classes"):
-        _check("scoring", scoring, ("auto", "accuracy"))
+        checks.choice("scoring", scoring, ("auto", "accuracy"))
         classes = np.unique(np.asarray(model.classes))
         given = _class_weights(classes, weights)
         whole = np.floor(given / given.max() * UNIT).astype(np.int64)
         return Scorer(noise, float(given.max()), classes, whole, 1.0, 1)
-    _check("scoring", scoring, ("auto", *POWERS))
+    checks.choice("scoring", scoring, ("auto", *POWERS))
     if weights is not None:
-        raise ValueError("score_weights are weights of classes, and a regressor has none")
+        raise ParameterError("{score_weights} are weights of classes, and a regressor has none")
     power = POWERS.get(scoring, 2)
     return Scorer(noise, 1.0, None, np.zeros(0, np.int64), bound_or_one(model, "y_bound"), power)
 
@@ -97,12 +98,8 @@ def _class_weights(
         return np.ones(len(classes))
     named = classes.tolist()
     if not isinstance(weights, Mapping) or set(weights) != set(named):
-        raise ValueError(
-            "score_weights must map every class, and nothing else, to a weight; give one a class"
+        raise ParameterError(
+            "{score_weights} must map every class, and nothing else, to a weight; give one per "
+            "class"
         )
     return np.array([checks.bound("score_weights", weights[label]) for label in named])
-
-
-def _check(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"{name} must be one of {', '.join(known)} here, got {value!r}")

@@ -28,7 +28,7 @@ class TrialBudget:
             raise ValueError("a trial would cost more than was planned for it; nothing was drawn")
 
 
-class Outcome(NamedTuple):
+class Trial(NamedTuple):
     """The result of one trial. The best one is released, and the others are discarded."""
 
     score: float
@@ -60,7 +60,7 @@ class Trials:
     validation: tuple[Any, NDArray[Any]]
     bits: RandomBits
 
-    def one(self) -> Outcome:
+    def one(self) -> Trial:
         """Draw a setting, fit it and score it."""
         generator = self.bits.generator
         setting = self.settings[uniform_below(len(self.settings), generator)]
@@ -72,11 +72,11 @@ class Trials:
             warnings.simplefilter("ignore")
             model.fit(*self.training)
             score = self.scorer.release(model, *self.validation, generator)
-        return Outcome(score, setting, model)
+        return Trial(score, setting, model)
 
-    def best_of(self, count: int) -> Outcome:
+    def best_of(self, count: int) -> Trial:
         """Return the best of ``count`` trials; a tie goes to the first, as all are alike."""
-        return max((self.one() for _ in range(count)), key=lambda outcome: outcome.score)
+        return max((self.one() for _ in range(count)), key=lambda trial: trial.score)
 
 
 def split(

@@ -5,8 +5,11 @@ docs/online.md describes its files, and why no row is learned twice or lost.
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
+
+import numpy as np
 
 from dplasso.base.wording import ParameterError, Setting
 from dplasso.estimators.online_base import PrivateOnline
@@ -55,7 +58,7 @@ class StateFolder:
 
     def check(self, config: dict[str, Any]) -> None:
         """Store the settings of a new stream, or reject settings other than the stored ones."""
-        path, found = self.folder / _CONFIG, json.loads(json.dumps(config, default=_plain))
+        path, found = self.folder / _CONFIG, json.loads(json.dumps(config, default=np.generic.item))
         if not self.exists:
             replace_file(self.folder / "README.txt", _README.encode())
             replace_file(path, json.dumps(found, indent=1).encode())
@@ -70,10 +73,6 @@ class StateFolder:
                     folder=self.folder,
                 )
 
-    def begin(self, model: PrivateOnline) -> None:
-        """Write the first state of a new stream, whose model has been charged."""
-        self.save(model, dict(START))
-
     def resume(self, model: PrivateOnline) -> list[bytes]:
         """Restore the saved state, and return the journaled lines, which must be learned again."""
         self.more = model.resume(self.folder / _STATE)
@@ -86,8 +85,11 @@ class StateFolder:
         assert self._journal is not None
         self._journal.append(lines)
 
-    def save(self, model: PrivateOnline, more: dict[str, Any]) -> None:
-        """Save the state, and begin a journal of the lines that follow it."""
+    def save(self, model: PrivateOnline, more: Mapping[str, Any] = START) -> None:
+        """Save the state, and begin a journal of the lines that follow it.
+
+        The first state of a new stream is saved after its model has been charged.
+        """
         self.more = {**more, "saves": self.more["saves"] + 1}
         save_state(model, self.folder / _STATE, self.more)
         self._open_journal(new=True)
@@ -123,11 +125,6 @@ class StateFolder:
         if self._journal is not None:
             self._journal.close()
         os.close(self._lock)
-
-
-def _plain(number: Any) -> Any:
-    """Convert a numpy number to a Python number."""
-    return number.item()
 
 
 def _same(known: Any, found: Any) -> bool:

@@ -3,7 +3,7 @@
 import json
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,11 +49,8 @@ class LineForm:
             )
 
 
-class Parsed(NamedTuple):
-    """Rows in the form that the model uses, and their labels as written in the lines."""
-
-    rows: Compressed
-    labels: NDArray[Any]
+# Rows in the form that the model uses, and their labels as written in the lines.
+Parsed = tuple[Compressed, NDArray[Any]]
 
 
 def parsed(columns: RowForm, lines: bytes, form: LineForm, before: int) -> Parsed:
@@ -64,7 +61,7 @@ def parsed(columns: RowForm, lines: bytes, form: LineForm, before: int) -> Parse
         chunk = svmlight_rows(lines, n_features=form.n_features, zero_based=form.zero_based)
     except LineError as error:
         raise LineError(before + error.line, error.reason) from error
-    return Parsed(columns.of_parts(chunk.indptr, chunk.indices, chunk.values), chunk.labels)
+    return columns.of_parts(chunk.indptr, chunk.indices, chunk.values), chunk.labels
 
 
 def _of_json(columns: RowForm, lines: bytes, form: LineForm, before: int) -> Parsed:
@@ -83,7 +80,7 @@ def _of_json(columns: RowForm, lines: bytes, form: LineForm, before: int) -> Par
     except ValueError:
         _refuse_first(columns, rows, numbers)
         raise
-    return Parsed(made, np.array(labels, np.float64 if form.regression else object))
+    return made, np.array(labels, np.float64 if form.regression else object)
 
 
 def _refuse_first(columns: RowForm, rows: list[dict[str, Any]], numbers: list[int]) -> None:

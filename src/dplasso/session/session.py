@@ -5,14 +5,14 @@ import sys
 from collections.abc import Callable
 from numbers import Integral
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplasso.base import checks
 from dplasso.base.arrays import Floats
-from dplasso.base.wording import Message, ParameterError
+from dplasso.base.wording import ParameterError
 from dplasso.estimators import PrivateOnlineClassifier, PrivateOnlineRegressor
 from dplasso.estimators.online_classifier import probabilities
 from dplasso.estimators.online_run import OnlineRun
@@ -30,12 +30,8 @@ _MOST_LINES = 4096  # lines per write to the disk
 _USUAL = {"construction": "auto", "noise": "gaussian", "calibration": "tight"}
 
 
-class _Ready(NamedTuple):
-    """Rows, labels as written in the lines, and labels as the model learns from them."""
-
-    rows: Compressed
-    labels: NDArray[Any]
-    encoded: Floats
+# Rows, labels as written in the lines, and labels as the model learns from them.
+_Ready = tuple[Compressed, NDArray[Any], Floats]
 
 
 class StreamSession:
@@ -128,9 +124,8 @@ class StreamSession:
         self.model, self._proba, self._raw = model, proba, raw
         self._output = None if output is None else Path(output)
         self._snapshot = None if snapshot is None else Path(snapshot)
-        self._every = -(-checks.count("every", every, least=1) // int(model.batch)) * int(
-            model.batch
-        )
+        batches = -(-checks.count("every", every, least=1) // int(model.batch))
+        self._every = batches * int(model.batch)
         self._stopping, self._started = False, False
         self._out: Any = None
         self._watch: Callable[[], None] | None = None
@@ -195,7 +190,7 @@ class StreamSession:
             journaled = self._folder.resume(self.model)
         else:
             self.model.begin()  # charges the accountant, before the first draw
-            self._folder.begin(self.model)
+            self._folder.save(self.model)
         self._more = dict(self._folder.more)
         self._scores = RunningScores(self._more, regression=self._form.regression)
         self._received, self._started = received, True
@@ -222,9 +217,9 @@ class StreamSession:
         """
         self.start()
         lines = lines if lines.endswith(b"\n") else lines + b"\n"
-        rows = self._read(lines)
+        ready = self._read(lines)
         self._folder.append(lines)
-        predicted = self._learn(lines, rows)
+        predicted = self._learn(lines, ready)
         self._save_if_due()
         return predicted
 
@@ -354,23 +349,22 @@ class StreamSession:
             encoded = self.model.encode(labels)
             self._stream.check_room(len(labels))
         except ValueError as error:
-            reason = error.args[0]
-            raise ParameterError(
-                Message("after line {line}: {reason}", line=self.lines, reason=reason)
-            ) from None
-        return _Ready(rows, labels, encoded)
+            told = {"line": self.lines, "reason": error.args[0]}
+            raise ParameterError("after line {line}: {reason}", **told) from None
+        return rows, labels, encoded
 
     def _learn(self, lines: bytes, ready: _Ready) -> list[str]:
-        margins = self._stream.learn(ready.rows, ready.encoded)
+        rows, labels, encoded = ready
+        margins = self._stream.learn(rows, encoded)
         decided = self.model.decide(margins)
         if self._proba:
             predicted = probability_lines(probabilities(margins).tolist())
         else:
             predicted = prediction_lines(decided, raw=self._raw)
         self._write(predicted)
-        self._scores.add(decided, ready.labels)
+        self._scores.add(decided, labels)
         self._more["right"] = self._scores.right
-        self._more["rows"] += len(ready.labels)
+        self._more["rows"] += len(labels)
         self._more["lines"] += lines.count(b"\n")
         self._more["input_bytes"] += len(lines)
         return predicted

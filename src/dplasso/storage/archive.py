@@ -13,6 +13,7 @@ import os
 import re
 import stat
 import zipfile
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -27,6 +28,7 @@ _Path = str | os.PathLike[str]
 _Arrays = dict[str, NDArray[Any]]
 
 _LONGEST_LINE = 256
+_DEEPEST = 64  # levels of a header
 _HEADER = "header.json"
 _ARRAY = re.compile(r"arrays/([A-Za-z0-9_]{1,100})\.npy")
 
@@ -191,7 +193,28 @@ def _json_header(data: bytes) -> dict[str, Any]:
     )
     if not isinstance(header, dict):
         raise ValueError("header is no JSON object")
+    _check_depth(header)
     return header
+
+
+def _check_depth(header: dict[str, Any]) -> None:
+    """Reject values nested so deeply that a function calling itself for each might not end.
+
+    How deeply the parser itself reads differs between versions of Python.
+    """
+    level: list[Any] = [header]
+    for _ in range(_DEEPEST):
+        level = [item for value in level for item in _items(value)]
+        if not level:
+            return
+    raise ValueError(f"header is nested more than {_DEEPEST} levels deep")
+
+
+def _items(value: Any) -> Iterable[Any]:
+    """The values that a JSON value holds."""
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _finite_float(text: str) -> float:

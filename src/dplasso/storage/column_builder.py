@@ -6,17 +6,17 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dplasso.base.wording import ParameterError
 from dplasso.data.bounds import ColumnBounds
 from dplasso.data.columns import MOST_ROWS
 from dplasso.data.merging import merged
@@ -40,20 +40,9 @@ from dplasso.storage.staging import check_replaceable, clear_leftovers, install,
 PER_COLUMN, PER_ENTRY, OVERHEAD = 12, 20, 16 << 20
 FLOOR = 64 << 20  # least memory in addition to that of the columns
 
-Progress = Callable[[str, int, int | None], None]  # stage, amount done, total amount
 _Path = str | os.PathLike[str]
 _Files = dict[str, dict[str, Any]]
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
-
-@dataclass(frozen=True)
-class _About:
-    """Facts about the columns and labels."""
-
-    feature_names: Iterable[str] | None
-    classes: Sequence[str] | None
-    bounds: NDArray[np.float64] | None
-    source: dict[str, Any] | None
 
 
 def build_store(
@@ -62,7 +51,6 @@ def build_store(
     columns: int,
     *,
     memory: int,
-    progress: Progress | None = None,
     feature_names: Iterable[str] | None = None,
     classes: Sequence[str] | None = None,
     bounds: NDArray[np.float64] | None = None,
@@ -85,8 +73,6 @@ def build_store(
         Number of columns.
     memory : int
         Most bytes to allocate, not counting the chunks: at least 12 per column plus 64 MiB.
-    progress : callable, optional
-        Called with the stage, the amount done and the total amount.
     feature_names : iterable of str, optional
     classes : sequence of str, optional
         Labels are then positions in it.
@@ -103,13 +89,13 @@ def build_store(
         The absolute path of the store.
     """
     target = Path(os.path.abspath(path))
-    about = _About(feature_names, classes, _bounds(bounds, columns), source)
-    room = _room(memory, columns, PER_COLUMN + (0 if about.bounds is None else 8))
+    bounds = _bounds(bounds, columns)
+    room = _room(memory, columns, PER_COLUMN + (0 if bounds is None else 8))
     clear_leftovers(target)
     check_replaceable(target, overwrite)
     try:
         with workshop(target) as folder:
-            _build(folder, chunks, columns, room, progress, about)
+            _build(folder, chunks, columns, room, feature_names, classes, bounds, source)
             install(folder, target, overwrite)
     except UnfitError as reason:
         raise ColumnStoreError(f"{target} was not built: {reason}") from None
@@ -128,27 +114,29 @@ def _build(
     chunks: Iterable[RowChunk],
     columns: int,
     room: int,
-    progress: Progress | None,
-    about: _About,
+    names: Iterable[str] | None,
+    classes: Sequence[str] | None,
+    bounds: NDArray[np.float64] | None,
+    source: dict[str, Any] | None,
 ) -> None:
     files: _Files = {}
-    classes, bounds = about.classes, ColumnBounds(1.0, None)
+    stretch = ColumnBounds(1.0, None)
     if classes is not None and not all(isinstance(name, str) for name in classes):
         raise UnfitError("classes must be strings; leave them out where labels are numbers")
-    if about.feature_names is not None:
-        _write_names(folder, files, about.feature_names, columns)
-    if about.bounds is not None:
-        bounds = ColumnBounds.of(about.bounds, columns)
+    if names is not None:
+        _write_names(folder, files, names, columns)
+    if bounds is not None:
+        stretch = ColumnBounds.of(bounds, columns)
         with _Output(folder, "bounds.bin", np.float64, files) as output:
-            output.write(about.bounds)
+            output.write(bounds)
     with Runs(folder, columns, room) as runs:
         with _Output(folder, "labels.bin", np.float64, files) as labels:
-            rows = _take_in(chunks, columns, bounds, runs, labels, progress)
+            rows = _take_in(chunks, columns, stretch, runs, labels)
         runs.finish()
         entries = int(runs.pointers[columns])
         runs.pointers[-1] = entries + rows
         _write_pointers(folder, files, runs.pointers)
-        _write_columns(folder, files, runs, rows, progress)
+        _write_columns(folder, files, runs, rows)
         content = {
             "format": FORMAT,
             "version": VERSION,
@@ -156,7 +144,7 @@ def _build(
             "entries": entries,
             "largest": runs.largest,
             "classes": None if classes is None else list(classes),
-            "source": about.source,
+            "source": source,
             "files": files,
         }
     with _Output(folder, HEADER, np.uint8, {}) as header:
@@ -168,12 +156,11 @@ def _take_in(
     chunks: Iterable[RowChunk],
     columns: int,
     bounds: ColumnBounds,
-    runs: "Runs",
+    runs: Runs,
     labels: "_Output",
-    progress: Progress | None,
 ) -> int:
     """Write all entries to runs; returns the number of rows."""
-    rows = entries = 0
+    rows = 0
     for chunk in chunks:
         if rows + chunk.rows > MOST_ROWS:
             raise UnfitError(
@@ -185,9 +172,7 @@ def _take_in(
         if bounds.stretch is not None:
             chunk = replace(chunk, values=bounds.stretched(chunk.values, chunk.indices))
         runs.add(chunk, rows)
-        rows, entries = rows + chunk.rows, entries + chunk.entries
-        if progress is not None:
-            progress("read", entries, None)
+        rows += chunk.rows
     if rows == 0:
         raise UnfitError("there are no rows; give at least one")
     return rows
@@ -228,9 +213,7 @@ def _write_pointers(folder: Path, files: _Files, pointers: NDArray[np.int64]) ->
             output.write(pointers[first:last].astype(kind))
 
 
-def _write_columns(
-    folder: Path, files: _Files, runs: "Runs", rows: int, progress: Progress | None
-) -> None:
+def _write_columns(folder: Path, files: _Files, runs: Runs, rows: int) -> None:
     """Merge the runs into the final files, one range of columns at a time; add the constant."""
     kind = np.float32 if runs.single else np.float64
     with contextlib.ExitStack() as stack:
@@ -246,8 +229,6 @@ def _write_columns(
                 if values is not None:
                     for block in runs.sorted(runs.values, kind):
                         values.write(block)
-            if progress is not None:
-                progress("sort", int(runs.pointers[last]), int(runs.pointers[-2]))
         for start, stop in blocks(rows):
             indices.write(np.arange(start, stop, dtype=np.int32))
             if values is not None:
@@ -280,11 +261,9 @@ class _Output:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, _: object, __: TracebackType | None
-    ) -> None:
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         with self._file:
-            if kind is None:
+            if error is None:
                 os.fsync(self._file.fileno())
                 self._files[self._name] = {
                     "dtype": self._kind.str,
@@ -321,8 +300,11 @@ def _room(memory: int, columns: int, per_column: int) -> int:
         )
     least = per_column * columns + FLOOR
     if memory < least:
-        raise ValueError(
-            f"memory must be at least {least:,} bytes for {columns:,} columns, got {memory!r}; "
-            "give more, or hash features into fewer columns"
+        raise ParameterError(
+            "{memory} must be at least {least:,} bytes for {columns:,} columns, got {given!r}; "
+            "give more, or hash features into fewer columns",
+            least=least,
+            columns=columns,
+            given=memory,
         )
     return min((memory - per_column * columns - OVERHEAD) // PER_ENTRY, LARGEST_INT32)

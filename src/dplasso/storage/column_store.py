@@ -21,9 +21,9 @@ import math
 import mmap
 import os
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from pathlib import Path
 from typing import Any
 
@@ -33,19 +33,16 @@ from numpy.typing import NDArray
 from dplasso.base import threads
 from dplasso.data.bounds import ColumnBounds
 from dplasso.data.clip_limit import clip_limit, held_single
-from dplasso.data.columns import ColumnMatrix, norms_of, positive_bound
+from dplasso.data.columns import ColumnMatrix, positive_bound
 from dplasso.kernels import columns as column_kernels
 from dplasso.kernels import transpose as kernels
 from dplasso.storage.column_format import damaged, read_header
 
-Progress = Callable[[str, int, int | None], None]  # stage, amount done, total amount
 _Path = str | os.PathLike[str]
 _NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 
 
-def open_store(
-    path: _Path, *, verify: bool = False, progress: Progress | None = None
-) -> "ColumnStore":
+def open_store(path: _Path, *, verify: bool = False) -> "ColumnStore":
     """Open a store made by `build_store`.
 
     File sizes are checked here. `ColumnStore.matrix` checks every entry in one pass before anything
@@ -59,8 +56,6 @@ def open_store(
         The directory of the store.
     verify : bool, default False
         Whether to read all files and check their digests.
-    progress : callable, optional
-        Called with the stage, the amount done and the total amount.
 
     Returns
     -------
@@ -72,9 +67,9 @@ def open_store(
         if not (folder / name).is_file() or (folder / name).stat().st_size != file["bytes"]:
             raise damaged(folder, f"{name} is missing or has another size")
     store = ColumnStore(folder, tuple(header["shape"]), header["entries"], header)
-    store.check_pointers()
+    store.checked_pointers()
     if verify:
-        store.verify(progress)
+        store.verify()
     return store
 
 
@@ -163,27 +158,32 @@ class ColumnStore:
         return self._clipped(bounds.largest, bounds.stretch)
 
     def _clipped(self, x_bound: float | None, stretch: NDArray[np.float64] | None) -> ColumnMatrix:
-        indptr, indices = self._map("indptr.bin"), self._map("indices.bin")
-        values = self._map("values.bin") if "values.bin" in self.header["files"] else None
         limit = math.inf if x_bound is None else clip_limit(x_bound)
-        found = self._check_entries(indptr, indices, values, limit)
+        (indptr, indices, values), found = self._checked_entries(limit)
         if x_bound is None:
             largest = 1.0 if values is None else kernels.survey(values[: self.entries])[2]
             x_bound = max(1.0, float(largest))
+        has_constant = values is not None or x_bound == 1.0
         if values is not None:
             exceeded = bool(found & column_kernels.OUT_OF_BOUND)
             values = self._clipped_values(values, x_bound, exceeded)
-            norm1 = norms_of(indptr, values, x_bound)
-            return self._with_constant_at_hand(indptr, indices, values, norm1, x_bound, stretch)
-        if x_bound == 1.0:
-            return self._with_constant_at_hand(indptr, indices, None, None, x_bound, stretch)
-        indptr, indices = indptr[:-1], indices[: self.entries]
-        if x_bound < 1.0:
+        elif x_bound < 1.0:
             kind = np.float32 if held_single(x_bound) else np.float64
             values = np.full(self.entries, clip_limit(x_bound), kind)
-        norms = None if values is None else norms_of(indptr, values, x_bound)
-        parts = (indptr, indices, values, norms)
-        return ColumnMatrix(*parts, self.shape, x_bound, stretch=stretch, trusted=True)
+        extended = None
+        if has_constant:
+            shape = (self.shape[0], self.shape[1] + 1)
+            extended = ColumnMatrix(indptr, indices, values, shape, x_bound, trusted=True)
+        return ColumnMatrix(
+            indptr[:-1],
+            indices[: self.entries],
+            None if values is None else values[: self.entries],
+            self.shape,
+            x_bound,
+            extended,
+            stretch,
+            trusted=True,
+        )
 
     def _clipped_values(self, values: NDArray[Any], x_bound: float, exceeded: bool) -> NDArray[Any]:
         """Clipped values and the constant column, in private pages.
@@ -200,70 +200,34 @@ class ColumnStore:
             constant[:] = limit
         return values
 
-    def verify(self, progress: Progress | None = None) -> None:
+    def verify(self) -> None:
         """Read everything and check digests, the order of rows, and the range of values.
 
         The origin of the store is not verified.
         """
-        files = self.header["files"]
-        total, done = sum(file["bytes"] for file in files.values()), 0
-        for name, file in files.items():
-            digest = hashlib.sha256()
-            with open(self.path / name, "rb", buffering=0) as opened:
-                while block := opened.read(1 << 20):
-                    digest.update(block)
-                    done += len(block)
-                    if progress is not None:
-                        progress("verify", done, total)
-            if digest.hexdigest() != file["sha256"]:
+        for name, file in self.header["files"].items():
+            with open(self.path / name, "rb") as opened:
+                digest = hashlib.file_digest(opened, "sha256").hexdigest()
+            if digest != file["sha256"]:
                 raise damaged(self.path, f"the digest of {name} does not fit")
-        indptr, indices = self._map("indptr.bin"), self._map("indices.bin")
-        values = self._map("values.bin") if "values.bin" in files else None
-        largest = max(self.header["largest"], 1.0)
-        found = self._check_entries(indptr, indices, values, largest)
+        _, found = self._checked_entries(max(self.header["largest"], 1.0))
         if found & column_kernels.OUT_OF_BOUND:
             raise damaged(self.path, "entries are larger than the header says")
 
-    def _check_entries(
-        self,
-        indptr: NDArray[Any],
-        indices: NDArray[Any],
-        values: NDArray[Any] | None,
-        bound: float,
-    ) -> int:
-        """Reject entries that are not in order, in range and finite, in one pass.
+    def _checked_entries(self, bound: float) -> tuple[tuple[Any, Any, Any], int]:
+        """Pointers, rows and values of the entries, and the bits that `inspect` found.
 
-        Returns the bits that `inspect` found.
+        Entries that are not in order, in range and finite are rejected, in one pass.
         """
-        self._check_pointers(indptr)
+        indptr, indices = self.checked_pointers(), self._map("indices.bin")
+        values = self._map("values.bin") if "values.bin" in self.header["files"] else None
         runs = threads.balanced_runs(indptr, threads.available())
         calls = [(indptr, indices, values, self.shape[0], bound, *run) for run in runs]
-        found = 0
-        for part in threads.run(column_kernels.inspect, calls):
-            found |= part
+        found = reduce(or_, threads.run(column_kernels.inspect, calls))
         bad = column_kernels.NOT_FINITE | column_kernels.UNORDERED | column_kernels.BAD_ROW
         if found & bad or not (values is None or np.all(values[self.entries :] == 1.0)):
             raise damaged(self.path, "entries are not in order, not in range or not finite")
-        return found
-
-    def _with_constant_at_hand(
-        self, indptr: Any, indices: Any, values: Any, norm1: Any, x_bound: float, stretch: Any
-    ) -> ColumnMatrix:
-        """The columns of the data, from arrays that also hold the constant column."""
-        rows, columns = self.shape
-        parts = (indptr, indices, values, norm1)
-        extended = ColumnMatrix(*parts, (rows, columns + 1), x_bound, trusted=True)
-        return ColumnMatrix(
-            indptr[:-1],
-            indices[: self.entries],
-            None if values is None else values[: self.entries],
-            None if norm1 is None else norm1[:-1],
-            self.shape,
-            x_bound,
-            extended,
-            stretch,
-            trusted=True,
-        )
+        return (indptr, indices, values), found
 
     def _map(self, name: str) -> Any:
         """A file as an array.
@@ -278,13 +242,11 @@ class ColumnStore:
             mapped = mmap.mmap(opened.fileno(), file["bytes"], flags=flags, prot=protection)
         return np.frombuffer(mapped, np.dtype(file["dtype"]))
 
-    def check_pointers(self) -> None:
-        """Reject pointers that lead outside the files."""
-        self._check_pointers(self._map("indptr.bin"))
-
-    def _check_pointers(self, indptr: NDArray[Any]) -> None:
-        """Reject wrong pointers, since compiled loops trust them."""
+    def checked_pointers(self) -> NDArray[Any]:
+        """Where columns start; wrong pointers are rejected, since compiled loops trust them."""
+        indptr: NDArray[Any] = self._map("indptr.bin")
         rows, columns = self.shape
         ends = indptr[0] == 0 and indptr[-2] == self.entries and indptr[-1] == self.entries + rows
         if len(indptr) != columns + 2 or not ends or not kernels.ascending(indptr):
             raise damaged(self.path, "indptr.bin does not fit the entries")
+        return indptr

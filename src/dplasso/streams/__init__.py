@@ -3,10 +3,9 @@
 `running_sum` makes one; docs/online.md derives the constructions. One concept per file:
 `whole_rows` (rows to integers, the only part that sees data), `covers`, `tree`, `band`, `buffered`,
 `doubling` (noise as a function of a key and the step), `settings` (public numbers), `account`
-(their cost), `exposure` (the cost, computed in a second way).
+(their cost).
 """
 
-from dplasso.streams.exposure import exposure, telling_statistic
 from dplasso.streams.running_sum import RunningSum, State, running_sum
 
-__all__ = ["RunningSum", "State", "exposure", "running_sum", "telling_statistic"]
+__all__ = ["RunningSum", "State", "running_sum"]

@@ -8,7 +8,8 @@ Formal guarantees
   rows, those of step t included. An expired row is not protected: later releases may reveal it
   without noise. Rows may depend on earlier releases.
 - Cost, "tight": the sensitivity of a construction is how far one row moves the releases, in
-  standard deviations of its noise sources: sqrt(levels) for trees, `band_sensitivity` for a band.
+  standard deviations of its noise sources: sqrt(levels) for trees, `band_sensitivity` for a band,
+  `buffered_sensitivity` for buffers.
   The noise makes releases mu-GDP, mu = sqrt(2 rho) or `mu_of(epsilon, delta)`; Gamma noise of scale
   levels / epsilon makes them epsilon-DP. The budget is that of one row; it is not spent again as
   the window moves.
@@ -20,7 +21,6 @@ import math
 
 from dplasso.privacy.events import Gaussian, PureDP
 from dplasso.privacy.gaussian import mu_of
-from dplasso.streams.band import band_sensitivity
 from dplasso.streams.settings import TREES, Settings, Span
 
 # Covers the rounding of square roots and products.
@@ -50,14 +50,9 @@ def tree_deviation(settings: Settings, span: Span) -> float:
     """Standard deviation of a node's Gaussian noise, in units of a row's sensitivity."""
     if settings.calibration == "paper":
         assert settings.delta is not None  # checked with the settings
-        levels = (span.steps - 1).bit_length() + 1
+        levels = _levels(settings, span)
         return math.sqrt(8.0) * levels * math.log(2.0 / settings.delta) / _epsilon(settings)
-    return math.sqrt(span.levels) / _mu_asked(settings) * _SAFE
-
-
-def band_deviation(settings: Settings, window: int) -> float:
-    """Standard deviation of one step's draw of a band, in units of a row's sensitivity."""
-    return deviation(settings, band_sensitivity(window))
+    return deviation(settings, math.sqrt(span.levels))
 
 
 def deviation(settings: Settings, moved: float) -> float:
@@ -67,8 +62,14 @@ def deviation(settings: Settings, moved: float) -> float:
 
 def gamma_scale(settings: Settings, span: Span) -> float:
     """Scale of a node's Gamma noise, in units of a row's sensitivity."""
-    levels = (span.steps - 1).bit_length() + 1 if settings.calibration == "paper" else span.levels
-    return levels / _epsilon(settings) * _SAFE
+    return _levels(settings, span) / _epsilon(settings) * _SAFE
+
+
+def node_deviation(settings: Settings, span: Span) -> float:
+    """Standard deviation of a number in a node's noise, in units of a row's sensitivity."""
+    if settings.noise == "gamma":
+        return gamma_scale(settings, span) * math.sqrt(settings.dimension + 1.0)
+    return tree_deviation(settings, span)
 
 
 def noise_of_a_release(settings: Settings, longest: int) -> float:
@@ -81,16 +82,17 @@ def noise_of_a_release(settings: Settings, longest: int) -> float:
     span = settings.span or Span(max(1, -(-longest // settings.batch)), slides=False)
     if settings.construction not in TREES:
         return settings.reach * (1.07 + math.log(span.steps) / math.pi) / _mu_asked(settings)
-    if settings.noise == "gamma":
-        node = gamma_scale(settings, span) * math.sqrt(settings.dimension + 1.0)
-    else:
-        node = tree_deviation(settings, span)
-    return settings.reach * node * math.sqrt(span.levels)
+    return settings.reach * node_deviation(settings, span) * math.sqrt(span.levels)
 
 
 def epoch_span(epoch: int) -> Span:
     """The steps of one epoch of an endless stream."""
     return Span(1 << epoch, slides=False)
+
+
+def _levels(settings: Settings, span: Span) -> int:
+    """Number of node sizes; the paper counts those of a sliding window for any stream."""
+    return span._replace(slides=span.slides or settings.calibration == "paper").levels
 
 
 def _mu_asked(settings: Settings) -> float:

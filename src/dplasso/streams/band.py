@@ -7,7 +7,6 @@ normal vectors X_1, X_2, ..., the noise of step t is the sum over k < window of 
 import math
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from dplasso.base import threads as pool
 from dplasso.base.arrays import Floats, Ints
@@ -15,7 +14,7 @@ from dplasso.kernels.band import add_weighted
 from dplasso.mechanisms.gaussian_fraction import GaussianFraction
 from dplasso.mechanisms.grid_gaussian import GridGaussian
 from dplasso.mechanisms.noise_key import NoiseKey
-from dplasso.streams.process import Grid, Noise, StepByStep
+from dplasso.streams.process import Grid, Noise, NoiseProcess, toeplitz
 
 # Coefficients are multiples of 2^-30; X is first drawn as a multiple of 2^-20 grid units. The error
 # of that is below 1 grid unit in total: coefficients of the longest band add up to 1,156.
@@ -53,7 +52,7 @@ def real_coefficients(window: int) -> Floats:
     return real
 
 
-class BandNoise(StepByStep):
+class BandNoise(NoiseProcess):
     """The noise of a sliding band, rounded down; ``sigma`` is that of X, in grid units.
 
     Formal guarantees
@@ -161,13 +160,5 @@ class BandNoise(StepByStep):
             count *= 2
 
     def noise_matrix(self, steps: int) -> Floats:
-        band = np.zeros(steps)
-        known = min(steps, self._window)
-        band[:known] = self._coefficients[:known] / 2.0**COEFFICIENT_BITS
-        back = np.subtract.outer(np.arange(steps), np.arange(steps))
-        matrix: Floats = np.where(back >= 0, band[np.abs(back)], 0.0) * self._deviation
-        return matrix
-
-    def strategy_matrix(self, steps: int) -> Floats:
-        strategy: Floats = solve_triangular(self.noise_matrix(steps), np.tri(steps), lower=True)
-        return strategy
+        band = self._coefficients[:steps] * (self._deviation / 2.0**COEFFICIENT_BITS)
+        return toeplitz(np.pad(band, (0, steps - len(band))))

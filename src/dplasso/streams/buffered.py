@@ -11,8 +11,6 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
 from dplasso.base import threads as pool
@@ -22,7 +20,7 @@ from dplasso.kernels.grid_gaussian import BLOCK, FIELDS
 from dplasso.mechanisms.gaussian_cells import GaussianCells
 from dplasso.mechanisms.noise_key import NoiseKey
 from dplasso.streams.band import real_coefficients
-from dplasso.streams.process import Arrays, Grid, Noise, Stretch
+from dplasso.streams.process import Arrays, Grid, Noise, NoiseProcess, Stretch, toeplitz
 
 LONGEST = 1 << 24
 # Bits of the largest standard deviation in grid units: buffers then overflow at 64 of their own.
@@ -90,7 +88,7 @@ class _Place(NamedTuple):
     values: Ints  # the noise of that step
 
 
-class BufferedNoise:
+class BufferedNoise(NoiseProcess):
     """Noise n_t = X_t + floor(sum of buffers); ``sigma`` is that of X, in grid units.
 
     Formal guarantees
@@ -194,10 +192,4 @@ class BufferedNoise:
         kept = 1.0 - 2.0 ** -self._echoes.shifts.astype(np.float64)
         shares = self._echoes.shares * 2.0**-FINE_BITS
         column = np.concatenate(([1.0], (shares * kept ** back[:, None]).sum(axis=1)))[:steps]
-        apart = np.subtract.outer(np.arange(steps), np.arange(steps))
-        matrix: NDArray[np.float64] = np.where(apart >= 0, column[np.abs(apart)], 0.0)
-        return matrix * self._deviation
-
-    def strategy_matrix(self, steps: int) -> Floats:
-        strategy: Floats = solve_triangular(self.noise_matrix(steps), np.tri(steps), lower=True)
-        return strategy
+        return toeplitz(column) * self._deviation

@@ -3,20 +3,26 @@
 import dataclasses
 import math
 
+from dplasso.base.wording import ParameterError
 from dplasso.mechanisms.gaussian_cells import LEAST_SIGMA
 from dplasso.mechanisms.grid_gamma import GridGamma
-from dplasso.mechanisms.grid_gaussian import GridGaussian
+from dplasso.mechanisms.grid_gaussian import AddsNoise, GridGaussian
 from dplasso.mechanisms.noise_key import NoiseKey
 from dplasso.streams import account, buffered, covers
-from dplasso.streams.band import FINE_BITS, LONGEST, BandNoise
-from dplasso.streams.buffered import BufferedNoise
+from dplasso.streams.band import FINE_BITS, LONGEST, BandNoise, band_sensitivity
+from dplasso.streams.buffered import NOISE_BITS, BufferedNoise
 from dplasso.streams.doubling import DoublingNoise
 from dplasso.streams.process import Grid, NoiseProcess, NoNoise
 from dplasso.streams.settings import TREES, Settings, Span
-from dplasso.streams.tree import NodeNoise, TreeNoise
+from dplasso.streams.tree import TreeNoise
 
 # Most bits of a row's length, and of the standard deviation of a draw.
 _MOST_BITS, _NOISE_BITS, _GAMMA_BITS = 30, 48, 44
+# The same for constructions that draw other numbers than nodes of trees.
+_BAND_BITS = _NOISE_BITS - FINE_BITS
+_DRAWN_BITS = {"buffered": NOISE_BITS, "band": _BAND_BITS, "regenerated_band": _BAND_BITS}
+# Most steps of a construction; trees have no limit.
+_LONGEST = {"buffered": buffered.LONGEST, "band": LONGEST, "regenerated_band": LONGEST}
 # Vectors of 8 bytes per number: the sum, the noise, the draws and the releases.
 _VECTORS = 8
 # Number of buffers for the longest stream that has them.
@@ -31,23 +37,20 @@ def chosen(settings: Settings) -> Settings:
     The choice depends on public numbers only.
     """
     name, span = settings.construction, settings.span
-    if name == "auto":
-        if settings.calibration == "paper":
-            name = "window_tree"
-        elif settings.noise == "gamma" or not _buffers_fit(settings, span):
-            name = "tree"
-        else:
-            name = "buffered"
-    longest = buffered.LONGEST if name == "buffered" else LONGEST
-    if span and span.steps > longest and name not in TREES:
-        raise ValueError(
-            f"construction must be a tree for more than {longest} steps, got {name!r}; "
+    if name == "auto" and settings.calibration == "paper":
+        name = "window_tree"
+    elif name == "auto":
+        buffers = settings.noise == "gaussian" and _fits(settings, "buffered", span)
+        name = "buffered" if buffers else "tree"
+    if span and span.steps > (longest := _LONGEST.get(name, span.steps)):
+        raise ParameterError(
+            f"{{construction}} must be a tree for more than {longest} steps, got {name!r}; "
             "choose 'tree'"
         )
     needed = bytes_needed(settings, _vectors_kept(name, span))
     if needed > settings.memory:
-        raise ValueError(
-            f"memory must be at least {needed} bytes for construction={name!r}, "
+        raise ParameterError(
+            f"{{memory}} must be at least {needed} bytes for construction={name!r}, "
             f"got {settings.memory}; choose 'tree', or allow more"
         )
     return dataclasses.replace(settings, construction=name)
@@ -65,15 +68,11 @@ def bytes_needed(settings: Settings, vectors: int) -> int:
     return 8 * settings.dimension * (vectors + _VECTORS)
 
 
-def _buffers_fit(settings: Settings, span: Span | None) -> bool:
-    """Whether buffers fit; too long epochs of an endless stream use trees instead."""
-    if span is not None and span.steps > buffered.LONGEST:
+def _fits(settings: Settings, name: str, span: Span | None) -> bool:
+    """Whether a construction can cover the span within the memory."""
+    if span and span.steps > _LONGEST.get(name, span.steps):
         return False
-    return bytes_needed(settings, _vectors_kept("buffered", span)) <= settings.memory
-
-
-def _band_fits(settings: Settings, steps: int) -> bool:
-    return steps <= LONGEST and bytes_needed(settings, steps) <= settings.memory
+    return bytes_needed(settings, _vectors_kept(name, span)) <= settings.memory
 
 
 def grid_of(settings: Settings) -> Grid:
@@ -88,21 +87,18 @@ def grid_of(settings: Settings) -> Grid:
         return Grid(_MOST_BITS, settings.reach << _MOST_BITS)
     # For an endless stream, the last epoch that can occur.
     span = settings.span or account.epoch_span(account.MOST_EPOCHS - 1)
+    largest = account.node_deviation(settings, span)
+    bits = _DRAWN_BITS.get(settings.construction, _NOISE_BITS)
     if settings.noise == "gamma":
-        largest = account.gamma_scale(settings, span) * math.sqrt(settings.dimension + 1.0)
         bits = _GAMMA_BITS
-    else:
-        largest, bits = account.tree_deviation(settings, span), _NOISE_BITS
-        if settings.construction not in TREES:
-            bits = buffered.NOISE_BITS if settings.construction == "buffered" else bits - FINE_BITS
     size = largest * settings.reach
     room = bits - math.ceil(math.log2(size)) if 0.0 < size < math.inf else 0
     bits = min(_MOST_BITS, room)
     grid = Grid(bits, settings.reach << bits) if bits >= 1 else None
     if grid is None or largest * grid.reach < 64 * LEAST_SIGMA:
-        raise ValueError(
+        raise ParameterError(
             "the budget must ask for noise between 2^-10 and 2^20 times the length of a row, got "
-            "another; choose other epsilon, delta or rho, or math.inf for no privacy"
+            "another; choose other {epsilon}, {delta} or {rho}, or math.inf for no privacy"
         )
     return grid
 
@@ -116,12 +112,10 @@ def noise_process(settings: Settings, grid: Grid, key: NoiseKey) -> NoiseProcess
         return _span_noise(settings, span, grid, key)
 
     def epoch_noise(epoch: int) -> NoiseProcess:
-        within = settings
-        if settings.construction == "band" and not _band_fits(settings, 1 << epoch):
+        span, within = account.epoch_span(epoch), settings
+        if not _fits(settings, settings.construction, span):
             within = dataclasses.replace(settings, construction="tree")
-        if settings.construction == "buffered" and 1 << epoch > buffered.LONGEST:
-            within = dataclasses.replace(settings, construction="tree")
-        return _span_noise(within, account.epoch_span(epoch), grid, key.derived(epoch))
+        return _span_noise(within, span, grid, key.derived(epoch))
 
     return DoublingNoise(settings.dimension, epoch_noise)
 
@@ -133,7 +127,7 @@ def _span_noise(settings: Settings, span: Span, grid: Grid, key: NoiseKey) -> No
         moved = buffered.buffered_sensitivity(span.steps, settings.dimension, grid)
         sigma = account.deviation(settings, moved) * grid.reach
         return BufferedNoise(settings.dimension, span.steps, sigma, grid, key)
-    sigma = account.band_deviation(settings, span.steps) * grid.reach
+    sigma = account.deviation(settings, band_sensitivity(span.steps)) * grid.reach
     kept = settings.construction == "band"
     return BandNoise(settings.dimension, span.steps, sigma, grid, key, kept)
 
@@ -144,15 +138,10 @@ def _tree_noise(settings: Settings, span: Span, grid: Grid, key: NoiseKey) -> Tr
     if span.slides:
         over = covers.root_kept if settings.construction == "tree" else covers.window_only
         cover = over(block)
-    dimension = settings.dimension
-    noise: NodeNoise
+    deviation = account.node_deviation(settings, span)
+    noise: AddsNoise
     if settings.noise == "gamma":
-        scale = account.gamma_scale(settings, span)
-        noise, deviation = (
-            GridGamma(dimension, scale * grid.reach),
-            scale * math.sqrt(dimension + 1),
-        )
+        noise = GridGamma(settings.dimension, account.gamma_scale(settings, span) * grid.reach)
     else:
-        deviation = account.tree_deviation(settings, span)
         noise = GridGaussian(deviation * grid.reach)
-    return TreeNoise(dimension, cover, noise, deviation, key)
+    return TreeNoise(settings.dimension, cover, noise, deviation, key)

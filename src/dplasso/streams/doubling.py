@@ -11,7 +11,7 @@ from dplasso.streams.process import Arrays, Noise, NoiseProcess, Stretch
 _MOST_EPOCHS = 48  # more steps than any stream has
 
 
-class DoublingNoise:
+class DoublingNoise(NoiseProcess):
     """Epoch e has 2^e steps; a step's noise is its epoch's plus the last noise of each before.
 
     ``epoch_noise(e)`` makes the noise of epoch e, a process for a whole stream of 2^e steps.
@@ -86,13 +86,6 @@ class DoublingNoise:
             before = np.zeros((start, inside.shape[1]))
             parts.append(np.vstack([before, inside, later]))
         return np.hstack(parts)
-
-    def strategy_matrix(self, steps: int) -> Floats:
-        parts = []
-        for epoch, start, length in _epochs(steps):
-            inside = self._epoch_noise(epoch).strategy_matrix(length)
-            parts.append(np.pad(inside, ((0, 0), (start, steps - start - length))))
-        return np.vstack(parts)
 
 
 class _Epoch(NamedTuple):

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from dplasso.base import checks
 from dplasso.base.arrays import Floats, Ints
+from dplasso.base.wording import ParameterError
 from dplasso.mechanisms.noise_key import NoiseKey
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
-from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import Gaussian, PureDP
 from dplasso.streams import account, constructions, statement
-from dplasso.streams.process import NoiseProcess, Stretch
-from dplasso.streams.settings import Calibration, Construction, NoiseLaw, Settings, TooLong
+from dplasso.streams.process import Stretch
+from dplasso.streams.settings import Settings
 from dplasso.streams.whole_rows import WholeRows
 
 KIND, VERSION = "dplasso-running-sum", 1
@@ -68,14 +68,13 @@ class RunningSum:
         self.settings, self.position = constructions.chosen(settings), 0
         self.before_release = before_release
         grid = constructions.grid_of(self.settings)
-        self._key, self.unit = key, settings.sensitivity / (1 << grid.bits)
-        self.bits = grid.bits
-        self._rows = WholeRows(
-            *(settings.dimension, settings.sensitivity, grid.bits),
-            *(settings.batch, settings.too_long),
-        )
-        self._noise = constructions.noise_process(self.settings, grid, key)
-        self._sum: Ints = np.zeros(settings.dimension, np.int64)
+        self._key = key
+        self.bits, self.unit = grid.bits, settings.sensitivity / (1 << grid.bits)
+        sizes = settings.dimension, settings.sensitivity, grid.bits
+        self._rows = WholeRows(*sizes, settings.batch, settings.too_long)
+        self.noise = constructions.noise_process(self.settings, grid, key)
+        # The exact sum in units of `unit`, to which a compiled loop adds: secret.
+        self.total: Ints = np.zeros(settings.dimension, np.int64)
         # Two threads at the same step could release two sums with the same noise.
         self._one_thread = threading.RLock()
 
@@ -87,15 +86,12 @@ class RunningSum:
         """
         self.check_process()
         with self._one_thread:
-            if self.settings.steps is not None and self.position >= self.settings.steps:
-                raise ValueError(
-                    f"steps must be as many as declared, {self.position}; declare more"
-                )
+            self._check_room(1)
             whole = self._rows.of(rows)
             # The step advances first: noise used once must never be added to another sum.
             self.position += 1
             for where, values in whole:
-                self._sum[where] += values
+                self.total[where] += values
             return self._released()
 
     def release(self) -> Floats:
@@ -109,8 +105,8 @@ class RunningSum:
             self.before_release(self.state())
         if self.position == 0:
             return np.zeros(self.settings.dimension)
-        noise = self._noise.at(self.position)
-        released: Floats = (self._sum + noise.values).astype(np.float64)
+        noise = self.noise.at(self.position)
+        released: Floats = (self.total + noise.values).astype(np.float64)
         # Rounding down took half a unit from each noise on average.
         released += 0.5 * noise.floors
         released *= self.unit
@@ -125,23 +121,20 @@ class RunningSum:
         """
         self.check_process()
         with self._one_thread:
-            if self.settings.steps is not None and self.position + steps > self.settings.steps:
-                raise ValueError(
-                    f"steps must be as many as declared, {self.settings.steps}; declare more"
-                )
+            self._check_room(steps)
             self.position += steps
-            return self._noise.ahead(self.position - steps + 1, steps)
+            return self.noise.ahead(self.position - steps + 1, steps)
+
+    def _check_room(self, steps: int) -> None:
+        declared = self.settings.steps
+        if declared is not None and self.position + steps > declared:
+            raise ParameterError(f"{{steps}} must be at most the declared {declared}; declare more")
 
     def check_process(self) -> None:
         """Raise in a forked child."""
         # Buffers draw from words derived from the key, and would not check this themselves.
         if self.settings.private:
             self._key.check_process()
-
-    @property
-    def total(self) -> Ints:
-        """The exact sum in units of `unit`, to which a compiled loop adds: secret."""
-        return self._sum
 
     @property
     def place(self) -> tuple[str, int]:
@@ -158,11 +151,6 @@ class RunningSum:
         """The privacy statement, ready for JSON."""
         return statement.statement(self.settings, secure=self._key.secure)
 
-    @property
-    def noise(self) -> NoiseProcess:
-        """The noise process; its matrices describe the noise."""
-        return self._noise
-
     def state(self) -> State:
         """The complete state, to continue from later. It is secret: see `State`."""
         header = {
@@ -173,8 +161,8 @@ class RunningSum:
             "key": self._key.secret.hex(),
             "secure": self._key.secure,
         }
-        noise = {f"noise_{name}": array for name, array in self._noise.state().items()}
-        return State(header, {"sum": self._sum.copy(), **noise})
+        noise = {f"noise_{name}": array for name, array in self.noise.state().items()}
+        return State(header, {"sum": self.total.copy(), **noise})
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -199,11 +187,11 @@ class RunningSum:
                 "state must have a sum of as many whole numbers as columns; it has not"
             )
         sums = cls(settings, key, before_release)
-        sums._sum[:] = found
+        sums.total[:] = found
         sums.position = checks.count("position", header["position"], 0)
         noise = {name[6:]: array for name, array in arrays.items() if name.startswith("noise_")}
         if noise:  # absent in states of earlier versions and of some constructions
-            sums._noise.resume(noise)
+            sums.noise.resume(noise)
             _check_reached(noise, sums.position)
         return sums
 
@@ -219,23 +207,13 @@ def _check_reached(noise: dict[str, NDArray[Any]], position: int) -> None:
 def running_sum(
     dimension: int,
     *,
-    sensitivity: float,
-    window: int | None = None,
-    steps: int | None = None,
-    batch: int = 1,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    rho: float | None = None,
-    noise: NoiseLaw = "gaussian",
-    construction: Construction = "auto",
-    calibration: Calibration = "tight",
-    neighboring: Neighboring = "add_remove",
-    too_long: TooLong = "clip",
-    memory: int = 1 << 30,
     seed: int | np.random.Generator | RandomBits | None = None,
     before_release: BeforeRelease | None = None,
+    **settings: Any,
 ) -> RunningSum:
     """A private running sum of vectors of ``dimension`` numbers.
+
+    Parameters other than ``seed`` and ``before_release`` are those of `Settings`, by name.
 
     Parameters
     ----------
@@ -287,8 +265,6 @@ def running_sum(
     >>> sums.settings.construction, sums.event
     ('buffered', Gaussian(noise_multiplier=2.23606797749979))
     """
-    settings = Settings(
-        *(dimension, sensitivity, window, steps, batch, epsilon, delta, rho),
-        *(noise, construction, calibration, neighboring, too_long, memory),
+    return RunningSum(
+        Settings(dimension, **settings), NoiseKey.drawn(random_bits(seed)), before_release
     )
-    return RunningSum(settings, NoiseKey.drawn(random_bits(seed)), before_release)

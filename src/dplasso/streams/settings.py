@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 from dplasso.base import checks
+from dplasso.base.wording import ParameterError, Setting
 from dplasso.privacy.calibration import Neighboring
 
 NoiseLaw = Literal["gaussian", "gamma"]
@@ -13,6 +14,13 @@ Calibration = Literal["tight", "paper"]
 TooLong = Literal["clip", "refuse"]
 
 TREES = ("tree", "window_tree")
+_CHOICES = {
+    "noise": NoiseLaw,
+    "construction": Construction,
+    "calibration": Calibration,
+    "neighboring": Neighboring,
+    "too_long": TooLong,
+}
 
 
 class Span(NamedTuple):
@@ -49,12 +57,12 @@ class Settings:
     memory: int = 1 << 30
 
     def __post_init__(self) -> None:
-        for name, least in (("dimension", 1), ("batch", 1), ("memory", 1)):
-            checks.count(name, getattr(self, name), least=least)
+        for name in ("dimension", "batch", "memory"):
+            checks.count(name, getattr(self, name), least=1)
         checks.bound("sensitivity", self.sensitivity)
         if not 1e-100 <= self.sensitivity <= 1e100:
-            raise ValueError(
-                f"sensitivity must lie between 1e-100 and 1e100, got {self.sensitivity!r}; "
+            raise ParameterError(
+                f"{{sensitivity}} must lie between 1e-100 and 1e100, got {self.sensitivity!r}; "
                 "rescale the rows by a public factor"
             )
         self._check_length()
@@ -66,49 +74,44 @@ class Settings:
             if getattr(self, name) is not None:
                 checks.count(name, getattr(self, name), least=1)
         if self.window is not None and self.steps is not None:
-            raise ValueError(
-                "window and steps must not both be given, got both; give window for rows that "
-                "expire, steps for a whole stream of known length, neither for an endless one"
+            raise ParameterError(
+                "{window} and {steps} must not both be given; give {window} for rows that expire, "
+                "{steps} for a whole stream of known length, neither for an endless one"
             )
 
     def _check_choices(self) -> None:
-        choices = {
-            "noise": NoiseLaw,
-            "construction": Construction,
-            "calibration": Calibration,
-            "neighboring": Neighboring,
-            "too_long": TooLong,
-        }
-        for name, kind in choices.items():
+        for name, kind in _CHOICES.items():
             if getattr(self, name) not in get_args(kind):
-                raise ValueError(
-                    f"{name} must be one of {', '.join(get_args(kind))}, "
-                    f"got {getattr(self, name)!r}"
-                )
+                raise ParameterError(
+                    "{parameter} must be one of {known}, got {value!r}",
+                    parameter=Setting(name), known=", ".join(get_args(kind)),
+                    value=getattr(self, name),
+                )  # fmt: skip
         special = self.noise == "gamma" or self.calibration == "paper"
         if special and self.construction not in ("auto", *TREES):
-            raise ValueError(
-                f"construction must be a tree with noise={self.noise!r} and "
+            raise ParameterError(
+                f"{{construction}} must be a tree with noise={self.noise!r} and "
                 f"calibration={self.calibration!r}, got {self.construction!r}; "
                 "choose 'tree' or 'window_tree'"
             )
 
     def _check_budget(self) -> None:
         if self.noise == "gamma" and (self.delta is not None or self.rho is not None):
-            raise ValueError(
-                "noise='gamma' must have a budget of epsilon alone; leave out the rest"
+            raise ParameterError(
+                "{noise} must have a budget of {epsilon} alone; leave out {delta} and {rho}",
+                noise=Setting("noise", "gamma"),
             )
-        if self.noise == "gamma" or self.rho is None:
+        if self.rho is None:
             checks.target("epsilon", self.epsilon)
-        if self.noise == "gaussian" and self.rho is None:
-            checks.probability("delta", self.delta)
-        if self.rho is not None:
-            checks.target("rho", self.rho)
-            if self.epsilon is not None or self.delta is not None or self.calibration == "paper":
-                raise ValueError(
-                    "rho must be the whole budget, got epsilon, delta or calibration='paper' "
-                    "beside it; give rho, or epsilon and delta"
-                )
+            if self.noise == "gaussian":
+                checks.probability("delta", self.delta)
+            return
+        checks.target("rho", self.rho)
+        if self.epsilon is not None or self.delta is not None or self.calibration == "paper":
+            raise ParameterError(
+                "{rho} must be the whole budget; leave out {epsilon}, {delta} and "
+                "calibration='paper', or give {epsilon} and {delta} instead of {rho}"
+            )
 
     @property
     def private(self) -> bool:
@@ -133,7 +136,6 @@ class Settings:
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> "Settings":
-        known: dict[str, Any] = {
-            key: math.inf if value == "inf" else value for key, value in found.items()
-        }
-        return cls(**known)
+        """Settings from what `as_json` returned."""
+        infinite = {key: math.inf for key, value in found.items() if value == "inf"}
+        return cls(**{**found, **infinite})

@@ -1,25 +1,18 @@
 """Noise of the nodes of binary trees: little memory, but a few times the error of a band."""
 
 from collections.abc import Callable
-from typing import Protocol
+from itertools import chain
 
 import numpy as np
 
-from dplasso.base.arrays import Floats, Ints
+from dplasso.base.arrays import Floats
+from dplasso.mechanisms.grid_gaussian import AddsNoise
 from dplasso.mechanisms.noise_key import NoiseKey
 from dplasso.streams.covers import Cover, Node
-from dplasso.streams.process import Noise, StepByStep
+from dplasso.streams.process import Noise, NoiseProcess
 
 
-class NodeNoise(Protocol):
-    """The noise of one node: `GridGaussian` or `GridGamma`."""
-
-    def add_to(
-        self, values: Ints, generator: np.random.Generator, threads: int | None = None
-    ) -> None: ...
-
-
-class TreeNoise(StepByStep):
+class TreeNoise(NoiseProcess):
     """The noise of a release is the sum of the noises of its cover, with one draw per node.
 
     Formal guarantees
@@ -39,7 +32,7 @@ class TreeNoise(StepByStep):
     """
 
     def __init__(
-        self, dimension: int, cover: Cover, noise: NodeNoise, deviation: float, key: NoiseKey
+        self, dimension: int, cover: Cover, noise: AddsNoise, deviation: float, key: NoiseKey
     ) -> None:
         self._cover, self._noise, self._deviation, self._key = cover, noise, deviation, key
         self._held: set[Node] | None = None  # nodes in the sum; None if unknown
@@ -66,23 +59,9 @@ class TreeNoise(StepByStep):
         change(self._sum, self._drawn, out=self._sum)
 
     def noise_matrix(self, steps: int) -> Floats:
-        nodes = self._nodes(steps)
+        covers = [self._cover(step) for step in range(1, steps + 1)]
+        nodes = {node: place for place, node in enumerate(dict.fromkeys(chain(*covers)))}
         matrix = np.zeros((steps, len(nodes)))
-        for step in range(1, steps + 1):
-            matrix[step - 1, [nodes[node] for node in self._cover(step)]] = self._deviation
+        for row, cover in zip(matrix, covers, strict=True):
+            row[[nodes[node] for node in cover]] = self._deviation
         return matrix
-
-    def strategy_matrix(self, steps: int) -> Floats:
-        nodes = self._nodes(steps)
-        matrix = np.zeros((len(nodes), steps))
-        for (level, index), place in nodes.items():
-            matrix[place, index << level : (index + 1) << level] = 1.0 / self._deviation
-        return matrix
-
-    def _nodes(self, steps: int) -> dict[Node, int]:
-        """All nodes in the covers of the first ``steps`` steps, numbered."""
-        nodes: dict[Node, int] = {}
-        for step in range(1, steps + 1):
-            for node in self._cover(step):
-                nodes.setdefault(node, len(nodes))
-        return nodes

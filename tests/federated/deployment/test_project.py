@@ -126,7 +126,7 @@ def test_a_new_party_releases_nothing_until_it_says_how_much(tmp_path):
     with pytest.raises(ValueError, match=r"party.toml: max_epsilon must be .* above 0"):
         read_party_settings(folder, "a")
     set_in(folder / "party.toml", max_epsilon=1.0, max_delta=1e-6)
-    with pytest.raises(ValueError, match=r"party.toml: \[columns\] must name a column"):
+    with pytest.raises(ValueError, match=r"party.toml: \[columns\] must be a table of one column"):
         read_party_settings(folder, "a")
     with open(folder / "party.toml", "a") as file:
         file.write('age = "0:120"\ntown = "hash 10"\nnote = "text 20"\nname = "ignore"\n')

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import threading
 
 import numpy as np
 
@@ -42,6 +43,19 @@ def threads_share_a_stream(monkeypatch):
     monkeypatch.setattr(
         RandomBits, "exclusive", lambda self: contextlib.nullcontext(self.generator)
     )
+
+
+def other_threads_rejected_and_a_stream_shared(monkeypatch):
+    """A fit in any other thread is rejected, and fits that are not rejected share a stream."""
+    planted_in = threading.get_ident()
+
+    def exclusive(self):
+        if threading.get_ident() != planted_in:
+            raise RuntimeError("the random bits are in use by another thread")
+        return contextlib.nullcontext(self.generator)
+
+    monkeypatch.setattr(module, "_of_its_own", lambda generator: RandomBits(generator, secure=True))
+    monkeypatch.setattr(RandomBits, "exclusive", exclusive)
 
 
 def words_ahead_outlive_a_fork(monkeypatch):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from planted import (
     bits,
     choices,
+    corrections,
     descents,
     envelope,
     federation,
@@ -19,6 +20,7 @@ from planted import (
     search,
     storage,
     streams,
+    table_fits,
     tables,
 )
 from planted.bug import Plant
@@ -60,6 +62,13 @@ FAULTS = [
         "gradient",
     ),
     Fault(
+        "accounting",
+        "noise asked for, times",
+        table_fits.noise_asked_for_times,
+        JUST_BELOW,
+        "table",
+    ),
+    Fault(
         "accounting", "noise of labels, times", choices.noise_of_labels_times, JUST_BELOW, "select"
     ),
     Fault(
@@ -78,7 +87,15 @@ FAULTS = [
     Fault("envelope", "norms of columns, times", envelope.limits_times, SMALLER),
     Fault("envelope", "curvature of the loss, times", envelope.curvature_times, SMALLER),
     Fault("envelope", "bound on light columns, times", envelope.light_rate_times, MUCH_SMALLER),
+    Fault("sensitivity", "counts by margin, times", corrections.counts_times, COARSE_ABOVE),
     Fault("sensitivity", "length of rows, times", rows.rows_times, JUST_ABOVE, "gradient"),
+    Fault(
+        "sensitivity",
+        "length of rows, times",
+        table_fits.length_of_rows_times,
+        JUST_ABOVE,
+        "table",
+    ),
     Fault("sensitivity", "length of rows, times", rows.rows_times, JUST_ABOVE, "select"),
     Fault("sensitivity", "labels in their sum, times", choices.labels_times, JUST_ABOVE, "select"),
     Fault(
@@ -87,7 +104,7 @@ FAULTS = [
         streams.gradients_of_streams_times,
         JUST_ABOVE,
         "online",
-        {"rows": "as_is"},
+        {"row_map": "as_is"},
     ),
     Fault("release", "coefficients, times", frank_wolfe.coefficients_times, JUST_ABOVE),
     *(
@@ -99,6 +116,13 @@ FAULTS = [
             solver,
         )
         for solver in ("gradient", "select")
+    ),
+    Fault(
+        "release",
+        "exact sum in the intercept, times",
+        table_fits.rows_in_the_intercepts,
+        LITTLE,
+        "table",
     ),
     Fault(
         "release",
@@ -115,7 +139,7 @@ FAULTS = [
             JUST_BELOW,
             solver,
         )
-        for solver in ("frank_wolfe", "gradient", "select")
+        for solver in ("frank_wolfe", "gradient", "table", "select")
     ),
     Fault("bound", "theta drawn with, times", released_bound.bounds_drawn_times, LARGER),
     Fault("representation", "clip by precision, times", storage.clip_by_storage, SOME_ABOVE),
@@ -126,7 +150,7 @@ FAULTS = [
             storage.units_by_storage,
             SOME_ABOVE,
             solver,
-            {"rows": "as_is"},
+            {"row_map": "as_is"},
         )
         for solver in ("gradient", "select")
     ),
@@ -136,6 +160,13 @@ FAULTS = [
         storage.rows_of_a_call_by_storage,
         SOME_ABOVE,
         "online",
+    ),
+    Fault(
+        "representation",
+        "cells by precision, times",
+        table_fits.cells_by_storage,
+        COARSE_ABOVE,
+        "table",
     ),
     Fault("parties", "noise of sketches, times", federation.noise_of_features_times, JUST_BELOW),
     Fault(
@@ -157,20 +188,23 @@ FAULTS = [
             SHORT_PERIODS,
             solver,
         )
-        for solver in ("gradient", "select")
+        for solver in ("gradient", "table", "select")
     ),
     Fault("bits", "steps until noise comes again", bits.steps_counted_modulo, PERIODS, "online"),
     Fault("count", "noise of the count, times", frank_wolfe.noise_of_the_count_times, SMALLER),
     Fault("law", "theta drawn with, times", frank_wolfe.theta_times, LARGER),
     Fault("law", "share of rounds whose sign is read", frank_wolfe.some_signs_read, SHARES),
     Fault("law", "theta drawn with, times", choices.theta_of_choices_times, LARGER, "select"),
+    Fault("noise", "noise of a correction, times", descents.noise_times, SMALLER),
     Fault("noise", "noise of sums, times", descents.noise_times, SMALLER, "gradient"),
+    Fault("noise", "noise of sums, times", descents.noise_times, SMALLER, "table"),
     Fault("noise", "noise of sums, times", descents.noise_times, SMALLER, "select"),
     Fault("noise", "noise of sums, times", streams.noise_of_streams_times, SMALLER, "online"),
     Fault("noise", "Gamma noise, times", streams.gamma_noise_times, SMALLER, "online", GAMMA),
     Fault("canary", "theta drawn with, times", frank_wolfe.theta_times, LARGER),
     Fault("canary", "share of rounds whose sign is read", frank_wolfe.some_signs_read, SHARES),
     Fault("canary", "noise of sums, times", descents.noise_times, SMALLER, "gradient"),
+    Fault("canary", "noise of sums, times", descents.noise_times, SMALLER, "table"),
     Fault("canary", "noise of sums, times", descents.noise_times, SMALLER, "select"),
     Fault("canary", "noise of sums, times", streams.noise_of_streams_times, SMALLER, "online"),
 ]

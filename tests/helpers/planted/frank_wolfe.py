@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import scipy.sparse as sp
 from numba import njit
 
 from dplasso.estimators import base
@@ -98,6 +99,42 @@ def count_clipped_after_its_noise(monkeypatch):
     monkeypatch.setattr(sparsifier, "noisy_count", noisy_count)
 
 
+def exact_count_kept(monkeypatch):
+    """Noise is added to the count, and the model keeps as many coefficients as before the noise."""
+    right, counted = sparsifier.noisy_count, []
+
+    def noisy_count(count, *facts):
+        counted[:] = [count]
+        return right(count, *facts)
+
+    def keep_largest(weights, k):
+        return sparsifier.keep_largest(weights, counted[0])
+
+    monkeypatch.setattr(sparsifier, "noisy_count", noisy_count)
+    monkeypatch.setattr(fit_by_frank_wolfe, "keep_largest", keep_largest)
+
+
+def columns_kept_by_their_rows(monkeypatch):
+    """As many coefficients are kept as were counted: those that change the most margins.
+
+    A column counts by the square of its entries, which are read without noise.
+    """
+    walk, lengths = fit_by_frank_wolfe.FrankWolfeTask.walk, []
+
+    def noted(self, rounds):
+        found = walk(self, rounds)
+        squares = self.matrix.sparse().power(2).sum(axis=0)
+        lengths[:] = [np.asarray(squares).ravel()[: found.weights.shape[1]]]
+        return found
+
+    def keep_largest(weights, k):
+        kept = sparsifier.keep_largest(sp.csr_array(weights * lengths[0]), k)
+        return sp.csr_array(weights.multiply(kept != 0.0))
+
+    monkeypatch.setattr(fit_by_frank_wolfe.FrankWolfeTask, "walk", noted)
+    monkeypatch.setattr(fit_by_frank_wolfe, "keep_largest", keep_largest)
+
+
 def weights_scaled_to_fit(monkeypatch):
     """Frank-Wolfe ends too far out or too far in, so the weights are scaled as suits the rows best.
 
@@ -124,6 +161,27 @@ def second_fit_not_charged(monkeypatch):
 
     def charge(model, *facts):
         return None if hasattr(model, "n_iter_") else right(model, *facts)
+
+    monkeypatch.setattr(base, "charge", charge)
+
+
+def second_fit_charged_at_another_delta(monkeypatch):
+    """An estimator that is fitted again is charged at a delta that no claim mentions."""
+    _charge_second_fits(monkeypatch, lambda delta, neighboring: (delta / 1e3, neighboring))
+
+
+def second_fit_charged_for_another_relation(monkeypatch):
+    """An estimator that is fitted again is charged as if rows were replaced."""
+    _charge_second_fits(monkeypatch, lambda delta, neighboring: (delta, "replace_one"))
+
+
+def _charge_second_fits(monkeypatch, terms):
+    right = base.charge
+
+    def charge(model, event, delta, neighboring):
+        if hasattr(model, "n_iter_"):
+            delta, neighboring = terms(delta, neighboring)
+        return right(model, event, delta, neighboring)
 
     monkeypatch.setattr(base, "charge", charge)
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dplasso.data.columns import ColumnMatrix, norms_of
+from dplasso.data.columns import ColumnMatrix
 from dplasso.data.unit_rows import NO_BOUND
 from dplasso.fitting import private_bound
 from dplasso.fitting.frank_wolfe import FrankWolfePlan
@@ -51,9 +51,6 @@ def entries_not_clipped_to_the_released_bound(monkeypatch):
         if not self.request.releases_bound:
             return task
         found, bound = ColumnMatrix.of(X, NO_BOUND), task.matrix.x_bound
-        if found.values is not None:
-            norm1 = norms_of(found.indptr, found.values, bound)
-            found = dataclasses.replace(found, norm1=norm1, trusted=True)
         found = dataclasses.replace(found, x_bound=bound, extended=None, trusted=True)
         matrix = found.with_constant() if self.request.fit_intercept else found
         return dataclasses.replace(task, matrix=matrix)

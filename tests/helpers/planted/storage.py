@@ -10,8 +10,8 @@ from dplasso.data.columns import ColumnMatrix
 from dplasso.data.unit_rows import _SAFE, NO_BOUND, UnitRows
 from dplasso.estimators.online_rows import RowForm
 from dplasso.federated import columns as federated_columns
-from dplasso.fitting import fitters, gradient
 from dplasso.fitting import frank_wolfe as fit_by_frank_wolfe
+from dplasso.fitting import gradient, registry
 from dplasso.storage.column_store import ColumnStore
 from planted.bug import of_any_size
 
@@ -61,7 +61,7 @@ def repeats_added_in_own_precision(monkeypatch):
 
 def dense_rows_as_they_are(monkeypatch):
     """Sparse rows are taken for words, of which presence counts, and dense ones for numbers."""
-    right = fitters.prepare
+    right = registry.prepare
 
     def prepare(plan, X, *rest):
         if plan.request.row_map == "auto" and plan.maps_rows:
@@ -69,7 +69,7 @@ def dense_rows_as_they_are(monkeypatch):
             plan = dataclasses.replace(plan, row_map="presence" if sparse else "as_is")
         return right(plan, X, *rest)
 
-    monkeypatch.setattr(fitters, "prepare", prepare)
+    monkeypatch.setattr(registry, "prepare", prepare)
 
 
 def constant_of_a_store(monkeypatch):

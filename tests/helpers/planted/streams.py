@@ -70,6 +70,23 @@ def relation_forgotten(monkeypatch):
     monkeypatch.setattr(Settings, "reach", 1)
 
 
+def rows_beyond_the_clip_mark_the_weights(monkeypatch):
+    """Weights after a step with a very long row are marked as unreliable, by NaN."""
+    right, weights = stream_learner.StreamLearner.learn, stream_learner.StreamLearner.weights.fget
+
+    def learn(self, rows, *rest):
+        values = rows[2][rows[0][0] : rows[0][-1]]
+        self.unreliable = math.sqrt(values @ values) > 4.0 * self._loss[1]
+        return right(self, rows, *rest)
+
+    def marked(self):
+        found = weights(self)
+        return np.full_like(found, math.nan) if getattr(self, "unreliable", False) else found
+
+    monkeypatch.setattr(stream_learner.StreamLearner, "learn", learn)
+    monkeypatch.setattr(stream_learner.StreamLearner, "weights", property(marked))
+
+
 @of_any_size
 def exact_sum_in_the_weights(monkeypatch, size):
     """A little of the sum without noise is in the weights, to steady them."""

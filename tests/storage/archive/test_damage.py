@@ -273,8 +273,9 @@ def test_content_that_is_no_archive_is_refused(path, content):
         b'{"x": "\xff"}',
         '{"x": %s}' % ("9" * 10_000),
         '{"x": ' + "[" * 100_000 + "]" * 100_000 + "}",
+        '{"x": ' + "[" * 100 + "]" * 100 + "}",
     ],
-    ids=range(11),
+    ids=range(12),
 )
 def test_headers_that_are_not_strict_json_are_refused(path, text):
     assert_harmless(path, zipped(("header.json", text)))

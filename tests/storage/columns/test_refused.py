@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dplasso.data import ColumnMatrix
-from dplasso.data.row_chunks import RowChunk, matrix_of
+from dplasso.data.row_chunks import RowChunk, assemble
 from dplasso.storage import column_builder
 from dplasso.storage.column_builder import build_store
 from dplasso.storage.column_format import ColumnStoreError, sealed
@@ -57,7 +57,7 @@ def test_rows_that_do_not_fit_are_named(path, parts, reason):
 def test_entries_of_a_repeated_column_are_added_up_as_in_memory(path, tiny, rows):
     parts = chunk([0] * len(rows), rows)
     found = open_store(build_store(path, [parts], 8, memory=0)).matrix(3.0)
-    assert_same(found, ColumnMatrix.of(matrix_of(parts, 8), 3.0))
+    assert_same(found, ColumnMatrix.of(assemble([parts], 8)[0], 3.0))
 
 
 def test_too_many_rows_are_refused(path, monkeypatch):

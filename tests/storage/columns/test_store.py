@@ -1,7 +1,6 @@
 """A store is the rows transposed; fits from it are those from memory."""
 
 import hashlib
-import itertools
 import json
 import warnings
 
@@ -165,15 +164,3 @@ def test_names_and_classes_come_back(path, tiny):
     assert store.feature_names == names and store.classes == ["no", "jä"]
     store = open_store(build(path, X, y, overwrite=True))
     assert store.feature_names is None and store.classes is None
-
-
-def test_progress_is_told(path, tiny):
-    X, y = problem()
-    told = []
-    build(path, X, y, progress=lambda *what: told.append(what))
-    open_store(path, verify=True, progress=lambda *what: told.append(what))
-    stages = {stage: list(some) for stage, some in itertools.groupby(told, lambda what: what[0])}
-    assert list(stages) == ["read", "sort", "verify"]
-    assert stages["read"][-1][1:] == (X.nnz, None) and stages["sort"][-1][1:] == (X.nnz, X.nnz)
-    size = sum(file.stat().st_size for file in path.iterdir() if file.suffix == ".bin")
-    assert stages["verify"][-1][1:] == (size, size)

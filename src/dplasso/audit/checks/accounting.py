@@ -2,10 +2,7 @@
 
 from collections.abc import Iterator
 
-from dplasso.audit.check import Check
-from dplasso.audit.session import Session
-from dplasso.audit.subject import Subject
-from dplasso.audit.verdict import ROUNDING, Verdict
+from dplasso.audit.check import ROUNDING, Check, Session, Subject, Verdict
 
 
 class Accounting(Check[Subject]):
@@ -16,8 +13,8 @@ class Accounting(Check[Subject]):
     and a stream with the matrix of its noise. The check is deterministic. It finds a wrong
     conversion or split, a delta counted per round, a sensitivity that is too small for the
     relation, a window whose charge is too short, less noise than stated, and a charge that is
-    missing or too low, also for a second fit of the same object. It trusts the statement about what
-    was done: the other checks test whether it was done.
+    missing, too low or on other terms, also for a second fit of the same object. It trusts the
+    statement about what was done: the other checks test whether it was done.
     """
 
     name = "accounting"
@@ -31,13 +28,14 @@ class Accounting(Check[Subject]):
         )
         asked = subject.terms(charged.statement)
         differing = sum(charged.statement[name] != value for name, value in asked.items())
-        differing += charged.first.terms_differing(facts.delta, facts.neighboring)
+        for recorder in (charged.first, charged.second):
+            differing += recorder.terms_differing(facts.delta, facts.neighboring)
         claimed = facts.epsilon * ROUNDING
         figures = {
             "epsilon of what is stated": (subject.epsilon_of(stated), claimed),
             "epsilon of what is charged": (subject.epsilon_of(first), claimed),
-            "cost of what is stated, not charged": (stated, first * ROUNDING),
-            "cost of a second fit, not charged": (first, second * ROUNDING),
+            "stated cost, at most the charge": (stated, first * ROUNDING),
+            "charge of a first fit, at most that of a second": (first, second * ROUNDING),
             "terms of the claim that differ": (differing, 0.0),
             **subject.further_costs(session, charged),
         }

@@ -3,16 +3,14 @@
 import os
 import pickle
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from dplasso.audit.check import Check
-from dplasso.audit.forking import fork
-from dplasso.audit.session import Session
-from dplasso.audit.subject import Draw, Subject
-from dplasso.audit.verdict import Verdict
+from dplasso.audit.check import Check, Session, Subject, Verdict
+from dplasso.audit.subject import Draw
 from dplasso.base.arrays import Ints
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 
@@ -27,7 +25,8 @@ class Bits(Check[Subject]):
     sequences; a transcript that reuses its own bits repeats one. Fits are made with bits of their
     own, in threads that hold the same bits, and in a child that is forked in the middle of a fit
     and continues at the same time as its parent. Threads that share a stream may miss each other by
-    luck, so the check also tests that a fit does not advance a stream that others hold.
+    luck, so the check also tests that a fit does not advance a stream that others hold. Transcripts
+    with too few draws are an alarm, because they share nothing with any other.
 
     The check finds a sequence of `RUN` draws that occurs twice in a transcript of the stated
     length. It cannot find reuse after a longer time, or bits that are related without being equal.
@@ -38,22 +37,28 @@ class Bits(Check[Subject]):
 
     def run(self, session: Session[Subject]) -> Iterator[Verdict]:
         draw = session.subject.transcript(session.rng)
-        first, _ = draw(None, None)
-        second, _ = draw(None, None)
+        first, second = (draw(None, _nothing)[0] for _ in range(2))
         held = random_bits()
         before = _position(held)
-        threads = _at_once(lambda: draw(held, None)[0])
+        threads = _at_once(lambda: draw(held, _nothing)[0])
         moved = float(_position(held) != before)
         found = {
-            "runs that come again within a fit": _repeated([first]),
-            "runs that two fits share": _repeated([first, second]) - _repeated([first]),
-            "runs that two threads share": _repeated(threads),
-            "streams of others that a fit draws from": moved,
+            "sequences that occur twice within a fit": _repeated([first]),
+            "sequences that two fits share": _repeated([first, second]) - _repeated([first]),
+            "sequences that two threads share": _repeated(threads),
+            "shared streams that a fit advances": moved,
         }
+        transcripts = [first, second, *threads]
         if hasattr(os, "fork"):
-            found["runs that a forked child shares"] = _repeated(_parent_and_child(draw))
-        limits = {tested: (float(figure), 0.0) for tested, figure in found.items()}
-        yield from self.limited(session, limits, runs=len(first))
+            parent, child = parent_and_child(draw)
+            found["sequences that a forked child shares"] = _repeated([parent, child])
+            transcripts.append(parent)
+        found["transcripts too short to compare"] = sum(len(one) < RUN for one in transcripts)
+        yield from self.worst(session, [found], len(first), limit=0.0)
+
+
+def _nothing() -> None:
+    """The call within a fit that no fork interrupts."""
 
 
 def _repeated(transcripts: list[Ints]) -> int:
@@ -73,20 +78,29 @@ def _position(bits: RandomBits) -> bytes:
 
 
 def _at_once(job: Callable[[], Ints]) -> list[Ints]:
+    """The draws of two threads.
+
+    A thread may be rejected because the other one draws from the same stream. Then the job is done
+    again after that. If both are rejected, nothing that ran at the same time could be compared, and
+    both transcripts are empty.
+    """
     gate = threading.Barrier(2)
 
     def started(_: int) -> Ints:
         gate.wait()
         try:
             return job()
-        except RuntimeError:  # rejected, because the other thread draws from the same stream
+        except RuntimeError:
             return np.empty(0, np.int64)
 
     with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(started, range(2)))
+        drawn = list(pool.map(started, range(2)))
+    if not any(map(len, drawn)):
+        return drawn
+    return [one if len(one) else job() for one in drawn]
 
 
-def _parent_and_child(draw: Draw) -> list[Ints]:
+def parent_and_child(draw: Draw) -> list[Ints]:
     """The draws of a fit after a fork in its middle, in both processes.
 
     A child that refuses to continue, as that of a stream does, draws nothing.
@@ -105,6 +119,15 @@ def _parent_and_child(draw: Draw) -> list[Ints]:
     os.close(send)
     with os.fdopen(receive, "rb") as pipe:
         theirs = np.frombuffer(pipe.read(), np.int64)
-    if child:
-        os.waitpid(child[0], 0)
+    if not child:
+        raise RuntimeError("a fit was not interrupted: no child was compared")
+    os.waitpid(child[0], 0)
     return [mine, theirs]
+
+
+def fork() -> int:
+    """As `os.fork`, without the warning of Python 3.12 and later about forks in a process with
+    threads: the child uses none of their locks."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()

@@ -8,20 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from dplasso.audit import account, statistics, synthetic
 from dplasso.audit.access import with_bits
-from dplasso.audit.account import epsilon_at, ranges_of_event, rho_of_event
-from dplasso.audit.check import Check
-from dplasso.audit.facts import AS_IS, PRESENCE
+from dplasso.audit.check import Check, Session, Verdict
 from dplasso.audit.fit_subject import FitSubject
-from dplasso.audit.quantile import CANDIDATES, law_of_bound
-from dplasso.audit.recorder import Recorder
-from dplasso.audit.selection.facts import ROUNDED_WEIGHTS
+from dplasso.audit.reference import AS_IS, CANDIDATES, PRESENCE, law_of_bound
+from dplasso.audit.selection.reference import ROUNDED_WEIGHTS
 from dplasso.audit.selection.subject import SelectionSubject
-from dplasso.audit.session import Session
-from dplasso.audit.statistics import pearson
 from dplasso.audit.subject import DrawingSubject, NoisySubject
-from dplasso.audit.synthetic import Table, random_labels
-from dplasso.audit.verdict import ROUNDING, Verdict
 from dplasso.fitting.private_bound import UnboundedTask
 from dplasso.mechanisms.random_bits import random_bits
 
@@ -42,7 +36,7 @@ class Bound(Check[FitSubject]):
     candidates. Then both neighbours are given the same bound, and the draws or sums of the fit are
     compared as in `range` and `sensitivity`; entries that the fit holds may not exceed the bound.
     The charge for bound and fit together is recomputed. All of this is deterministic except for
-    the choice of neighbours. Finally, bounds are drawn and tested against the law in `quantile`.
+    the choice of neighbours. Finally, bounds are drawn and tested against the law in `reference`.
     The check finds rows that count once per entry, a range for the wrong relation, entries or a
     theta that do not belong to the released bound, and a bound that is not charged or not drawn.
     """
@@ -52,36 +46,31 @@ class Bound(Check[FitSubject]):
     tests = 1
 
     def run(self, session: Session[FitSubject]) -> Iterator[Verdict]:
-        found = [self._shares(session, relation) for relation in RELATIONS]
-        figures = {tested: max(share[tested] for share in found) for tested in found[0]}
-        limits = {tested: (figure, ROUNDING) for tested, figure in figures.items()}
-        yield from self.limited(session, limits, runs=2 * NEIGHBOURS)
+        shares = (share for relation in RELATIONS for share in _shares(session, relation))
+        yield from self.worst(session, shares, 2 * NEIGHBOURS)
         own = _released_of(session.subject, session.subject.facts.neighboring)
         yield from self.doubted(session, {"bounds drawn": _law(own, session)}, DRAWS)
 
-    def _shares(self, session: Session[FitSubject], relation: str) -> dict[str, float]:
-        """All figures that may be at most 1, under one relation."""
-        own = _released_of(session.subject, relation)
-        asked = replace(session, subject=own)
-        return {
-            "widest log-ratio of a bound, over that charged": max(
-                _range_share(own, session.rng) for _ in range(NEIGHBOURS)
-            ),
-            "widest change at a bound, over that charged": max(
-                _at_a_bound(asked, k) for k in range(NEIGHBOURS)
-            ),
-            **_account(own, session.rng),
-        }
+
+def _shares(session: Session[FitSubject], relation: str) -> Iterator[dict[str, float]]:
+    """All figures that may be at most 1, under one relation."""
+    own = _released_of(session.subject, relation)
+    at_a_bound = replace(session, subject=own)
+    for _ in range(NEIGHBOURS):
+        yield {"widest log-ratio of a bound, over the charge": _range_share(own, session.rng)}
+    for k in range(NEIGHBOURS):
+        yield {"widest change at a bound, over the charge": _at_a_bound(at_a_bound, k)}
+    yield _account(own, session.rng)
 
 
 def _released_of(subject: FitSubject, relation: str) -> FitSubject:
     """The same configuration with a released bound."""
-    rows = AS_IS if subject.facts.rows == PRESENCE else subject.facts.rows
-    model = subject.copy(x_bound="private", rows=rows, neighboring=relation)
+    row_map = AS_IS if subject.facts.row_map == PRESENCE else subject.facts.row_map
+    model = subject.copy(x_bound="private", row_map=row_map, neighboring=relation)
     return type(subject)(model, subject.name)
 
 
-def _unbounded(subject: FitSubject, table: Table) -> UnboundedTask:
+def _unbounded(subject: FitSubject, table: synthetic.Table) -> UnboundedTask:
     """A fit just before its bound is drawn."""
     X, y = subject.as_declared(table)
     task = subject.copy().prepare(subject.given(X), subject.labels(y))
@@ -91,38 +80,34 @@ def _unbounded(subject: FitSubject, table: Table) -> UnboundedTask:
 
 def _range_share(subject: FitSubject, rng: np.random.Generator) -> float:
     """The range of the log-ratio of two laws of a bound, divided by the charge."""
-    laws = []
-    for table in _neighbours(subject, rng):
-        task = _unbounded(subject, table)
-        laws.append(task.exponents())
-    changes = [one - other for one, other in zip(*laws, strict=True)]
-    charged = Fraction(ranges_of_event(task.plan.event)[0])
+    tasks = [_unbounded(subject, table) for table in _neighbours(subject, rng)]
+    laws = zip(*(task.exponents() for task in tasks), strict=True)
+    changes = [one - other for one, other in laws]
+    charged = Fraction(account.ranges_of_event(tasks[1].plan.event)[0])
     return float((max(changes) - min(changes)) / charged)
 
 
-def _neighbours(subject: FitSubject, rng: np.random.Generator) -> tuple[Table, Table]:
+def _neighbours(subject: FitSubject, rng: np.random.Generator) -> synthetic.Neighbours:
     """Tables that differ in one row of one or many entries, mostly of the least or largest size."""
-    X, y = _table(subject, rng)
-    at, ends = int(rng.integers(len(X))), np.array(_SIZES)
-    rows = []
-    for end in rng.permutation(ends):
+    table = _table(subject, rng)
+    at, rows = int(rng.integers(_ROWS)), []
+    for end in rng.permutation(np.array(_SIZES)):
         size = 2.0 ** (end if rng.random() < 0.7 else rng.uniform(*_SIZES))
         held = rng.random(subject.columns) < rng.choice([0.1, 1.0])
         held[rng.integers(subject.columns)] = True
         rows.append(np.where(held, size, 0.0) * rng.choice([-1.0, 1.0], subject.columns))
     if subject.facts.neighboring == "add_remove":
-        return (np.insert(X, at, rows[0], axis=0), np.insert(y, at, y[0])), (X, y)
-    one, other = X.copy(), X.copy()
-    one[at], other[at] = rows
-    return (one, y), (other, y)
+        return synthetic.inserted(table, at, rows[0], table[1][0]), table
+    one, other = (synthetic.replaced(table, at, row, table[1][at]) for row in rows)
+    return one, other
 
 
-def _table(subject: FitSubject, rng: np.random.Generator) -> Table:
+def _table(subject: FitSubject, rng: np.random.Generator) -> synthetic.Table:
     """Rows with one entry or many, of all sizes."""
     X = rng.choice([-1.0, 1.0], (_ROWS, subject.columns))
     X *= 2.0 ** rng.uniform(*_SIZES, (_ROWS, 1)) * rng.uniform(0.5, 2.0, X.shape)
     X *= rng.random(X.shape) < rng.uniform(0.1, 1.0, (_ROWS, 1))
-    return X, random_labels(_ROWS, subject.facts, rng)
+    return X, synthetic.random_labels(_ROWS, subject.facts, rng)
 
 
 def _at_a_bound(session: Session[Any], k: int) -> float:
@@ -130,26 +115,25 @@ def _at_a_bound(session: Session[Any], k: int) -> float:
     subject = session.subject
     bound = 2.0 ** (int(session.rng.integers(_BOUNDS[0], _BOUNDS[1] + 1)) / 2.0)
     subject.facts = replace(subject.facts, x_bound=bound)
-    shares = [0.0]
+    shares = list[float]()
     if isinstance(subject, DrawingSubject):
         shares += subject.widest_log_ratios(session, k).values()
     if isinstance(subject, NoisySubject):
         shares += subject.widest_changes(session, k).values()
     if isinstance(subject, SelectionSubject):
         shares.append(_beyond(subject, session.rng))
-    return max(shares)
+    return float(np.max(shares))
 
 
 def _beyond(subject: SelectionSubject, rng: np.random.Generator) -> float:
     """The largest entry that the fit holds, including the constant's, divided by the bound."""
-    matrix = subject.prepare(*_table(subject, rng)).task.matrix
-    sizes = np.abs(matrix.sparse().data)
+    sizes = np.abs(subject.prepare(*_table(subject, rng)).matrix.sparse().data)
     return float(sizes.max(initial=0.0)) / subject.facts.held_bound
 
 
 def _account(subject: FitSubject, rng: np.random.Generator) -> dict[str, float]:
     """The cost of a bound and the fit with it, divided by the claim or the charge for both."""
-    facts, recorder = subject.facts, Recorder()
+    facts, recorder = subject.facts, account.Recorder()
     X, y = subject.as_declared(_table(subject, rng))
     y[: facts.classes] = np.arange(facts.classes)
     seed = int(rng.integers(1 << 31))
@@ -157,25 +141,21 @@ def _account(subject: FitSubject, rng: np.random.Generator) -> dict[str, float]:
     model = with_bits(subject.copy(accountant=recorder), lambda: random_bits(seed))
     statement = model.fit(subject.given(X), subject.labels(y)).privacy_
     event = recorder.event()
-    spent, charged = statement["releases"][0]["bounded_range"], ranges_of_event(event)
+    spent, charged = statement["releases"][0]["bounded_range"], account.ranges_of_event(event)
     on_terms = recorder.terms_differing(facts.delta, facts.neighboring) == 0
-    cost = epsilon_at(rho_of_event(event), facts.delta) if on_terms else math.inf
+    cost = account.epsilon_at(account.rho_of_event(event), facts.delta) if on_terms else math.inf
     figures = {
-        "epsilon of bound and fit, over that claimed": cost / facts.epsilon,
-        "range of a bound as stated, over that charged": _over(spent, charged[0]),
+        "epsilon of bound and fit, over the claim": cost / facts.epsilon,
+        "range of a bound as stated, over the charge": account.over(spent, charged[0]),
     }
     if isinstance(subject, SelectionSubject):
         released = float(statement["bounds"]["x_bound"]["value"])
         unit = replace(subject.facts, x_bound=released).range_of_unit_theta
-        theta = statement["releases"][-1]["theta"]
-        figures["range of a round at a bound, over that charged"] = _over(
+        (theta,) = (part["theta"] for part in statement["releases"] if "theta" in part)
+        figures["range of a round at a bound, over the charge"] = account.over(
             theta * unit + ROUNDED_WEIGHTS, charged[-1]
         )
     return figures
-
-
-def _over(figure: float, charged: float) -> float:
-    return figure / charged if charged else math.inf
 
 
 def _law(subject: FitSubject, session: Session[FitSubject]) -> float:
@@ -183,6 +163,6 @@ def _law(subject: FitSubject, session: Session[FitSubject]) -> float:
     X, y = _table(subject, session.rng)
     task = _unbounded(subject, (X, y)).with_drawing(bits=session.bits)
     bounds = [task.drawn() for _ in range(DRAWS)]
-    epsilon = ranges_of_event(task.plan.event)[0]
+    epsilon = account.ranges_of_event(task.plan.event)[0]
     observed = np.bincount(np.searchsorted(CANDIDATES, bounds), minlength=len(CANDIDATES))
-    return pearson(observed, law_of_bound(X, epsilon, subject.facts))
+    return statistics.pearson(observed, law_of_bound(X, epsilon, subject.facts))

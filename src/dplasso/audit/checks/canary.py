@@ -1,13 +1,13 @@
 """How well do releases reveal whether one row was present?"""
 
+import math
 from collections.abc import Iterator
 
-from dplasso.audit.certify import certified
-from dplasso.audit.check import Check
-from dplasso.audit.session import Session
-from dplasso.audit.subject import Subject
-from dplasso.audit.verdict import Verdict
-from dplasso.base.arrays import Floats
+import numpy as np
+
+from dplasso.audit.certify import certify, histograms
+from dplasso.audit.check import Check, Session, Subject, Verdict
+from dplasso.audit.subject import Scored
 
 
 class Canary(Check[Subject]):
@@ -18,7 +18,8 @@ class Canary(Check[Subject]):
     other runs, which were not used before, the rates at which the threshold is exceeded are bounded
     by Clopper-Pearson. Rates p with the canary and q without prove that epsilon is at least
     ln((p - delta) / q), rho at least the largest Renyi divergence between the two over its order,
-    and mu at least the distance of their normal quantiles. A bound above the claim is an alarm.
+    and mu at least the distance of their normal quantiles. A bound above the claim is an alarm. So
+    is a score that is NaN or infinite: no correct release has one, and no bound follows from it.
     This is the only check that looks just at the input and the output of a fit. It needs many runs
     to detect a fault of a small factor, and certifies less than the truth by the uncertainty of
     its runs.
@@ -37,12 +38,25 @@ class Canary(Check[Subject]):
         subject = session.subject
         attack = subject.attack(session)
 
-        def scores(side: int, runs: int) -> Floats:
-            return attack.scores(side, runs, lambda part: session.tell((side + part) / 2.0))
+        def scores(side: int, runs: int) -> Scored:
+            return attack(side, runs, session.part(side, 2))
 
         runs = session.runs(subject.canary_runs, lambda n: (scores(0, n), scores(1, n)))
-        present, absent = scores(0, runs), scores(1, runs)
-        details = attack.details()
-        yield from certified(
-            subject.name, present, absent, subject.claims, session.error, **details
-        )
+        (present, details), (absent, _) = scores(0, runs), scores(1, runs)
+        invalid = sum(int(np.sum(~np.isfinite(side))) for side in (present, absent))
+        if invalid:
+            details["scores_not_finite"] = invalid
+        else:
+            details |= histograms(present[:, 0], absent[:, 0])
+        for what, (measure, claimed) in subject.claims.items():
+            found, shares, rates = math.nan, dict[str, float](), dict[str, float]()
+            if not invalid:
+                found, rates = certify(present, absent, measure, session.error)
+                usual, _ = certify(present, absent, measure, 0.05)
+                shares = {"share_of_claim": found / claimed, "at_95_percent": usual}
+            yield Verdict(
+                *(self.name, subject.name, f"certified {what}, at least", found, claimed),
+                error=session.error,
+                runs=2 * len(present),
+                details=shares | details | rates,
+            )

@@ -4,10 +4,8 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Generic
 
-from dplasso.audit.check import Check, S
-from dplasso.audit.session import Session
+from dplasso.audit.check import Check, S, Session, Subject, Verdict
 from dplasso.audit.subject import DrawingSubject, NoisySubject
-from dplasso.audit.verdict import Verdict
 
 
 class _Neighbours(Check[S], Generic[S]):
@@ -27,14 +25,11 @@ class _Neighbours(Check[S], Generic[S]):
         tries = session.runs(
             session.subject.tries, lambda n: [self.shares(session, k) for k in range(n)]
         )
-        worst: dict[str, float] = {}
+        found = []
         for k in range(tries):
-            for tested, share in self.shares(session, k).items():
-                worst[tested] = max(worst.get(tested, 0.0), share)
+            found.append(self.shares(session, k))
             session.tell((k + 1) / tries)
-        limit = session.subject.rounding
-        limits = {tested: (share, limit) for tested, share in worst.items()}
-        yield from self.limited(session, limits, tries)
+        yield from self.worst(session, found, tries, session.subject.rounding)
 
 
 class Range(_Neighbours[DrawingSubject]):
@@ -65,6 +60,9 @@ class Sensitivity(_Neighbours[NoisySubject]):
 
     name = "sensitivity"
     of = NoisySubject
+
+    def is_for(self, subject: Subject) -> bool:
+        return isinstance(subject, NoisySubject) and subject.noise_tests > 0
 
     def shares(self, session: Session[NoisySubject], k: int) -> dict[str, float]:
         return session.subject.widest_changes(session, k)

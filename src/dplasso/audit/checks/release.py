@@ -4,20 +4,19 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dplasso.audit.check import Check
-from dplasso.audit.session import Session
-from dplasso.audit.subject import Again, Figures, Pair, Subject
-from dplasso.audit.verdict import Verdict
+from dplasso.audit.check import Check, Session, Subject, Verdict
+from dplasso.audit.subject import Again, Figures, Pair
 
 FITS = 5
 _ROUNDING = 1e-9
 
 
-class Release(Check[Subject]):
+class ReleaseCheck(Check[Subject]):
     """Fits as a user does, and obtains the released numbers in other ways.
 
     The releases of a fit are given to a fit on other rows: its numbers must be the same, bit for
-    bit. Coefficients and intercepts are rebuilt from the releases by the subject's reference. The
+    bit. Coefficients and intercepts are rebuilt from the releases by the subject's reference. Where
+    a released count of coefficients is kept, the model must have that many, and the largest. The
     check finds a model that contains more of the data than was released. It also compares ``fit``
     with the parts of it that other checks repeat many times: with the same random bits both must
     release the same numbers, or those checks would test something else. It cannot find leaks
@@ -31,7 +30,7 @@ class Release(Check[Subject]):
         for k in range(FITS):
             for tested, (figure, limit) in _figures(session.subject.again(session, k)).items():
                 before, _ = worst.get(tested, (figure, limit))
-                worst[tested] = (max(before, figure), limit)
+                worst[tested] = (float(np.maximum(before, figure)), limit)  # keeps NaN
             session.tell((k + 1) / FITS)
         yield from self.limited(session, worst, FITS)
 
@@ -39,9 +38,9 @@ class Release(Check[Subject]):
 def _figures(again: Again) -> Figures:
     found = dict(again.more)
     if again.elsewhere is not None:
-        found["numbers that other rows change"] = (_differing(again.elsewhere), 0.0)
+        found["released numbers that depend on other rows"] = (_differing(again.elsewhere), 0.0)
     if again.by_parts is not None:
-        found["numbers of fit and its parts that differ"] = (_differing(again.by_parts), 0.0)
+        found["numbers in which fit and its parts differ"] = (_differing(again.by_parts), 0.0)
     if again.rebuilt is not None:
         found["coefficients beyond the releases"] = (_gap(again.rebuilt), _ROUNDING)
     return found

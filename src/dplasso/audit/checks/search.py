@@ -7,14 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplasso.audit.account import epsilon_of_search, rho_of_event
-from dplasso.audit.check import Check
+from dplasso.audit.account import Recorder, epsilon_of_search, rho_of_event
+from dplasso.audit.check import Check, Session, Subject, Verdict
 from dplasso.audit.descent.recording import Forgery
-from dplasso.audit.recorder import Recorder
-from dplasso.audit.representation.holder import quietly
-from dplasso.audit.session import Session
-from dplasso.audit.subject import Subject
-from dplasso.audit.verdict import ROUNDING, Verdict
+from dplasso.audit.representation.holders import quietly
 from dplasso.base.arrays import Floats
 from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
 from dplasso.privacy.events import Selected
@@ -43,9 +39,7 @@ class Search(Check[Subject]):
 
     def run(self, session: Session[Subject]) -> Iterator[Verdict]:
         found = [_shares(search, session.rng) for search in _searches()]
-        figures = {tested: max(one[tested] for one in found) for tested in found[0]}
-        limits = {tested: (figure, ROUNDING) for tested, figure in figures.items()}
-        yield from self.limited(session, limits, runs=len(found))
+        yield from self.worst(session, found, len(found))
 
 
 def _searches() -> Iterator[PrivateSearch]:
@@ -74,26 +68,19 @@ def _shares(search: PrivateSearch, rng: np.random.Generator) -> dict[str, float]
     on_terms = recorder.terms_differing(search.delta, search.estimator.neighboring) == 0
     event = recorder.charges[0][0] if on_terms else None
     if not isinstance(event, Selected):
-        return dict.fromkeys(_TESTED, math.inf)
+        return {"widest change of a score, over the charge": math.inf}
     rho = rho_of_event(event.event)
     trial = search._shared_by_trials(rho)
     with quietly():
         trial.set_params(**search.best_params_, accountant=of_trial).fit(X, y)
     scorer = search._scorer(trial, rho)
     spent = epsilon_of_search(rho, search.delta, event.stop, event.law)
-    figures = (
-        _widest(search, scorer) / scorer.noise.sigma / math.sqrt(2.0 * rho),
-        rho_of_event(of_trial.event()) / rho,
-        spent / search.epsilon,
-    )
-    return dict(zip(_TESTED, figures, strict=True))
-
-
-_TESTED = (
-    "widest change of a score, over that charged",
-    "rho of a trial's fit, over that charged",
-    "epsilon of a search as charged, over that claimed",
-)
+    widest = _widest(search, scorer) / scorer.noise.sigma / math.sqrt(2.0 * rho)
+    return {
+        "widest change of a score, over the charge": widest,
+        "rho of a trial's fit, over the charge": rho_of_event(of_trial.event()) / rho,
+        "epsilon of a search as charged, over the claim": spent / search.epsilon,
+    }
 
 
 def _table(estimator: Any, rng: np.random.Generator) -> tuple[Floats, NDArray[Any]]:

@@ -2,17 +2,9 @@
 
 import numpy as np
 
-from dplasso.audit.descent.facts import Course, DescentFacts
-from dplasso.audit.descent.reference import Rows
-from dplasso.audit.facts import PRESENCE
-from dplasso.audit.reference_rows import column_bounds
-from dplasso.audit.synthetic import (
-    Neighbours,
-    Table,
-    labels_apart,
-    random_labels,
-    random_row,
-)
+from dplasso.audit import synthetic
+from dplasso.audit.descent.reference import Course, DescentFacts, ReferenceRows
+from dplasso.audit.reference import PRESENCE, column_bounds
 from dplasso.base.arrays import Floats, Ints
 
 _CERTAIN = 8.0  # times the mass of a centre of length 1: noise cannot hide it
@@ -23,23 +15,23 @@ _ENTRIES = 40  # most entries of rows with a few entries
 _MOST = 2.0**61  # largest number of a forged release
 
 
-def random_rows(columns: int, facts: DescentFacts, rng: np.random.Generator) -> Table:
+def random_rows(columns: int, facts: DescentFacts, rng: np.random.Generator) -> synthetic.Table:
     """Columns from nearly empty to full, rows from empty to full, entries of all sizes."""
     density = np.geomspace(2.0 / _ROWS, 1.0, columns)
     X = rng.normal(size=(_ROWS, columns)) * 10.0 ** rng.uniform(-2.0, 2.0, (_ROWS, 1))
     X *= rng.random((_ROWS, columns)) < density
     X[0] = 0.0
-    y = random_labels(_ROWS, facts, rng)
+    y = synthetic.random_labels(_ROWS, facts, rng)
     y[: facts.classes] = np.arange(facts.classes)
     return filled(X * column_bounds(columns, facts), y, facts)
 
 
-def filled(X: Floats, y: Floats, facts: DescentFacts) -> Table:
+def filled(X: Floats, y: Floats, facts: DescentFacts) -> synthetic.Table:
     """Where rows are replaced: the declared number of rows, by adding empty ones or cutting."""
     if facts.neighboring == "add_remove":
         return X, y
     more = max(facts.n_rows - len(X), 0)
-    label = labels_apart(facts)[1][0]
+    label = synthetic.labels_apart(facts)[1][0]
     X = np.vstack([X, np.zeros((more, X.shape[1]))])
     return X[: facts.n_rows], np.append(y, np.full(more, label))[: facts.n_rows]
 
@@ -48,7 +40,7 @@ def extreme_row(
     columns: int, facts: DescentFacts, rng: np.random.Generator
 ) -> tuple[Floats, float]:
     """A row with the largest effect or none, with huge entries, or with a few entries."""
-    row, label = random_row(columns, facts, rng)
+    row, label = synthetic.random_row(columns, facts, rng)
     kind = rng.integers(5)
     if kind == 0:
         row = np.zeros(columns)
@@ -62,23 +54,22 @@ def extreme_row(
 
 def neighbours(
     columns: int, facts: DescentFacts, rng: np.random.Generator
-) -> tuple[Table, Table, Floats]:
+) -> tuple[synthetic.Table, synthetic.Table, Floats]:
     """Rows and labels, those of a neighbour, and the row that only the first table has."""
-    X, y = random_rows(columns, facts, rng)
+    table = random_rows(columns, facts, rng)
     row, label = extreme_row(columns, facts, rng)
+    rows = len(table[0])
     if facts.neighboring == "add_remove":
-        at = int(rng.integers(len(X) + 1))
-        return (np.insert(X, at, row, axis=0), np.insert(y, at, label)), (X, y), row
-    at = int(rng.integers(len(X)))
+        return synthetic.inserted(table, int(rng.integers(rows + 1)), row, label), table, row
+    at = int(rng.integers(rows))
     other, others = extreme_row(columns, facts, rng)
     # The replacements with the largest effect: the same row with another label, or its negative.
     other = (row, -row, other)[rng.integers(3)]
-    both = []
-    for new, new_label in ((row, label), (other, others)):
-        rows, labels = X.copy(), y.copy()
-        rows[at], labels[at] = new, new_label
-        both.append((rows, labels))
-    return both[0], both[1], row
+    return (
+        synthetic.replaced(table, at, row, label),
+        synthetic.replaced(table, at, other, others),
+        row,
+    )
 
 
 def forged_releases(
@@ -86,7 +77,7 @@ def forged_releases(
 ) -> list[Ints]:
     """Releases that no data would give: huge weights, and centres at the row itself."""
     columns, total = len(row), course.unit * facts.n_rows
-    unit = Rows.of(row[None, :], np.zeros(1), facts).units[0]
+    unit = ReferenceRows.of(row[None, :], np.zeros(1), facts).units[0]
     kind = rng.integers(3)
     if kind == 0:
         mean = _CERTAIN * unit if rng.random() < 0.5 else unit
@@ -103,7 +94,7 @@ def forged_releases(
     return [np.clip(release, -_MOST, _MOST).astype(np.int64) for release in releases]
 
 
-def canary_rows(columns: int, facts: DescentFacts) -> Neighbours:
+def canary_rows(columns: int, facts: DescentFacts) -> synthetic.Neighbours:
     """A crowd of rows, with and without a canary as the last row.
 
     The crowd consists of empty rows with another label: they lower the intercept, and with it the
@@ -111,15 +102,13 @@ def canary_rows(columns: int, facts: DescentFacts) -> Neighbours:
     rows are replaced, the rival has the canary's label and the opposite direction; where only
     presence counts, it has the columns that the canary lacks.
     """
-    own, others = labels_apart(facts)
+    own, others = synthetic.labels_apart(facts)
     crowd = facts.n_rows - 1 if facts.neighboring == "replace_one" else min(facts.n_rows, _CROWD)
     signs = np.where(np.arange(columns) % 2 == 0, 1.0, -1.0)
     canary = _BEYOND * signs * column_bounds(columns, facts)
     rival = -canary
-    if facts.rows == PRESENCE:
+    if facts.row_map == PRESENCE:
         canary, rival = np.where(signs > 0.0, canary, 0.0), np.where(signs > 0.0, 0.0, canary)
-    X, y = np.zeros((crowd, columns)), np.full(crowd, others[0])
-    present = np.vstack([X, canary]), np.append(y, own)
-    if facts.neighboring == "replace_one":
-        return Neighbours(present, (np.vstack([X, rival]), np.append(y, own)))
-    return Neighbours(present, (X, y))
+    table = np.zeros((crowd, columns)), np.full(crowd, others[0])
+    present, absent = (synthetic.inserted(table, crowd, row, own) for row in (canary, rival))
+    return present, absent if facts.neighboring == "replace_one" else table

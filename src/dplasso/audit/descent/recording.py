@@ -1,7 +1,10 @@
-"""Record the noise while it is added, or replace releases by forged ones."""
+"""Record the noise while it is added, or replace releases by forged ones; compare exact sums."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from dplasso.base.arrays import Ints
 from dplasso.mechanisms.grid_gaussian import AddsNoise, GridGaussian
@@ -23,18 +26,24 @@ class Recorded(NamedTuple):
 class Recording:
     """The real mechanism for a descent, which also records everything that passes through it.
 
-    Tables of the noise depend on its standard deviation alone, and are made once.
+    Tables of the noise depend on its standard deviation alone, and are made once. ``halfway`` is
+    called after `HALFWAY` releases.
     """
 
-    def __init__(self) -> None:
+    HALFWAY = 5
+
+    def __init__(self, halfway: Callable[[], None] | None = None) -> None:
         self.found: list[Recorded] = []
         self._made: dict[float, GridGaussian] = {}
+        self._halfway = halfway
 
     def __call__(self, sigma: float) -> AddsNoise:
         return _Noted(self, sigma)
 
     def release(self, sigma: float, values: Ints, generator: Any, threads: int | None) -> None:
         """Turn exact sums into a release, in place."""
+        if self._halfway is not None and len(self.found) == self.HALFWAY:
+            self._halfway()
         if sigma not in self._made:
             self._made[sigma] = GridGaussian(sigma)
         self._made[sigma].add_to(values, generator, threads)
@@ -60,3 +69,29 @@ class _Noted:
         sums = values.copy()
         self._recording.release(self._sigma, values, generator, threads)
         self._recording.found.append(Recorded(self._sigma, sums, values.copy()))
+
+
+def shares_of_charges(
+    one: list[Recorded], other: list[Recorded], charged: list[float], releases: tuple[str, ...]
+) -> dict[str, float]:
+    """The distances of the sums, per release; the last name covers all further releases."""
+    names = [f"widest change of {name}, over the charge" for name in releases]
+    if not len(one) == len(other) == len(charged):
+        return dict.fromkeys(names, math.inf)
+    found = dict.fromkeys(names, 0.0)
+    for place, three in enumerate(zip(one, other, charged, strict=True)):
+        name = names[min(place, len(names) - 1)]
+        found[name] = float(np.maximum(found[name], share_of_charge(*three)))  # keeps NaN
+    return found
+
+
+def share_of_charge(one: Recorded, other: Recorded, multiplier: float) -> float:
+    """The length of the difference of two sums, divided by the sensitivity that was charged."""
+    if one.sigma <= 0.0 or one.sigma != other.sigma:
+        return math.inf
+    return math.sqrt(square_length(one.sums - other.sums)) * multiplier / one.sigma
+
+
+def square_length(change: Ints) -> int:
+    """The squared length, exact in integers of any size."""
+    return sum(number * number for number in change.tolist())

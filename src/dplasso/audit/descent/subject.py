@@ -5,20 +5,21 @@ from typing import Any
 
 import numpy as np
 
+from dplasso.audit import account, correction, statistics, synthetic
 from dplasso.audit.access import n_nonzero_of
-from dplasso.audit.attack import Claims
-from dplasso.audit.descent import changes, data, likelihood, transcript
-from dplasso.audit.descent.account import gaussian_epsilon, mu_of, multipliers_of
-from dplasso.audit.descent.facts import Course, DescentFacts
-from dplasso.audit.descent.recording import Forgery, Recorded, Recording
-from dplasso.audit.descent.reference import Rows, Walk
-from dplasso.audit.facts import PRESENCE
-from dplasso.audit.fit_subject import WIDE, Arm, FitSubject, Ratios
-from dplasso.audit.representation.fit_holder import dense
+from dplasso.audit.descent import data, recording
+from dplasso.audit.descent.reference import (
+    Course,
+    DescentFacts,
+    DescentState,
+    ReferenceRows,
+    log_ratios_of_descents,
+)
+from dplasso.audit.fit_subject import WIDE, FitSubject, Ratios
+from dplasso.audit.reference import PRESENCE, Claim
+from dplasso.audit.representation.holders import dense
 from dplasso.audit.session import Session
-from dplasso.audit.statistics import agreement, mu_between, normal_p_values
 from dplasso.audit.subject import Again, Charged, Draw, Figures, NoisySubject, Pair
-from dplasso.audit.synthetic import Neighbours, Table
 from dplasso.audit.verdict import ROUNDING
 from dplasso.base.arrays import Floats, Ints
 from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
@@ -26,10 +27,14 @@ from dplasso.fitting.fitted import Fitted
 from dplasso.fitting.gradient import DescentTask
 from dplasso.mechanisms.grid_gaussian import NoiseOf
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
+from dplasso.solvers.correction import CorrectionPlan
 from dplasso.solvers.gradient import GradientPlan
 
 MOST_ROWS = 4000  # most rows of the audit's own data
+_ROWS = 60  # rows of the fits whose noise is compared
 _APART = 0.01  # tolerance between integer and real sums, in row lengths
+_NARROW = 1000  # columns up to which margins are expected to be smaller
+CORRECTION_SUMS = ("the counts by margin", "a correction's sums")
 
 
 class DescentSubject(FitSubject, NoisySubject):
@@ -38,14 +43,18 @@ class DescentSubject(FitSubject, NoisySubject):
     solver = "gradient"
     canary_runs = 700
     canary_batch = 50
-    noise_tests = 9
+    calibrated_to = "mu"
     first_release = "the mass"
     facts: DescentFacts
+
+    @property
+    def noise_tests(self) -> int:
+        return 15 if correction.is_corrected(self.facts) else 9
 
     @classmethod
     def examples(cls, **parameters: Any) -> list[Any]:
         """The claim is epsilon 8, so that the few fits of a quick audit can certify most of it."""
-        own: dict[str, Any] = {"epsilon": 8.0, "n_rows": 200, "rows": PRESENCE}
+        own: dict[str, Any] = {"epsilon": 8.0, "n_rows": 200, "row_map": PRESENCE}
         common = {**own, "solver": cls.solver, **parameters}
         return [
             PrivateLassoClassifier(classes=[0, 1], **common),
@@ -55,20 +64,20 @@ class DescentSubject(FitSubject, NoisySubject):
 
     def prepare(self, X: Any, y: Floats) -> "Prepared":
         """A fit up to its first draw."""
-        return Prepared(*self._started(X, y), self.facts)
+        return Prepared(FitSubject.prepare(self, X, y), self.facts)
 
-    def as_declared(self, table: Table) -> Table:
+    def as_declared(self, table: synthetic.Table) -> synthetic.Table:
         return data.filled(*table, self.facts)
 
     def rows_at_least(self, rows: int) -> int:
         """Where rows are replaced, there are as many as declared."""
         return self.facts.n_rows if self.facts.neighboring == "replace_one" else rows
 
-    def usual_rows(self, rng: np.random.Generator) -> Table:
+    def usual_rows(self, rng: np.random.Generator) -> synthetic.Table:
         return data.random_rows(self.columns, self.facts, rng)
 
     def stated_cost(self, statement: Mapping[str, Any]) -> float:
-        return mu_of(_stated_multipliers(statement)) ** 2 / 2.0
+        return account.mu_of(_stated_multipliers(statement)) ** 2 / 2.0
 
     def further_costs(self, session: Session[Any], charged: Charged) -> Figures:
         """A fit without an accountant is planned by the Gaussian curve, not in zCDP.
@@ -77,47 +86,52 @@ class DescentSubject(FitSubject, NoisySubject):
         facts.
         """
         X, y = self.usual_rows(session.rng)
-        stated = mu_of(_stated_multipliers(self.copy().fit(X, self.labels(y)).privacy_))
+        stated = account.mu_of(_stated_multipliers(self.copy().fit(X, self.labels(y)).privacy_))
         prepared = self.prepare(X, y)
         drawn = prepared.releases(session.bits)
-        planned = multipliers_of(prepared.task.plan.event)
-        cost, delta = mu_of(prepared.multipliers(drawn)), self.facts.delta
-        claimed = self.facts.epsilon * ROUNDING
+        planned = account.multipliers_of(prepared.task.plan.event)
+        cost, delta = account.mu_of(prepared.multipliers(drawn)), self.facts.delta
+        claimed, by_curve = self.facts.epsilon * ROUNDING, account.gaussian_epsilon
         return {
-            "epsilon of what is stated, by the curve": (gaussian_epsilon(stated, delta), claimed),
-            "epsilon of what is drawn": (gaussian_epsilon(cost, delta), claimed),
+            "epsilon of what is stated, by the curve": (by_curve(stated, delta), claimed),
+            "epsilon of what is drawn": (by_curve(cost, delta), claimed),
             "mu of what is drawn, not stated": (cost, stated * ROUNDING),
-            "mu of what is stated, not planned": (stated, mu_of(planned) * ROUNDING),
+            "mu of what is stated, not planned": (stated, account.mu_of(planned) * ROUNDING),
             "releases drawn and charged that differ": (abs(len(drawn) - len(planned)), 0.0),
         }
 
-    @property
-    def own_claim(self) -> Claims:
-        return {"mu": (mu_between, self.facts.mu)}
-
-    def canary_rows(self) -> Neighbours:
+    def canary_rows(self) -> synthetic.Neighbours:
         return data.canary_rows(self.columns, self.facts)
 
-    def released(
-        self, prepared: Any, runs: int, session: Session[Any], tell: Callable[[float], None]
-    ) -> Any:
+    def released(self, prepared: Any, runs: int, session: Session[Any]) -> Any:
         found = []
         for run in range(runs):
             found.append(prepared.run(session.bits))
-            tell((run + 1) / runs)
+            session.tell((run + 1) / runs)
         return found
 
-    def log_ratios(self, arms: Sequence[Arm], released: list[list[Recorded]]) -> Ratios:
+    def log_ratios(self, tables: synthetic.Neighbours, prepared: Any, released: Any) -> Ratios:
         """Log-likelihood ratios of all releases, of the mass, and of the steps."""
-        prepared = arms[0].prepared
-        mass, steps, squares = likelihood.of_descents(
-            stacked(released),
-            [Rows.of(arm.X, arm.y, self.facts) for arm in arms],
+        found = stacked(released)
+        rows = [ReferenceRows.of(X, y, self.facts) for X, y in tables]
+        descent = log_ratios_of_descents(
+            found[: prepared.solver_sums],
+            rows,
             (prepared.stated_sigma(0), prepared.stated_sigma(1)),
             prepared.course,
             self.facts,
         )
-        return Ratios(np.stack([mass + steps, mass, steps], axis=1), squares)
+        mass, steps, squares = descent.mass, descent.steps, descent.squares
+        parts = [mass + steps, mass, steps]
+        if correction.is_corrected(self.facts):
+            more, length = correction.log_ratios(
+                found[prepared.solver_sums :],
+                (descent.state.margins(rows[0]), descent.state.margins(rows[1])),
+                ((rows[0].y, rows[0].copies), (rows[1].y, rows[1].copies)),
+                prepared.correction,
+            )
+            parts, squares = [mass + steps + more, mass, steps, more], squares + length
+        return Ratios(np.stack(parts, axis=1), squares)
 
     def again(self, session: Session[Any], k: int) -> Again:
         """Every other fit has many columns; the reference handles few columns that are all kept."""
@@ -131,26 +145,51 @@ class DescentSubject(FitSubject, NoisySubject):
         found = Again((own, whole), (own, numbers_of(elsewhere.fitted)))
         if columns != self.columns or self.facts.n_nonzero is not None:
             return found
-        rebuilt, apart = self._rebuilt(prepared, drawn, Rows.of(X, y, self.facts))
+        rebuilt, apart = self._rebuilt(prepared, drawn, ReferenceRows.of(X, y, self.facts))
         more = {"sums beyond rows and releases, in rows": (apart, _APART)}
         return found._replace(rebuilt=(own, rebuilt), more=more)
 
     def _rebuilt(
-        self, prepared: "Prepared", drawn: list[Recorded], rows: Rows
+        self, prepared: "Prepared", drawn: list[recording.Recorded], rows: ReferenceRows
     ) -> tuple[Floats, float]:
         """Weights and intercepts rebuilt from the releases, and the error of sums."""
         course, shape = prepared.course, (1, self.facts.outputs, -1)
-        mass, *steps = drawn
-        walk = Walk(mass.released[None, :].astype(np.float64), mass.sigma, course, self.facts)
+        mass, *steps = drawn[: prepared.solver_sums]
+        state = DescentState(
+            mass.released[None, :].astype(np.float64), mass.sigma, course, self.facts
+        )
         gaps = [np.linalg.norm(mass.sums - rows.mass(course))]
         for step in steps:
-            gaps.append(np.linalg.norm(step.sums.reshape(shape) - walk.sums(rows)))
-            walk.receive(step.released.astype(np.float64).reshape(shape))
-        weights, intercepts = walk.result()
-        return np.append(weights[0].ravel(), intercepts[0]), float(max(gaps)) / course.unit
+            gaps.append(np.linalg.norm(step.sums.reshape(shape) - state.sums(rows)))
+            state.receive(step.released.astype(np.float64).reshape(shape))
+        (weights,), (intercepts,) = state.result()
+        apart = float(np.max(gaps)) / course.unit
+        if correction.is_corrected(self.facts):
+            found, margins = prepared.correction(), state.margins(rows)[0]
+            for place, release in enumerate(drawn[prepared.solver_sums :]):
+                exact = found.exact(margins, rows.y, rows.copies, place)
+                gap = np.linalg.norm(release.sums - exact) / correction.UNIT
+                # A margin at the end of a bin may be rounded into the next one.
+                apart = max(apart, float(gap) if place else 0.0)
+                found.receive(release.released.astype(np.float64), place)
+            scale, shifts = found.result()
+            weights, intercepts = scale * weights, scale * intercepts + shifts
+        return np.append(weights.ravel(), intercepts), apart
 
     def widest_changes(self, session: Session[Any], k: int) -> dict[str, float]:
-        return changes.widest(self, session.rng, k)
+        """The distance of the mass and of the step sums of two neighbours, divided by the charge.
+
+        Both are given the same forged releases instead of noisy ones, which put the centre at the
+        row itself, or drive weights and dampings to extremes. Differences are exact integers.
+        """
+        facts, rng = self.facts, session.rng
+        *both, row = data.neighbours(WIDE if k % 3 == 0 else self.columns, facts, rng)
+        form = synthetic.random_form(rng)
+        pair = [self.prepare(form(rows), labels) for rows, labels in both]
+        forged = data.forged_releases(row, pair[0].course, facts, rng)
+        forged += correction.forged(facts, facts.n_rows, rng)
+        one, other = (prepared.answers(forged) for prepared in pair)
+        return pair[0].shares_of_charges(one, other, ("the mass", "a step's sums"))
 
     def noise(self, session: Session[Any], bits: RandomBits | None) -> list[Floats]:
         """Noise in stated standard deviations. Draws are rounded down: half a unit is added."""
@@ -162,26 +201,39 @@ class DescentSubject(FitSubject, NoisySubject):
 
     def noise_p_values(self, fits: list[list[Floats]]) -> dict[str, float]:
         first = np.concatenate([fit[0] for fit in fits])
-        steps = np.concatenate([release for fit in fits for release in fit[1:]])
+        corrected = correction.is_corrected(self.facts)
+        last = len(fits[0]) - (correction.RELEASES if corrected else 0)
+        steps = np.concatenate([release for fit in fits for release in fit[1:last]])
         return {
-            **normal_p_values(self.first_release, first),
-            **normal_p_values("steps", steps),
-            "signs of one release and the next": agreement(_pairs(fits)),
-            "signs of one column and the next": agreement(
+            **statistics.normal_p_values(self.first_release, first),
+            **statistics.normal_p_values("steps", steps),
+            **(correction_p_values([fit[last:] for fit in fits]) if corrected else {}),
+            "signs of one release and the next": statistics.agreement(_pairs(fits)),
+            "signs of one column and the next": statistics.agreement(
                 (release[:-1], release[1:]) for fit in fits for release in fit
             ),
-            "signs of one fit and the next": agreement(_pairs(zip(*fits, strict=True))),
+            "signs of one fit and the next": statistics.agreement(_pairs(zip(*fits, strict=True))),
         }
 
     def transcript(self, rng: np.random.Generator) -> Draw:
-        return transcript.draw_of(self, rng)
+        """Fits whose draws are the noise of their sums."""
+        X = rng.normal(size=(self.rows_at_least(_ROWS), self.columns))
+        y = synthetic.labels_in_turn(len(X), self.facts)
+
+        def draw(bits: RandomBits | None, halfway: Callable[[], None]) -> tuple[Ints, int]:
+            noted = recording.Recording(halfway)
+            self.prepare(X, y).run_with(noted, bits)
+            noise = [release.noise for release in noted.found]
+            return np.concatenate(noise), sum(map(len, noise[: noted.HALFWAY]))
+
+        return draw
 
     def held(self, task: Any) -> list[Floats]:
         return [dense(task.rows), task.rows.units]
 
     def _fix_settings(self) -> None:
         self._model.set_params(solver="gradient")
-        self._fix_rows(PRESENCE)
+        self._fix_row_map(PRESENCE)
         self._fix_bounds()
         self._fix_n_rows()
         # Where rows are replaced, there are as many as declared.
@@ -200,45 +252,103 @@ class DescentSubject(FitSubject, NoisySubject):
 class Prepared:
     """A descent prepared up to its first draw, from which it can be run any number of times."""
 
-    def __init__(self, model: Any, task: DescentTask, facts: DescentFacts) -> None:
-        self.model, self.task, self._facts = model, task, facts
-        self._recording = Recording()
-        self._fitted: Fitted | None = None
+    fitted: Fitted  # the result of the last run
+
+    def __init__(self, task: DescentTask, facts: DescentFacts) -> None:
+        self.task, self._facts = task, facts
+        self._recording = recording.Recording()
 
     @property
-    def fitted(self) -> Fitted:
-        """The result of the last run."""
-        assert self._fitted is not None
-        return self._fitted
+    def _descent(self) -> GradientPlan:
+        """The plan of the descent."""
+        return self.task.plan.descent
 
     @property
     def course(self) -> Course:
         """How the descent continues from releases."""
-        return course_of(self.task.plan.descent)
+        plan = self._descent
+        return Course(
+            unit=plan.unit,
+            steps=plan.steps,
+            step=plan.step,
+            intercept_step=plan.intercept_step,
+            clip=plan.clip,
+            least_mass=plan.thresholds.least,
+            damped_from=plan.thresholds.damped,
+            centred_from=plan.thresholds.centred,
+            shared_from=plan.thresholds.shared,
+        )
+
+    @property
+    def solver_sums(self) -> int:
+        """Number of noisy sums before those of a correction."""
+        return 1 + self._descent.steps
 
     def _stated(self, place: int) -> tuple[float, float]:
-        """The noise multiplier of a release, and the integer that represents a length of 1."""
-        plan = self.task.plan.descent
-        return plan.step_multiplier if place else plan.mass_multiplier, plan.unit
+        """The noise multiplier of a release of the solver, and its textbook sensitivity."""
+        plan = self._descent
+        multiplier = plan.step_multiplier if place else plan.mass_multiplier
+        return multiplier, plan.unit * self._facts.sensitivity(place)
+
+    def _stated_anywhere(self, place: int) -> tuple[float, float]:
+        """The same of any release."""
+        if place < self.solver_sums or self.task.plan.correction is None:
+            return self._stated(place)
+        return correction_stated(self.task.plan.correction, place - self.solver_sums, self._facts)
 
     def stated_sigma(self, place: int) -> float:
         """The noise standard deviation from the stated multiplier and the textbook sensitivity."""
-        multiplier, unit = self._stated(place)
-        return multiplier * unit * self._facts.sensitivity(place)
+        multiplier, sensitivity = self._stated_anywhere(place)
+        return multiplier * sensitivity
 
-    def multipliers(self, drawn: list[Recorded]) -> list[float]:
+    def multipliers(self, drawn: list[recording.Recorded]) -> list[float]:
         """Noise multipliers of the recorded noise."""
         return [
-            release.sigma / (self._stated(place)[1] * self._facts.sensitivity(place))
-            for place, release in enumerate(drawn)
+            release.sigma / self._stated_anywhere(place)[1] for place, release in enumerate(drawn)
         ]
+
+    def correction(self) -> correction.Reference:
+        """The reference of a correction, before its first release."""
+        plan, place = self.task.plan.correction, self.solver_sums
+        assert plan is not None
+        narrow = self._descent.n_columns <= _NARROW
+        return correction.Reference(
+            claim=self._facts,
+            n_rows=self._facts.n_rows,
+            margin=4.0,
+            scale=1.0 if narrow else 0.65,
+            off=0.2,
+            moves=True,
+            sigmas=(
+                *(self.stated_sigma(place), self.stated_sigma(place + 1)),
+                self.stated_sigma(place + 2),
+            ),
+        )
+
+    def shares_of_charges(
+        self,
+        one: list[recording.Recorded],
+        other: list[recording.Recorded],
+        releases: tuple[str, ...],
+    ) -> dict[str, float]:
+        """The distances of the sums of two neighbours, over the charge, with a correction's."""
+        charged = account.multipliers_of(self.task.plan.event)
+        if not correction.is_corrected(self._facts):
+            return recording.shares_of_charges(one, other, charged, releases)
+        last = correction.RELEASES
+        return {
+            **recording.shares_of_charges(one[:-last], other[:-last], charged[:-last], releases),
+            **recording.shares_of_charges(
+                one[-last:], other[-last:], charged[-last:], CORRECTION_SUMS
+            ),
+        }
 
     def run_with(self, noise_of: NoiseOf, bits: RandomBits | None) -> None:
         """Fit with another mechanism for the noise, and with its own bits if none are given."""
         task = self.task.with_drawing(noise_of=noise_of)
-        self._fitted = (task if bits is None else task.with_drawing(bits=bits)).run()
+        self.fitted = (task if bits is None else task.with_drawing(bits=bits)).run()
 
-    def releases(self, bits: RandomBits | None = None) -> list[Recorded]:
+    def releases(self, bits: RandomBits | None = None) -> list[recording.Recorded]:
         """Run a fit and return its noisy sums."""
         self._recording.found.clear()
         self.run_with(self._recording, bits)
@@ -248,9 +358,9 @@ class Prepared:
         """Run a fit and return all its releases."""
         return self.releases(bits)
 
-    def answers(self, releases: Sequence[Ints]) -> list[Recorded]:
+    def answers(self, releases: Sequence[Ints]) -> list[recording.Recorded]:
         """The exact sums that a fit computes if its releases are the given ones."""
-        forgery = Forgery(releases)
+        forgery = recording.Forgery(releases)
         self.run_with(forgery, None)
         return forgery.found
 
@@ -260,7 +370,7 @@ def numbers_of(fitted: Fitted) -> Floats:
     return np.append(fitted.weights.toarray().ravel(), fitted.intercepts)
 
 
-def stacked(fits: Sequence[list[Recorded]]) -> list[Floats]:
+def stacked(fits: Sequence[list[recording.Recorded]]) -> list[Floats]:
     """Released sums, one array per release: runs x numbers."""
     return [
         np.stack([release.released for release in place]).astype(np.float64)
@@ -269,27 +379,29 @@ def stacked(fits: Sequence[list[Recorded]]) -> list[Floats]:
 
 
 def _stated_multipliers(statement: Mapping[str, Any]) -> list[float]:
-    """Noise multipliers of all releases in a statement: first the mass, then the steps."""
-    mass, step = (float(release["noise_multiplier"]) for release in statement["releases"])
-    return [mass] + [step] * int(statement["rounds"])
+    """Noise multipliers of all releases in a statement: the mass, the steps, a correction's."""
+    mass, step, *more = (float(release["noise_multiplier"]) for release in statement["releases"])
+    counts = more[:1] + more[1:] * (correction.RELEASES - 1)
+    return [mass] + [step] * int(statement["rounds"]) + counts
+
+
+def correction_stated(plan: CorrectionPlan, place: int, claim: Claim) -> tuple[float, float]:
+    """The noise multiplier of a release of a correction, and its textbook sensitivity."""
+    multiplier = plan.step_multiplier if place else plan.count_multiplier
+    return multiplier, correction.UNIT * correction.sensitivity(place, claim)
+
+
+def correction_p_values(fits: list[list[Floats]]) -> dict[str, float]:
+    """Tests of the noise of corrections."""
+    counts = np.concatenate([fit[0] for fit in fits])
+    sums = np.concatenate([release for fit in fits for release in fit[1:]])
+    return {
+        **statistics.normal_p_values("counts by margin", counts),
+        **statistics.normal_p_values("corrections", sums),
+    }
 
 
 def _pairs(sequences: Any) -> Iterator[Pair]:
     """Each item with the next one, for every sequence."""
     for items in sequences:
         yield from zip(items[:-1], items[1:], strict=True)
-
-
-def course_of(plan: GradientPlan) -> Course:
-    """The course that the plan of a descent states."""
-    return Course(
-        unit=plan.unit,
-        steps=plan.steps,
-        step=plan.step,
-        intercept_step=plan.intercept_step,
-        clip=plan.clip,
-        least_mass=plan.thresholds.least,
-        damped_from=plan.thresholds.damped,
-        centred_from=plan.thresholds.centred,
-        shared_from=plan.thresholds.shared,
-    )

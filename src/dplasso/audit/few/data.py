@@ -5,10 +5,9 @@ import math
 import numpy as np
 
 from dplasso.audit.descent.data import filled
-from dplasso.audit.facts import PRESENCE
-from dplasso.audit.few.facts import FewFacts
-from dplasso.audit.reference_rows import column_bounds
-from dplasso.audit.synthetic import Neighbours, Table, labels_apart
+from dplasso.audit.few.reference import FewFacts
+from dplasso.audit.reference import PRESENCE, column_bounds
+from dplasso.audit.synthetic import Neighbours, Table, inserted, labels_apart
 from dplasso.base.arrays import Floats, Ints
 from dplasso.solvers.few import Chosen
 from dplasso.solvers.few.plan import LABEL
@@ -22,12 +21,12 @@ def telling_rows(columns: int, nats: float, facts: FewFacts) -> Table:
     """Columns correlated with the labels, either way, from 0 to ``nats`` in a log-weight."""
     own, others = labels_apart(facts)
     # Where presence alone counts, rows of one label have the column, those of the other lack it.
-    pairs = _rows_for(nats / (1.0 if facts.rows == PRESENCE else 2.0), facts)
+    pairs = _rows_for(nats / (1.0 if facts.row_map == PRESENCE else 2.0), facts)
     y = np.tile([own, others[0]], pairs)
     shares = np.linspace(0.0, 1.0, columns)
     held = np.repeat(np.arange(pairs), 2)[:, None] < shares * pairs
     ways = np.where(np.arange(columns) % 2 == 0, 1.0, -1.0) * np.tile([1.0, -1.0], pairs)[:, None]
-    entries = np.maximum(ways, 0.0) if facts.rows == PRESENCE else ways
+    entries = np.maximum(ways, 0.0) if facts.row_map == PRESENCE else ways
     return filled(entries * held * column_bounds(columns, facts), y, facts)
 
 
@@ -57,11 +56,9 @@ def canary_rows(columns: int, facts: FewFacts) -> Neighbours:
     even = np.arange(columns) % 2 == 0
     canary, rival = (np.where(place, _BEYOND * bounds, 0.0) for place in (even, ~even))
     if facts.neighboring == "add_remove":
-        return Neighbours((np.vstack([X, canary]), np.append(y, own)), (X, y))
-    present, absent = (
-        filled(np.vstack([row, X]), np.insert(y, 0, own), facts) for row in (canary, rival)
-    )
-    return Neighbours(present, absent)
+        return inserted((X, y), len(X), canary, own), (X, y)
+    present, absent = (filled(*inserted((X, y), 0, row, own), facts) for row in (canary, rival))
+    return present, absent
 
 
 def _rows_for(nats: float, facts: FewFacts) -> int:

@@ -31,7 +31,7 @@ def p_values(
         X, y = data.telling_rows(subject.columns, nats, subject.facts)
         prepared = subject.prepare(X, y)
         choose = partial(prepared.choices, session.bits)
-        drawn = session.repeated(RUNS, choose, done=k, parts=len(_NATS))
+        drawn = session.part(k, len(_NATS)).repeated(RUNS, choose)
         law = reference.Scores(X, y, subject.facts).log_laws(prepared.centres(drawn), WIDE)
         found = _of_draws(law, prepared.outcomes(drawn), subject.columns)
         yield {f"{tested}, {len(X)} rows": p for tested, p in found.items()}, len(drawn)
@@ -55,5 +55,4 @@ def _cells(law: Floats, columns: int) -> Floats:
 
 def _cell_of(outcome: Ints, columns: int) -> Ints:
     place, negative = outcome % WIDE, outcome >= WIDE
-    cells: Ints = np.minimum(place, columns) + (columns + 1) * negative
-    return cells
+    return np.minimum(place, columns) + (columns + 1) * negative

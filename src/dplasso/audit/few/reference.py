@@ -1,14 +1,48 @@
-"""The law of drawn columns in plain numpy, with which the product's draws are compared.
+"""A choice of columns in plain numpy: its public numbers, and the law of the drawn columns.
 
 *Outcome* j is column j drawn with sign +; outcome j plus the number of columns has sign -.
 """
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.special import log_softmax
 
-from dplasso.audit.few.facts import FewFacts
-from dplasso.audit.reference_rows import held_labels, held_rows
+from dplasso.audit.correction import solver_share
+from dplasso.audit.descent.reference import DescentFacts
+from dplasso.audit.reference import held_labels, held_rows
 from dplasso.base.arrays import Floats, Ints
+
+CHOICE_SHARE, CENTRE_SHARE = 0.5, 0.05  # of rho, and of that part
+
+
+@dataclass(frozen=True, kw_only=True)
+class FewFacts(DescentFacts):
+    """One configuration that chooses ``chosen`` columns first.
+
+    Gaussian releases are the sum of the labels (their bound is a length of 1), the mass, and steps.
+    """
+
+    chosen: int
+    shown = (*DescentFacts.shown, "rho", "draw_epsilon")
+
+    def sensitivity(self, release: int) -> float:
+        """Sensitivity of a Gaussian release, in lengths of 1."""
+        return float(self.rows_changed) if release == 0 else super().sensitivity(release - 1)
+
+    @property
+    def draw_epsilon(self) -> float:
+        """The largest range of log-ratios that the claim allows per draw."""
+        share = CHOICE_SHARE * (1.0 - CENTRE_SHARE) * solver_share(self) / self.chosen
+        return math.sqrt(8.0 * share * self.rho)
+
+    def theta(self, centre: float) -> float:
+        """The largest theta that this allows, for scores of entries and labels of size 1.
+
+        Labels are 1 + |centre| away from the centre at most, and either sign may be drawn.
+        """
+        return self.draw_epsilon / (2.0 * self.rows_changed * (1.0 + abs(centre)))
 
 
 class Scores:
@@ -33,14 +67,12 @@ class Scores:
         scores[:, : len(self._alone)] = self._with_labels - centres[:, None] * self._alone
         theta = np.array([self._facts.theta(centre) for centre in centres])
         signed = theta[:, None] * np.concatenate([scores, -scores], axis=1)
-        found: Floats = log_softmax(signed, axis=1)
-        return found
+        return log_softmax(signed, axis=1)
 
 
 def centres_of(released: Floats, unit: float, facts: FewFacts) -> Floats:
     """Centres of the labels, from their released sums; ``unit`` stands for the bound."""
-    centres: Floats = np.clip((released + 0.5) / (unit * facts.n_rows), -1.0, 1.0)
-    return centres
+    return np.clip((released + 0.5) / (unit * facts.n_rows), -1.0, 1.0)
 
 
 def without(law: Floats, drawn: Ints) -> Floats:
@@ -48,8 +80,7 @@ def without(law: Floats, drawn: Ints) -> Floats:
     left, columns, runs = law.copy(), law.shape[1] // 2, np.arange(len(law))
     for sign in (0, columns):
         left[runs, drawn % columns + sign] = -np.inf
-    found: Floats = log_softmax(left, axis=1)
-    return found
+    return log_softmax(left, axis=1)
 
 
 def log_likelihoods(law: Floats, drawn: Ints) -> Floats:

@@ -1,44 +1,36 @@
 """The audit subject for a choice of columns and the descent on them, and its releases."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from dplasso.audit import account, correction
 from dplasso.audit.access import n_nonzero_of, solver_of
-from dplasso.audit.account import ranges_of_event
-from dplasso.audit.attack import Claims
-from dplasso.audit.descent.account import mu_of, multipliers_of
-from dplasso.audit.descent.facts import Course
-from dplasso.audit.descent.likelihood import log_ratio, of_descents
+from dplasso.audit.descent import subject as descent
+from dplasso.audit.descent.data import forged_releases, neighbours
 from dplasso.audit.descent.recording import Forgery, Recorded
-from dplasso.audit.descent.reference import Rows
-from dplasso.audit.descent.subject import (
-    MOST_ROWS,
-    DescentSubject,
-    Prepared,
-    course_of,
-    numbers_of,
-    stacked,
-)
-from dplasso.audit.facts import PRESENCE
-from dplasso.audit.few import changes, data, law, reference
-from dplasso.audit.few.facts import FewFacts
-from dplasso.audit.fit_subject import WIDE, Arm, FitSubject, Ratios
-from dplasso.audit.representation.fit_holder import dense
+from dplasso.audit.descent.reference import ReferenceRows, log_ratio, log_ratios_of_descents
+from dplasso.audit.few import data, law, reference
+from dplasso.audit.few.reference import FewFacts
+from dplasso.audit.fit_subject import WIDE, FitSubject, Ratios
+from dplasso.audit.reference import PRESENCE
+from dplasso.audit.representation.holders import dense
 from dplasso.audit.session import Session
-from dplasso.audit.statistics import rho_between
 from dplasso.audit.subject import Again, Charged, DrawingSubject, Figures
-from dplasso.audit.synthetic import Neighbours
+from dplasso.audit.synthetic import Neighbours, random_form
 from dplasso.audit.verdict import ROUNDING
 from dplasso.base.arrays import Floats, Ints
 from dplasso.data.columns import MOST_ROWS as MOST_DECLARED
 from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
-from dplasso.fitting.select import SelectTask
+from dplasso.fitting.select_then_fit import SelectTask
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.solvers.few import Chosen
 from dplasso.solvers.few.plan import GRAINS, LABEL
+from dplasso.solvers.gradient import GradientPlan
 
 
 class Run(NamedTuple):
@@ -48,7 +40,7 @@ class Run(NamedTuple):
     sums: list[Recorded]  # of the labels, of the rows, of the steps
 
 
-class FewSubject(DescentSubject, DrawingSubject):
+class FewSubject(descent.DescentSubject, DrawingSubject):
     """A configuration for which ``solver="auto"`` chooses columns if there are many.
 
     Data of a few columns are widened by empty columns, to as many as needed.
@@ -59,18 +51,19 @@ class FewSubject(DescentSubject, DrawingSubject):
     canary_batch = FitSubject.canary_batch
     tries = 40
     law_tests = law.TESTS
+    calibrated_to = "rho"
     first_release = "the labels"
     facts: FewFacts
 
     @classmethod
     def examples(cls, **parameters: Any) -> list[Any]:
         """Examples that choose two columns, by ``solver="auto"``; none has three classes."""
-        more = {"epsilon": 8.0, "rows": PRESENCE, "n_nonzero": 2, "solver": "auto", **parameters}
+        more = {"epsilon": 8.0, "row_map": PRESENCE, "n_nonzero": 2, "solver": "auto", **parameters}
         more = {"n_rows": _enough_rows(PrivateLassoRegressor(**more)), **more}
         return [PrivateLassoClassifier(classes=[0, 1], **more), PrivateLassoRegressor(**more)]
 
     def prepare(self, X: Any, y: Floats) -> "FewPrepared":
-        return FewPrepared(*self._started(X, y), self.facts)
+        return FewPrepared(FitSubject.prepare(self, X, y), self.facts)
 
     @property
     def given_columns(self) -> int:
@@ -81,7 +74,8 @@ class FewSubject(DescentSubject, DrawingSubject):
 
     def stated_cost(self, statement: Mapping[str, Any]) -> float:
         """The cost of the labels, the draws, the mass and the steps."""
-        counts = (1, statement["public"]["n_nonzero"]["value"], 1, statement["rounds"])
+        counts = [1, statement["public"]["n_nonzero"]["value"], 1, statement["rounds"]]
+        counts += [1, correction.RELEASES - 1] if correction.is_corrected(self.facts) else []
         rho = 0.0
         for release, count in zip(statement["releases"], counts, strict=True):
             if "bounded_range" in release:
@@ -95,31 +89,23 @@ class FewSubject(DescentSubject, DrawingSubject):
         event, facts = charged.first.event(), self.facts
         prepared = self.prepare(*self.usual_rows(session.rng))
         drawn = prepared.run(session.bits)
-        draws = len(drawn.chosen.columns) * ranges_of_event(event)[-1] ** 2 / 8.0
-        rho = draws + mu_of(prepared.multipliers(drawn.sums)) ** 2 / 2.0
-        sums = abs(len(drawn.sums) - len(multipliers_of(event)))
+        columns, widest = len(drawn.chosen.columns), account.ranges_of_event(event)[-1]
+        rho = columns * widest**2 / 8.0 + account.mu_of(prepared.multipliers(drawn.sums)) ** 2 / 2.0
+        sums = abs(len(drawn.sums) - len(account.multipliers_of(event)))
         return {
             "epsilon of what is drawn": (self.epsilon_of(rho), facts.epsilon * ROUNDING),
             "rho of what is drawn, not charged": (rho, self.charged_cost(event) * ROUNDING),
-            "range of a draw, beyond the claim's": (
-                ranges_of_event(event)[-1],
-                facts.draw_epsilon * ROUNDING,
-            ),
+            "range of a draw, beyond the claim's": (widest, facts.draw_epsilon * ROUNDING),
             "sums drawn and charged that differ": (sums, 0.0),
-            "columns beyond those asked for": (len(drawn.chosen.columns) - facts.chosen, 0.0),
+            "columns beyond those asked for": (columns - facts.chosen, 0.0),
         }
-
-    @property
-    def own_claim(self) -> Claims:
-        return {"rho": (rho_between, self.facts.rho)}
 
     def canary_rows(self) -> Neighbours:
         return data.canary_rows(self.columns, self.facts)
 
-    def log_ratios(self, arms: Sequence[Arm], released: list[Run]) -> Ratios:  # type: ignore[override]
+    def log_ratios(self, tables: Neighbours, prepared: Any, released: list[Run]) -> Ratios:
         """Log-likelihood ratios of all releases, of the labels, the draws, and the descent."""
-        prepared: FewPrepared = arms[0].prepared
-        both = [reference.Scores(arm.X, arm.y, self.facts) for arm in arms]
+        both = [reference.Scores(X, y, self.facts) for X, y in tables]
         there, not_there = (np.array([scores.label_sum * LABEL_UNIT]) for scores in both)
         sums = label_sums(released)[:, None]
         labels, _ = log_ratio(sums, there, not_there, prepared.stated_sigma(0))
@@ -127,21 +113,24 @@ class FewSubject(DescentSubject, DrawingSubject):
         chosen, others = (
             reference.log_likelihoods(scores.log_laws(centres, WIDE), outcomes) for scores in both
         )
-        parts = (labels, chosen - others, self._ratios_of_descents(arms, released))
+        parts = (labels, chosen - others, self._ratios_of_descents(tables, prepared, released))
         return Ratios(np.stack([sum(parts), *parts], axis=1))
 
-    def _ratios_of_descents(self, arms: Sequence[Arm], released: list[Run]) -> Floats:
+    def _ratios_of_descents(
+        self, tables: Neighbours, prepared: "FewPrepared", released: list[Run]
+    ) -> Floats:
         """Compute the ratios of descents on the same columns together."""
-        prepared, ratios = arms[0].prepared, np.zeros(len(released))
+        ratios = np.zeros(len(released))
         sigmas = (prepared.stated_sigma(1), prepared.stated_sigma(2))
         columns = np.stack([np.sort(run.chosen.columns) for run in released])
         kinds, places = np.unique(columns, axis=0, return_inverse=True)
         for kind, picked in enumerate(kinds):
             group = np.flatnonzero(places.ravel() == kind)
-            sums = stacked([released[run].sums[1:] for run in group])
-            rows = [Rows.of(_picked(arm.X, picked), arm.y, self.facts) for arm in arms]
-            mass, steps, _ = of_descents(sums, rows, sigmas, prepared.course, self.facts)
-            ratios[group] = mass + steps
+            last = prepared.solver_sums
+            sums = descent.stacked([released[run].sums[1:last] for run in group])
+            rows = [ReferenceRows.of(_picked(X, picked), y, self.facts) for X, y in tables]
+            found = log_ratios_of_descents(sums, rows, sigmas, prepared.course, self.facts)
+            ratios[group] = found.mass + found.steps
         return ratios
 
     def again(self, session: Session[Any], k: int) -> Again:
@@ -151,22 +140,51 @@ class FewSubject(DescentSubject, DrawingSubject):
         drawn, fitted = prepared.run(random_bits(seed)), prepared.fitted
         elsewhere = self.prepare(*other)
         elsewhere.answers([release.released for release in drawn.sums], drawn.chosen)
-        own, whole = numbers_of(fitted), self.fitted(X, y, seed).fitted_
+        own, whole = descent.numbers_of(fitted), self.fitted(X, y, seed).fitted_
         beyond = np.setdiff1d(fitted.weights.indices, drawn.chosen.columns)
         return Again(
             by_parts=(
                 np.append(own, fitted.released.ravel()),
-                np.append(numbers_of(whole), whole.released.ravel()),
+                np.append(descent.numbers_of(whole), whole.released.ravel()),
             ),
-            elsewhere=(own, numbers_of(elsewhere.fitted)),
+            elsewhere=(own, descent.numbers_of(elsewhere.fitted)),
             more={"coefficients beyond the chosen columns": (float(len(beyond)), 0.0)},
         )
 
     def widest_changes(self, session: Session[Any], k: int) -> dict[str, float]:
-        return changes.widest(self, session.rng)
+        """The distances of the label sums, the masses and the step sums, divided by the charge.
+
+        The descent uses forged columns, which include those of the row.
+        """
+        fits, row, chosen = self._neighbours(session.rng)
+        released = np.array([chosen.centre * GRAINS * self.facts.n_rows], np.int64)
+        forged = forged_releases(row[chosen.columns], fits[0].course, self.facts, session.rng)
+        forged += correction.forged(self.facts, self.facts.n_rows, session.rng)
+        one, other = (fit.answers([released, *forged], chosen) for fit in fits)
+        return fits[0].shares_of_charges(one, other, ("the labels", "the mass", "a step's sums"))
 
     def widest_log_ratios(self, session: Session[Any], k: int) -> dict[str, float]:
-        return changes.widest_log_ratio(self, session.rng)
+        """The range of a draw's log-ratio over columns and signs, divided by the charge.
+
+        The centre of the labels is forged. Scores are the solver's own, without rounding.
+        """
+        fits, _, chosen = self._neighbours(session.rng)
+        theta, same = (
+            fit.task.plan.few.theta(fit.task.scores.longest(chosen.centre)) for fit in fits
+        )
+        one, other = (fit.task.scores.of_centre(chosen.centre) for fit in fits)
+        # Either sign may be drawn: the largest change for one sign has its opposite for the other.
+        widest = 2 * int(np.abs(one - other).max())
+        charged = Fraction(account.ranges_of_event(fits[0].task.plan.event)[-1])
+        share = float(theta * widest / charged) if theta == same else math.inf
+        return {"widest log-ratio of a draw, over the charge": share}
+
+    def _neighbours(self, rng: np.random.Generator) -> tuple[list["FewPrepared"], Floats, Chosen]:
+        """Two neighbours, the row that only one has, and a forged choice of columns for both."""
+        *both, row = neighbours(self.columns, self.facts, rng)
+        form = random_form(rng)
+        fits = [self.prepare(form(rows), labels) for rows, labels in both]
+        return fits, row, data.forged_choice(self.columns, row, self.facts, rng)
 
     def law_p_values(self, session: Session[Any]) -> Iterator[tuple[dict[str, float], int]]:
         return law.p_values(self, session)
@@ -176,7 +194,7 @@ class FewSubject(DescentSubject, DrawingSubject):
         return [dense(rows), rows.units, labels, dense(task.matrix)]
 
     def _fix_settings(self) -> None:
-        self._fix_rows(PRESENCE)
+        self._fix_row_map(PRESENCE)
         self.notes.append(
             "of more than 1,000 columns, a few are selected: the audit takes those; of fewer "
             "columns the same fit is a descent, audited with solver='gradient'"
@@ -188,7 +206,7 @@ class FewSubject(DescentSubject, DrawingSubject):
 
     def _fewer_rows(self) -> None:
         """Where rows are replaced, declare no more rows than the rule needs."""
-        declared, rows = int(self._model.n_rows), MOST_ROWS
+        declared, rows = int(self._model.n_rows), descent.MOST_ROWS
         while rows < declared and not self.takes(self.copy(n_rows=rows)):
             rows *= 2
         self._model.set_params(n_rows=min(rows, declared))
@@ -209,21 +227,26 @@ class FewSubject(DescentSubject, DrawingSubject):
 LABEL_UNIT = float(LABEL * GRAINS)  # a label at its bound, in the sum of the labels
 
 
-class FewPrepared(Prepared):
+class FewPrepared(descent.Prepared):
     """A fit prepared up to its first draw, from which it can be run any number of times."""
 
     task: SelectTask  # type: ignore[assignment]
     _facts: FewFacts
 
     @property
-    def course(self) -> Course:
-        return course_of(self.task.plan.few.refit)
+    def _descent(self) -> GradientPlan:
+        return self.task.plan.few.refit
+
+    @property
+    def solver_sums(self) -> int:
+        return 2 + self._descent.steps
 
     def _stated(self, place: int) -> tuple[float, float]:
-        plan, descent = self.task.plan.few, self.task.plan.few.refit
         if place == 0:
-            return plan.centre_multiplier, LABEL_UNIT
-        return descent.step_multiplier if place > 1 else descent.mass_multiplier, descent.unit
+            multiplier = self.task.plan.few.centre_multiplier
+            return multiplier, LABEL_UNIT * self._facts.sensitivity(0)
+        multiplier = self._descent.step_multiplier if place > 1 else self._descent.mass_multiplier
+        return multiplier, self._descent.unit * self._facts.sensitivity(place)
 
     def run(self, bits: RandomBits | None = None) -> Run:
         """Run a fit and return all its releases."""
@@ -244,7 +267,7 @@ class FewPrepared(Prepared):
         forgery = Forgery(releases)
         task = self.task.with_drawing(noise_of=forgery)
         task.choose()
-        self._fitted = task.refit(chosen)
+        self.fitted = task.refit(chosen)
         return forgery.found
 
     def centres(self, runs: Sequence[Run]) -> Floats:
@@ -266,7 +289,7 @@ def widened(X: Any) -> Any:
     rows, columns = X.shape
     if columns >= WIDE:
         return X
-    if not sp.issparse(X) and rows <= MOST_ROWS // 4:
+    if not sp.issparse(X) and rows <= descent.MOST_ROWS // 4:
         return np.hstack([X, np.zeros((rows, WIDE - columns), X.dtype)])
     found = sp.coo_array(X)
     return sp.coo_array((found.data, found.coords), shape=(rows, WIDE))

@@ -1,4 +1,4 @@
-"""The ways in which the same rows can be stored."""
+"""The ways in which the same rows can be stored, and rows that change how all are stored."""
 
 import tempfile
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dplasso.base.arrays import Floats
+from dplasso.base.arrays import Floats, Ints
 from dplasso.data import ColumnMatrix
 from dplasso.data.row_chunks import RowChunk
 from dplasso.storage import build_store, open_store
@@ -17,6 +17,13 @@ from dplasso.storage import build_store, open_store
 # From the narrowest to the widest; a loader takes the first that holds the values it read.
 _KINDS = (np.bool_, np.int8, np.int32, np.float16, np.float32, np.int64, np.float64)
 _MEMORY = 128 << 20
+ONES, WHOLE, SINGLE = "ones", "whole numbers", "single precision"
+KINDS = (ONES, WHOLE, SINGLE)
+_DENSITY = 0.4
+USED = 32  # columns that have entries, where there are very many columns
+_EDGES = 2.0**16
+_LARGE = 1e39  # beyond single precision
+_SMALL = 0.1  # not exact in single precision
 _MOST_DENSE = 1 << 20  # most entries of a dense matrix that is stored in many ways
 
 
@@ -155,10 +162,65 @@ def _reversed(matrix: sp.csr_array) -> sp.csr_array:
 
 def _with_zeros(matrix: sp.csr_array) -> sp.csr_array:
     """The matrix with every second zero stored explicitly."""
-    rows, columns = np.nonzero(np.asarray(matrix.todense()) == 0.0)
-    found = matrix.tocoo()
-    values = np.concatenate([found.data, np.zeros(len(rows[::2]))])
-    places = [
-        np.concatenate(pair) for pair in zip(found.coords, (rows[::2], columns[::2]), strict=True)
-    ]
-    return sp.csr_array(sp.coo_array((values, tuple(places)), shape=matrix.shape))
+    rows, columns = np.nonzero(matrix.toarray() == 0.0)
+    zeros = np.zeros(len(rows[::2]))
+    return sp.csr_array(_with_more(matrix.tocoo(), zeros, rows[::2], columns[::2]))
+
+
+def _with_more(matrix: sp.coo_array, values: Any, rows: Ints, columns: Ints) -> sp.coo_array:
+    """The matrix with further entries, which may be zeros or repeats."""
+    places = [np.concatenate(pair) for pair in zip(matrix.coords, (rows, columns), strict=True)]
+    return sp.coo_array((np.concatenate([matrix.data, values]), tuple(places)), matrix.shape)
+
+
+def rows_of_kind(
+    kind: str, rows: int, columns: int, bound: float, rng: np.random.Generator
+) -> Floats:
+    """Rows of 0 and 1, of small whole numbers, or of numbers exact in single precision.
+
+    Most integers exceed the bound; the other numbers do not. Some rows are empty.
+    """
+    used = min(columns, USED)
+    there = rng.random((rows, used)) < _DENSITY
+    there[:2] = False
+    if kind == ONES:
+        values = np.ones((rows, used))
+    elif kind == WHOLE:
+        values = rng.integers(-3, 8, (rows, used)).astype(np.float64)
+    else:
+        shares = rng.uniform(-1.0, 1.0, (rows, used))
+        # Half of them lie at a rounding edge, for holders that keep integers.
+        edges = np.rint(shares * _EDGES) / _EDGES
+        values = np.where(rng.random((rows, used)) < 0.5, shares, edges) * bound
+        values = values.astype(np.float32).astype(np.float64)
+    X = np.zeros((rows, columns))
+    X[:, :used] = values * there
+    return X
+
+
+def telling_rows(columns: int, bound: float, rng: np.random.Generator) -> Iterator[Floats]:
+    """Rows that do not fit the narrowest storage of most other rows."""
+    for value in (3.0, _SMALL, 10.0 * bound, float(2**31 + 1), _LARGE):
+        row = np.zeros(columns)
+        row[rng.integers(min(columns, USED))] = value
+        yield row
+
+
+def ways_to_store(X: Floats) -> Iterator[tuple[str, Any]]:
+    """The containers that a loader might choose, in the narrowest type that holds all rows."""
+    narrow = narrowest(X)
+    yield "dense", narrow
+    if narrow.dtype == np.float16:
+        narrow = narrow.astype(np.float32)
+    for form in (sp.csr_array, sp.csc_array, sp.coo_array):
+        yield form.__name__, form(narrow)
+
+
+def with_a_repeat(X: Floats) -> sp.coo_array:
+    """The narrowest sparse matrix, with an entry of the last row given in two parts."""
+    narrow = narrowest(X)
+    narrow = narrow.astype(np.float32) if narrow.dtype.kind in "bi" else narrow
+    found = sp.coo_array(narrow)
+    last = np.flatnonzero(found.coords[0] == len(X) - 1)[:1]
+    found.data[last] /= 2
+    return _with_more(found, found.data[last], *(place[last] for place in found.coords))

@@ -1,17 +1,13 @@
 """Does the Sparsifier's count have the noise that is charged?"""
 
 from collections.abc import Iterator
-from functools import partial
 
 import numpy as np
 
-from dplasso.audit.check import Check
+from dplasso.audit.check import Check, Session, Subject, Verdict
 from dplasso.audit.selection import data
 from dplasso.audit.selection.subject import SelectionSubject
-from dplasso.audit.session import Session
 from dplasso.audit.statistics import pearson
-from dplasso.audit.subject import Subject
-from dplasso.audit.verdict import Verdict
 from dplasso.base.arrays import Floats
 from dplasso.estimators import Sparsifier
 
@@ -45,9 +41,9 @@ class Count(Check[SelectionSubject]):
             low, high = subject.sparsifier.bounds(subject.columns * facts.outputs)
             truths = {"no column counts": [low], "all columns count": range(low, high + 1)}
             for k, (tested, counts) in enumerate(truths.items()):
-                prepared = subject.prepare(*data.rows_with_nonzeros(subject.columns, k, facts))
-                count = partial(prepared.count, session.bits)
-                drawn = session.repeated(RUNS, count, done=2 * place + k, parts=4)
+                task = subject.prepare(*data.rows_with_nonzeros(subject.columns, k, facts))
+                count = task.with_drawing(bits=session.bits).count_to_keep
+                drawn = session.part(2 * place + k, 4).repeated(RUNS, count)
                 observed = np.bincount(drawn, minlength=subject.columns * facts.outputs + 1)
                 likely = max(pearson(observed, _law(subject, truth)) for truth in counts)
                 at = f", epsilon {facts.epsilon:g}" if place else ""

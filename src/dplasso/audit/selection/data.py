@@ -2,11 +2,9 @@
 
 import numpy as np
 
-from dplasso.audit.facts import PRESENCE, SOFTMAX
-from dplasso.audit.reference_rows import column_bounds
-from dplasso.audit.selection.facts import SelectionFacts
-from dplasso.audit.synthetic import Neighbours, labels_apart, random_labels
-from dplasso.base.arrays import Floats
+from dplasso.audit.reference import PRESENCE, column_bounds
+from dplasso.audit.selection.reference import SelectionFacts, gradients
+from dplasso.audit.synthetic import Neighbours, Table, inserted, labels_apart, random_labels
 
 MOST_ROWS = 4000
 _TILT = 0.3  # nats by which rows against the canary win: its margin stays low, its gradient high
@@ -14,9 +12,7 @@ _BEYOND = 8.0  # times the bound: a fit must clip such entries
 _UNITS = 100  # most units of rivals per column
 
 
-def mixed_rows(
-    columns: int, nats: float, facts: SelectionFacts, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
+def mixed_rows(columns: int, nats: float, facts: SelectionFacts, rng: np.random.Generator) -> Table:
     """Columns from nearly empty to full, an empty one, two equal ones, and some informative ones.
 
     All rows together can change a log-weight by about ``nats``: with more nats, the engine has
@@ -47,35 +43,27 @@ def canary_rows(columns: int, facts: SelectionFacts) -> Neighbours:
     bounds, kinds = column_bounds(columns, facts), max(facts.classes, 2)
     signs = np.where(np.arange(columns) % 2 == 0, 1.0, -1.0)
     own, others = labels_apart(facts)
-    pull = facts.theta * facts.held_bound * _pull_of_unit(kinds, facts)
+    pull = facts.theta * facts.held_bound * _pull_of_unit(own, facts)
     units = int(min(max(round(_TILT / pull), 1), _UNITS))
-    blocks, labels = [], []
-    for j in range(columns):
-        block = np.zeros((kinds * units, columns))
-        block[:, j] = signs[j] * bounds[j]
-        # A sign reverses a row; where only presence counts, the reversed entries are left out.
-        block[:units, j] *= 0.0 if facts.rows == PRESENCE else -1.0
-        blocks.append(block)
-        labels.append(np.repeat([own, *others], units))
+    # A sign reverses a row; where only presence counts, the reversed entries are left out.
+    block = np.ones((kinds * units, 1))
+    block[:units] = 0.0 if facts.row_map == PRESENCE else -1.0
+    # Adding 0 removes negative zeros.
+    X = np.asarray(np.kron(np.diag(signs * bounds), block) + 0.0, np.float64)
+    crowd: Table = X, np.tile(np.repeat([own, *others], units), columns)
     canary = _BEYOND * signs * bounds
-    X, y = np.concatenate(blocks), np.concatenate(labels)
-    present = np.vstack([X, canary]), np.append(y, own)
-    if facts.neighboring == "replace_one":
-        return Neighbours(present, (present[0], np.append(y, others[0])))
-    return Neighbours(present, (X, y))
+    present, rival = (inserted(crowd, len(X), canary, label) for label in (own, others[0]))
+    return present, rival if facts.neighboring == "replace_one" else crowd
 
 
-def _pull_of_unit(kinds: int, facts: SelectionFacts) -> float:
+def _pull_of_unit(own: float, facts: SelectionFacts) -> float:
     """Contribution of one row of every kind to a score of the canary's class, at margins of 0."""
-    ways = 1.0 if facts.rows == PRESENCE else 2.0
-    if not facts.classes:
-        return ways * min(facts.y_bound, facts.residual_bound)
-    if facts.slope is not None:
-        return ways * float(np.abs(facts.slope(np.zeros((1, 1)), np.ones(1))).max())
-    return ways * (1.0 - 1.0 / kinds if facts.loss == SOFTMAX else 0.5)
+    ways = 1.0 if facts.row_map == PRESENCE else 2.0
+    gradient = gradients(np.zeros((1, 1, facts.outputs)), np.array([own]), facts)
+    return ways * float(np.abs(gradient).max())
 
 
-def rows_with_nonzeros(columns: int, counted: int, facts: SelectionFacts) -> tuple[Floats, Floats]:
+def rows_with_nonzeros(columns: int, counted: int, facts: SelectionFacts) -> Table:
     """Rows on which the LASSO has ``counted`` nonzero columns: none, or all of them.
 
     Every column has rows of its own, equal for all columns, so that no other column can replace it;

@@ -2,20 +2,18 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dplasso.audit.check import Check
-from dplasso.audit.reference_rows import column_bounds
+from dplasso.audit.check import Check, Session, Subject, Verdict
+from dplasso.audit.reference import column_bounds
 from dplasso.audit.selection import reference
 from dplasso.audit.selection.engine import problem_of, walk_of
-from dplasso.audit.selection.facts import SelectionFacts
+from dplasso.audit.selection.reference import SelectionFacts
 from dplasso.audit.selection.subject import SelectionSubject
-from dplasso.audit.session import Session
-from dplasso.audit.subject import Subject
-from dplasso.audit.synthetic import random_labels
-from dplasso.audit.verdict import Verdict
+from dplasso.audit.synthetic import Table, random_labels
 from dplasso.base.arrays import Floats, Ints
 from dplasso.kernels import envelope as tiers
 from dplasso.kernels import head as head_kernels
@@ -32,7 +30,7 @@ _THREADS = 2
 _ROOM = 1e-6  # nats: tolerance for a reference in plain numpy, without grains
 
 
-class Envelope(Check[SelectionSubject]):
+class EnvelopeCheck(Check[SelectionSubject]):
     """Walks with the lazy rule and compares its bounds with exact scores, after every round.
 
     Data have light, heavy and head columns; columns of a few entries count as long, so that their
@@ -43,6 +41,7 @@ class Envelope(Check[SelectionSubject]):
     which the engine computes them. The check chooses theta and radius, so that all bounds are used.
     It is deterministic except for the choice of walks. It finds bounds on the change of scores that
     are too small, envelopes that are too low, and scores of cohorts that differ from those of rows.
+    A walk by a rule that has no such bounds is an alarm: nothing could be compared.
     """
 
     name = "envelope"
@@ -53,31 +52,22 @@ class Envelope(Check[SelectionSubject]):
         return isinstance(subject, SelectionSubject) and subject.selection == "lazy"
 
     def run(self, session: Session[SelectionSubject]) -> Iterator[Verdict]:
-        worst, rounds, reached = _Excess(), 0, np.zeros(4, np.int64)
+        found, reached, unwatched = list[dict[str, float]](), np.zeros(4, np.int64), 0
         walks = list(_walks(session.subject.facts))
         for k, (radius, ones) in enumerate(walks):
             watched = _Watched.of(session, radius, ones=ones)
             if watched is None:
-                return  # another rule replaces the lazy one: `law` tests its draws
+                unwatched += 1
+                continue
             for t in range(ROUNDS):
-                worst = worst.with_those_of(watched, ways=t % _EACH == 0)
+                found.append(watched.excess(in_all_ways=t % _EACH == 0))
                 watched.rule.advance(t + 1)
             reached += watched.reached()
-            rounds += ROUNDS
             session.tell((k + 1) / len(walks))
-        figures = {
-            "exact scores outside their intervals, nats": worst.interval,
-            "weights beyond their tickets, nats": worst.tickets,
-            "scores computed in other ways, nats apart": worst.scores,
-        }
-        names = ("light", "heavy", "head", "cohorts")
-        details = dict(zip(names, reached.tolist(), strict=True))
-        for tested, figure in figures.items():
-            yield Verdict(
-                *(self.name, session.subject.name, tested, figure, _ROOM),
-                runs=rounds,
-                details=details,
-            )
+        tiers_reached = zip(("light", "heavy", "head", "cohorts"), reached.tolist(), strict=True)
+        yield from self.worst(session, found, len(found), _ROOM, **dict(tiers_reached))
+        others = {"walks that another rule made": (float(unwatched), 0.0)}
+        yield from self.limited(session, others, len(walks))
 
 
 def _walks(facts: SelectionFacts) -> Iterator[tuple[float, bool]]:
@@ -95,16 +85,16 @@ class _Watched(NamedTuple):
     rule: LazyDraw
     rows: Floats  # as a fit should hold them
     y: Floats
-    facts: SelectionFacts
-    radius: float
+    facts: SelectionFacts  # with the walk's own radius
 
     @classmethod
     def of(
         cls, session: Session[SelectionSubject], margin: float, *, ones: bool
     ) -> "_Watched | None":
+        """A walk before its first round; None if another rule takes the place of the lazy one."""
         subject, facts = session.subject, session.subject.facts
         X, y = _rows(subject.columns, ones, facts, session.rng)
-        task = subject.prepare(X, y).task
+        task = subject.prepare(X, y)
         bound = task.matrix.x_bound
         radius = margin / bound if facts.classes else margin * facts.y_bound / bound
         steep = task.plan.request.loss.gradient_bound(radius, bound)
@@ -115,26 +105,14 @@ class _Watched(NamedTuple):
         if not isinstance(rule, LazyDraw):
             return None
         rule.envelope.whole[tiers.LONG_COLUMN] = _LONG_COLUMN
-        return cls(rule, reference.held(X, facts), y, facts, radius)
+        return cls(rule, reference.held(X, facts), y, replace(facts, radius=radius))
 
     def exact_scores(self) -> Floats:
         """Scores of all vertices at the released weights, by plain numpy."""
-        weights, facts = self._weights(), self.facts
-        margins = self.rows @ weights
-        found: Floats = (self.rows.T @ reference.gradients(margins[None], self.y, facts)[0]).ravel()
-        return found
-
-    def _weights(self) -> Floats:
-        walk, outputs = self.rule.walk, self.facts.outputs
-        done = self.rule.done
-        weights = np.zeros(self.rows.shape[1] * outputs)
-        if done:
-            t = np.arange(done)
-            # What a step adds is shrunk by all later ones: (t + 1)(t + 2) / ((done + 1)(done + 2)).
-            kept = 2.0 * (t + 2.0) / ((done + 1.0) * (done + 2.0))
-            moves = -walk.signs[:done] * kept * self.radius
-            np.add.at(weights, walk.vertices[:done], moves)
-        return weights.reshape(-1, outputs)
+        walk, done, facts = self.rule.walk, self.rule.done, self.facts
+        drawn = 2 * walk.vertices[:done].astype(np.int64) + (walk.signs[:done] < 0)
+        margins = self.rows @ reference.weights_of(drawn, self.rows.shape[1], facts)
+        return (self.rows.T @ reference.gradients(margins[None], self.y, facts)[0]).ravel()
 
     def reached(self) -> Ints:
         """Numbers of vertices per tier, and of columns whose scores were sums over cohorts."""
@@ -143,37 +121,30 @@ class _Watched(NamedTuple):
         light = (len(rule.problem.indptr) - 1) * rule.problem.classes - listed.sum()
         return np.array([light, *listed, len(rule.alike.marks)])
 
-
-class _Excess(NamedTuple):
-    """The largest violations seen so far, in nats."""
-
-    interval: float = -math.inf
-    tickets: float = -math.inf
-    scores: float = 0.0
-
-    def with_those_of(self, watched: _Watched, *, ways: bool) -> "_Excess":
-        """The largest violations, including those of the walk's current state."""
-        rule, theta = watched.rule, watched.rule.problem.theta
-        state = (rule.problem, rule.walk, rule.envelope, rule.heavy, rule.head)
-        catch_up(*state)
-        exact = watched.exact_scores()
+    def excess(self, *, in_all_ways: bool) -> dict[str, float]:
+        """The largest violations in the walk's current state, in nats."""
+        rule, theta = self.rule, self.rule.problem.theta
+        catch_up(rule.problem, rule.walk, rule.envelope, rule.heavy, rule.head)
+        exact = self.exact_scores()
         listed = np.concatenate((rule.heavy.vertices, rule.head.vertices))
         low, high = intervals(rule.walk, rule.heavy, rule.head)
-        mine = exact[listed]
-        outside = np.maximum(low - mine, mine - high).max(initial=-math.inf) * theta
+        outside = np.maximum(low - exact[listed], exact[listed] - high) * theta
         light = np.ones(len(exact), bool)
         light[listed] = False
-        tickets, rate = _tickets(rule, listed, light), rule.envelope.real[tiers.LIGHT_RATE]
         entries = np.repeat(np.diff(rule.problem.indptr), rule.problem.classes)
+        rate = rule.envelope.real[tiers.LIGHT_RATE]
         beyond = theta * np.abs(exact) - np.minimum(rate * entries, tiers.KAPPA)
-        outside = max(outside, beyond[light].max(initial=-math.inf))
-        short = np.logaddexp(theta * exact, -theta * exact) - tickets
-        apart = self.scores
-        if ways:
-            apart = max(apart, theta * float(_apart(rule, exact)))
-        return _Excess(
-            max(self.interval, float(outside)), max(self.tickets, float(short.max())), apart
-        )
+        short = np.logaddexp(theta * exact, -theta * exact) - _tickets(rule, listed, light)
+        found = {
+            "exact scores outside their intervals, nats": float(
+                np.concatenate([outside, beyond[light]]).max()
+            ),
+            "weights beyond their tickets, nats": float(short.max()),
+        }
+        if in_all_ways:
+            apart = theta * _apart(rule, exact)
+            found["differences of scores computed in other ways, nats"] = apart
+        return found
 
 
 def _tickets(rule: LazyDraw, listed: Ints, light: Any) -> Floats:
@@ -191,16 +162,14 @@ def _tickets(rule: LazyDraw, listed: Ints, light: Any) -> Floats:
 
 def _apart(rule: LazyDraw, exact: Floats) -> float:
     """Largest error of scores, over the ways in which lazy selection computes them."""
-    together = np.abs(rule._scores(np.arange(len(exact))) - exact).max()
+    together = np.abs(rule._scores(np.arange(len(exact))) - exact)
     lengths = np.repeat(np.diff(rule.problem.indptr), rule.problem.classes)
     long = np.flatnonzero(lengths > _LONG_COLUMN)[-4:]
     alone = [abs(rule._score(int(vertex)) - exact[vertex]) for vertex in long]
-    return max(float(together), *alone) if alone else float(together)
+    return float(np.max([*together, *alone]))
 
 
-def _rows(
-    columns: int, ones: bool, facts: SelectionFacts, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
+def _rows(columns: int, ones: bool, facts: SelectionFacts, rng: np.random.Generator) -> Table:
     """Columns from nearly empty to full, of which some are correlated with the labels."""
     columns = columns if facts.bounds is not None else max(columns, _COLUMNS)
     y = random_labels(_ROWS, facts, rng)

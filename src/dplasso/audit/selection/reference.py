@@ -1,53 +1,82 @@
-"""The law of a whole transcript in plain numpy, with which the product's releases are compared.
+"""Frank-Wolfe in plain numpy: its public numbers, and the law of a whole transcript.
 
 Transcripts are arrays, runs x rounds, of *outcomes*: outcome 2v means that vertex v was drawn with
 a score of sign +, outcome 2v + 1 with sign -. A vertex is ``column * outputs + class``.
 """
 
+import math
 from collections.abc import Iterator
-from functools import reduce
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy.special import expit, log_softmax
+from scipy.special import log_softmax
 
-from dplasso.audit.facts import LOGISTIC, SOFTMAX
-from dplasso.audit.reference_rows import held_labels, held_rows, limit_of
-from dplasso.audit.selection.facts import SelectionFacts
+from dplasso.audit import reference as common
+from dplasso.audit.correction import solver_share
 from dplasso.base.arrays import Floats, Ints
 
 _CELLS = 2_000_000  # margins held at a time
+ROUNDED_WEIGHTS = 2e-13  # most that rounding of exponentials adds to the range per round
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionFacts(common.Facts):
+    """One configuration of Frank-Wolfe.
+
+    ``stale`` means that row gradients are updated only by steps along a column that the row has.
+    """
+
+    rounds: int
+    radius: float
+    fit_intercept: bool
+    count_share: float
+    stale: bool
+    shown = (*common.Facts.shown, "rounds", "radius", "fit_intercept", "count_share", "theta")
+
+    @property
+    def gradient_bound(self) -> float:
+        """Largest derivative of a row's loss in one of its margins, anywhere in the ball."""
+        reach = self.radius * self.held_bound
+        if self.slope is not None:  # losses are convex: slopes are largest at the ends
+            ends, labels = np.array([[reach], [-reach]] * 2), np.array([0.0, 0.0, 1.0, 1.0])
+            return float(np.abs(self.slope(ends, labels)).max())
+        if self.loss == common.LOGISTIC:
+            return 1.0 / (1.0 + math.exp(-reach))
+        if self.loss == common.SOFTMAX:
+            return 1.0 / (1.0 + math.exp(-reach) / (self.outputs - 1))
+        return min(reach + self.y_bound, self.residual_bound)
+
+    @property
+    def range_of_unit_theta(self) -> float:
+        """Range of the log-ratio of a round's laws on two neighbours, at theta = 1."""
+        return 2.0 * self.rows_changed * self.held_bound * self.gradient_bound
+
+    @cached_property
+    def theta(self) -> float:
+        """The largest theta that the claim allows."""
+        share = self.rho * (1.0 - self.count_share) * solver_share(self) / self.rounds
+        return (math.sqrt(8.0 * share) - ROUNDED_WEIGHTS) / self.range_of_unit_theta
+
+    @property
+    def count_epsilon(self) -> float:
+        """The epsilon that the Sparsifier's count may cost."""
+        return math.sqrt(2.0 * self.count_share * self.rho)
 
 
 def held(X: Floats, facts: SelectionFacts) -> Floats:
     """Rows as a fit should hold them, the constant last."""
-    rows = held_rows(X, facts)
+    rows = common.held_rows(X, facts)
     if facts.fit_intercept:
-        rows = np.column_stack([rows, np.full(len(rows), limit_of(facts.held_bound))])
+        rows = np.column_stack([rows, np.full(len(rows), common.limit_of(facts.held_bound))])
     return np.ascontiguousarray(rows)
 
 
 def gradients(margins: Floats, y: Floats, facts: SelectionFacts) -> Floats:
     """Derivative of the loss of each row in each of its margins: runs x rows x outputs."""
-    found: Floats
-    if facts.slope is not None:
-        found = facts.slope(margins, y)
-    elif facts.loss == LOGISTIC:
-        found = expit(margins) - y[:, None]
-    elif facts.loss == SOFTMAX:
-        found = _softmax(margins)
-        found[:, np.arange(len(y)), y.astype(np.int64)] -= 1.0
-    else:
-        residuals = margins - held_labels(y, facts)[:, None]
-        found = np.clip(residuals, -facts.residual_bound, facts.residual_bound)
-    return found
-
-
-def _softmax(margins: Floats) -> Floats:
-    """Softmax along the last, short axis: it works by planes, where scipy's goes by entries."""
-    largest = reduce(np.maximum, np.moveaxis(margins, -1, 0))
-    powers: Floats = np.exp(margins - largest[..., None])
-    powers /= reduce(np.add, np.moveaxis(powers, -1, 0))[..., None]
-    return powers
+    found = common.loss_gradients(margins, common.held_labels(y, facts), facts)
+    bound = facts.residual_bound
+    return np.clip(found, -bound, bound) if facts.loss == common.SQUARED else found
 
 
 def log_laws(X: Floats, y: Floats, transcripts: Ints, facts: SelectionFacts) -> Iterator[Floats]:
@@ -97,10 +126,12 @@ def log_likelihoods(X: Floats, y: Floats, transcripts: Ints, facts: SelectionFac
 
 
 def weights_of(transcript: Ints, columns: int, facts: SelectionFacts) -> Floats:
-    """The weights that the vertices of one run sum to: columns x outputs, on the scaled columns."""
-    weights = np.zeros(columns * facts.outputs)
-    for t, outcome in enumerate(transcript):
-        eta = 2.0 / (t + 3.0)
-        weights *= 1.0 - eta
-        weights[outcome // 2] += eta * facts.radius * (1.0 if outcome % 2 else -1.0)
+    """The weights that the vertices of one run sum to: columns x outputs, on the scaled columns.
+
+    A step t of 2 / (t + 3) is shrunk by all later ones, to 2 (t + 2) / ((T + 1) (T + 2)) after T.
+    """
+    done, weights = len(transcript), np.zeros(columns * facts.outputs)
+    kept = 2.0 * (np.arange(done) + 2.0) / ((done + 1.0) * (done + 2.0))
+    signs = np.where(transcript % 2, 1.0, -1.0)
+    np.add.at(weights, transcript // 2, signs * kept * facts.radius)
     return weights.reshape(columns, facts.outputs)

@@ -1,4 +1,4 @@
-"""An online estimator that learns step by step, with access to its sums and weights."""
+"""An online estimator that learns step by step, with access to its sums, weights and releases."""
 
 import warnings
 from typing import Any, NamedTuple
@@ -6,9 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.audit.reference import Claim
+from dplasso.audit.synthetic import Table, random_labels
 from dplasso.base.arrays import Floats, Ints
 from dplasso.online.stream_learner import Compressed
 from dplasso.privacy import leaks
+from dplasso.streams.process import Stretch
 
 # Settings under which the weights reveal the released sums: no projection onto a set, and a start
 # so heavy that margins stay small.
@@ -19,6 +22,7 @@ READABLE: dict[str, Any] = {
     "regularisation": 1.0,
     "start_rows": 100.0,
 }
+_SIZES = (0.0, 1e-12, 0.1, 1.0, 30.0, 1e6)  # about how long rows are
 
 
 class Batch(NamedTuple):
@@ -63,8 +67,7 @@ class Learning:
     @property
     def weights(self) -> Floats:
         """The latest release: outputs x columns."""
-        found: Floats = self._stream.weights
-        return found
+        return self._stream.weights
 
     @property
     def total(self) -> Any:
@@ -74,20 +77,17 @@ class Learning:
     @property
     def exact_sum(self) -> Ints:
         """The current sum without noise, in integers."""
-        found: Ints = self.total.total.copy()
-        return found
+        return self.total.total.copy()
 
     @property
     def released_sum(self) -> Floats:
         """The released sum computed from the weights, under the settings `READABLE`."""
         rows = self.model.rows_seen_ + READABLE["start_rows"]
-        found: Floats = -self.weights.ravel() * rows
-        return found
+        return -self.weights.ravel() * rows
 
     def noise_matrix(self, steps: int) -> Floats:
         """The noise matrix that the product states, in units of the sensitivity."""
-        found: Floats = self.total.noise.noise_matrix(steps)
-        return found
+        return self.total.noise.noise_matrix(steps)
 
     def add_by(self, total: Any) -> None:
         """Replace the running sum of the learner."""
@@ -97,3 +97,57 @@ class Learning:
         """Copy the sum and weights of another stream, as if all releases were the same."""
         self.total.total[:] = other.total.total
         self._stream.learner.resume(other._stream.learner.state())
+
+
+class _Heard:
+    """The real running sum for a learner, which also records its releases."""
+
+    def __init__(self, real: Any) -> None:
+        self._real, self.bits, self.unit, self.total = real, real.bits, real.unit, real.total
+        self.noise: Stretch | None = None
+
+    def stretch(self, steps: int) -> Stretch:
+        noise: Stretch = self._real.stretch(steps)
+        self.noise = Stretch(noise.values.copy(), noise.floors.copy())
+        return noise
+
+
+class _Forged:
+    """An empty sum, whose noise is the release of another sum."""
+
+    def __init__(self, real: Any) -> None:
+        self.bits, self.unit, self.total = real.bits, real.unit, np.zeros_like(real.total)
+        self.next: Stretch | None = None
+
+    def stretch(self, steps: int) -> Stretch:
+        assert self.next is not None and steps == len(self.next.values)
+        return self.next
+
+
+class Replay:
+    """Two streams with the same releases, of which one has seen only the releases."""
+
+    def __init__(self, stream: Learning, blind: Learning) -> None:
+        self._stream, self._blind = stream, blind
+        self._heard, self._forged = _Heard(stream.total), _Forged(blind.total)
+        stream.add_by(self._heard)
+        blind.add_by(self._forged)
+
+    def weights(self, batch: Batch) -> tuple[Floats, Floats]:
+        """The weights of both, after one of them has learned from rows."""
+        self._stream.learn(batch)
+        noise, rows = self._heard.noise, len(batch.labels)
+        assert noise is not None
+        released: Ints = self._heard.total[None, :] + noise.values
+        self._forged.next = Stretch(released, noise.floors)
+        nothing = np.zeros(rows + 1, np.int64), np.empty(0, np.int32), np.empty(0)
+        self._blind.learn(Batch(nothing, np.zeros(rows)))
+        return self._stream.weights.ravel(), self._blind.weights.ravel()
+
+
+def random_rows(rows: int, columns: int, facts: Claim, rng: np.random.Generator) -> Table:
+    """Rows that are empty, tiny, of length about 1 or huge, with one, a few, or all entries."""
+    size = rng.choice(_SIZES, (rows, 1)) / np.sqrt(columns)
+    filled = rng.random((rows, columns)) < rng.choice([1.0 / columns, 0.3, 1.0], (rows, 1))
+    X = rng.normal(size=(rows, columns)) * size * filled
+    return X, random_labels(rows, facts, rng)

@@ -1,4 +1,4 @@
-"""The privacy loss of a row in a stream of sums, computed a second time from the noise alone.
+"""A stream of noisy sums in plain numpy: its public numbers, and the privacy loss of a row.
 
 A release is the sum of all rows so far, plus a known combination of independent noises: a row of a
 matrix. A row of the data changes every release from its own on by the same vector. The releases are
@@ -11,24 +11,54 @@ equations, and the second is a linear program.
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import linprog
 
-from dplasso.audit.account import parts_of_event
-from dplasso.audit.descent.account import gaussian_epsilon, mu_of, multipliers_of
+from dplasso.audit.account import gaussian_epsilon, mu_of, multipliers_of, parts_of_event
+from dplasso.audit.reference import Claim
 from dplasso.base.arrays import Floats
 from dplasso.privacy.events import Event, PureDP
 
+GAMMA = "gamma"
 _APART = 1e-7  # tolerance of equations
 _SINGULAR = 1e-13  # of a variance, relative to the largest: less counts as no noise
 
 
+@dataclass(frozen=True, kw_only=True)
+class StreamFacts(Claim):
+    """One configuration of an online estimator.
+
+    ``window`` is the number of rows to protect, None for all; there are at most ``n_rows`` rows, if
+    that is known; ``batch`` is the least number of rows per release; ``clip`` is the largest joint
+    length of a row's gradients.
+    """
+
+    window: int | None
+    n_rows: int | None
+    batch: int
+    noise: str
+    clip: float
+    shown = (*Claim.shown, "window", "n_rows", "batch", "noise", "clip")
+
+    @property
+    def steps_protected(self) -> int | None:
+        """Number of releases that must hide a row: those made while it is in the window, or all;
+        None where the stream is endless."""
+        rows = self.n_rows if self.window is None else self.window
+        return None if rows is None else -(-rows // self.batch)
+
+    @property
+    def reach(self) -> float:
+        """The largest distance of the exact sums of two neighbours."""
+        return self.rows_changed * self.clip
+
+
 def in_sums(steps: int, row: int) -> Floats:
     """1 for every release that includes a row, counted from 0."""
-    found: Floats = (np.arange(steps) >= row).astype(np.float64)
-    return found
+    return (np.arange(steps) >= row).astype(np.float64)
 
 
 def told(matrix: Floats, row: int, norm: int = 2) -> float:
@@ -59,8 +89,7 @@ def likelihood_weights(matrix: Floats, row: int, end: int) -> Floats:
     to a variance of 1; no other test of the row is better."""
     seen = matrix[:end]
     weights = np.linalg.solve(seen @ seen.T, in_sums(end, row))
-    scaled: Floats = weights / np.linalg.norm(seen.T @ weights)
-    return scaled
+    return weights / np.linalg.norm(seen.T @ weights)
 
 
 def fresh_noise(matrix: Floats, noise: Floats) -> Floats:

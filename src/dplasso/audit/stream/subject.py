@@ -1,27 +1,25 @@
 """The audit subject for an online estimator, and streams that are short enough to test."""
 
+import math
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
-from dplasso.audit.attack import Attack, Claims
-from dplasso.audit.facts import AS_IS, SQUARED
-from dplasso.audit.recorder import Recorder
-from dplasso.audit.representation.holder import Holder
+from dplasso.audit import statistics, synthetic
+from dplasso.audit.certify import Claims
+from dplasso.audit.descent.recording import square_length
+from dplasso.audit.reference import AS_IS
+from dplasso.audit.representation.holders import Holder, StreamHolder
 from dplasso.audit.session import Session
-from dplasso.audit.statistics import mu_between
-from dplasso.audit.stream import changes, data, noise, reference, transcript
-from dplasso.audit.stream.attack import STEPS, StreamAttack
-from dplasso.audit.stream.facts import GAMMA, StreamFacts
-from dplasso.audit.stream.holder import StreamHolder
-from dplasso.audit.stream.learning import Learning
-from dplasso.audit.stream.replay import Replay
-from dplasso.audit.subject import STREAMS, Again, Charged, Draw, Figures, NoisySubject
-from dplasso.audit.synthetic import random_labels
+from dplasso.audit.stream import reference
+from dplasso.audit.stream.learning import READABLE, Learning, Replay, random_rows
+from dplasso.audit.stream.reference import GAMMA, StreamFacts
+from dplasso.audit.stream.statistics import STEPS, StreamAttack, gamma_p_values, gaussian_p_values
+from dplasso.audit.subject import STREAMS, Again, Attack, Charged, Draw, Figures, NoisySubject
 from dplasso.audit.verdict import ROUNDING
-from dplasso.base.arrays import Floats
+from dplasso.base.arrays import Floats, Ints
 from dplasso.domains import Domain
 from dplasso.estimators import PrivateOnlineClassifier, PrivateOnlineRegressor
 from dplasso.mechanisms.random_bits import RandomBits
@@ -33,6 +31,9 @@ BATCH = 8  # most rows per release
 _CALL = "call"
 CALL_ROWS = 3  # rows per call, where each call makes a release
 _REPLAYED = 6  # steps
+_BEFORE, _AFTER = 3, 2  # steps around the one in which neighbours differ
+_LONG = {"gaussian": 1_400, "gamma": 400}  # steps of a long transcript, by noise
+_SIGNS = 63  # number of noise signs taken per step
 _LONGEST = {1: 64, 2: 512}  # longest windows, in releases, tested at full length, by norm
 _LOOKED_AT = {"gaussian": (STEPS, 40), "gamma": (4, 5)}  # steps and columns whose noise is tested
 
@@ -41,6 +42,8 @@ class StreamSubject(NoisySubject):
     """A configuration of an online estimator."""
 
     solver = "online"
+    lacking = frozenset({"x_bound", "row_map"})
+    shown_parameters = ("construction",)
     canary_runs = 100  # of 80 columns each; all columns share one stream
     facts: StreamFacts
     _irrelevant: ClassVar[dict[str, Any]] = {"random_state": None, "n_features": None}
@@ -48,7 +51,7 @@ class StreamSubject(NoisySubject):
     @classmethod
     def examples(cls, **parameters: Any) -> list[Any]:
         """Example estimators: with a window, endless, and with rows that are not scaled."""
-        own = {"window": 32, "batch": 3, "rows": AS_IS, "construction": "tree", **parameters}
+        own = {"window": 32, "batch": 3, "row_map": AS_IS, "construction": "tree", **parameters}
         return [
             PrivateOnlineClassifier(classes=[0, 1], **{"window": 16, **parameters}),
             PrivateOnlineRegressor(**{"y_bound": 1.0, **parameters}),
@@ -59,16 +62,9 @@ class StreamSubject(NoisySubject):
     def takes(cls, estimator: Any) -> bool:
         return isinstance(estimator, STREAMS)
 
-    @classmethod
-    def accepted(cls, common: Mapping[str, Any]) -> dict[str, Any]:
-        names = ("epsilon", "delta", "neighboring")
-        return {name: common[name] for name in names if name in common}
-
     def others(self) -> Iterator[tuple[str, dict[str, Any]]]:
         yield from super().others()
         model = self._model
-        if getattr(model, "residual_bound", None) == "auto":
-            yield "squared loss", {"residual_bound": float("inf")}
         plain = {"construction": "auto", "noise": "gaussian", "calibration": "tight"}
         for construction in ("buffered", "band", "tree", "window_tree"):
             if construction != model.construction:
@@ -100,15 +96,11 @@ class StreamSubject(NoisySubject):
 
     def charged(self, rng: np.random.Generator) -> Charged:
         """Two streams of one estimator, of the declared length."""
-        first, second = Recorder(), Recorder()
         X = rng.uniform(-1.0, 1.0, (2 * max(self.facts.classes, 2), self.columns))
-        y = self.labels(random_labels(len(X), self.facts, rng))
-        model = self.copy(n_features=self.columns, accountant=first)
+        y = self.labels(synthetic.random_labels(len(X), self.facts, rng))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", leaks.UndeclaredBoundWarning)
-            statement = model.fit(X, y).privacy_
-            model.set_params(accountant=second).fit(X, y)
-        return Charged(statement, first, second)
+            return Charged.of(self.copy(n_features=self.columns), X, y)
 
     def stated_cost(self, statement: Mapping[str, Any]) -> float:
         """The cost as a mu, or as an epsilon for Gamma noise."""
@@ -138,17 +130,13 @@ class StreamSubject(NoisySubject):
         long = Learning(self.copy(n_features=self.columns))
         told = reference.told(self._matrix(long, steps), 0, self.norm)
         stated, rows = self.epsilon_of(self.stated_cost(statement)), statement["window_rows"]
-        window = float("inf") if facts.window is None else float(facts.window)
+        window = math.inf if facts.window is None else float(facts.window)
+        missing = 0.0 if rows == "all" else max(0.0, window - float(rows))
+        best = self.epsilon_of(float(short.max()))
         return {
-            "epsilon of the row told best": (
-                self.epsilon_of(float(short.max())),
-                facts.epsilon * ROUNDING,
-            ),
+            "epsilon of the row that noise hides least": (best, facts.epsilon * ROUNDING),
             "epsilon of a window's first row": (self.epsilon_of(told), stated * ROUNDING),
-            "rows of the window that are not stated": (
-                0.0 if rows == "all" else max(0.0, window - float(rows)),
-                0.0,
-            ),
+            "rows of the window beyond those stated": (missing, 0.0),
         }
 
     def _matrix(self, stream: Learning, steps: int) -> Floats:
@@ -159,7 +147,7 @@ class StreamSubject(NoisySubject):
     @property
     def claims(self) -> Claims:
         """There are no claims for Gamma noise, because its columns are not independent."""
-        return {"mu": (mu_between, 1.0)} if self.norm == 2 else {}
+        return {"mu": (statistics.mu_between, 1.0)} if self.norm == 2 else {}
 
     def attack(self, session: Session[Any]) -> Attack:
         return StreamAttack(session)
@@ -167,9 +155,9 @@ class StreamSubject(NoisySubject):
     def again(self, session: Session[Any], k: int) -> Again:
         """The weights after every step of a stream, and of one that saw only its releases."""
         stream, blind = (self.begun(self.columns) for _ in range(2))
-        replay, rows, found = Replay(stream, blind), self.rows_per_step, []
+        replay, found = Replay(stream, blind), []
         for _ in range(_REPLAYED):
-            X, y = data.random_rows(rows, self.columns, self.facts, session.rng)
+            X, y = self._step_rows(session.rng)
             found.append(replay.weights(stream.batch(X, self.labels(y))))
         own, theirs = (np.concatenate(weights) for weights in zip(*found, strict=True))
         return Again(elsewhere=(own, theirs))
@@ -179,22 +167,87 @@ class StreamSubject(NoisySubject):
         return 7 if self.norm == 2 else 2
 
     def widest_changes(self, session: Session[Any], k: int) -> dict[str, float]:
-        return changes.widest(self, session.rng)
+        """The distance of the sums of two neighbours, divided by the charge.
+
+        Both pass the estimator's own validation with the same noise, up to a step in which one
+        lacks a row or has another one. After that the other gets the sum and the weights of the
+        first, as if all releases were the same, and later rows must add the same to both, to the
+        last bit.
+        """
+        rng = session.rng
+        seed = int(rng.integers(1 << 62))
+        one, other = (self.begun(self.columns, seed) for _ in range(2))
+
+        def learn(steps: int) -> None:
+            for _ in range(steps):
+                X, y = self._step_rows(rng)
+                for stream in (one, other):
+                    stream.learn(stream.batch(X, self.labels(y)))
+
+        learn(int(rng.integers(_BEFORE + 1)))
+        self._differ(one, other, rng)
+        apart = math.sqrt(square_length(one.exact_sum - other.exact_sum)) * one.total.unit
+        other.continue_from(one)
+        learn(_AFTER)
+        later = np.sum(one.exact_sum != other.exact_sum) + np.sum(one.weights != other.weights)
+        return {
+            "widest change of a step's sums, over the charge": apart / self.facts.reach,
+            "later sums that a row reaches without a release": math.inf if later else 0.0,
+        }
+
+    def _differ(self, one: Learning, other: Learning, rng: np.random.Generator) -> None:
+        """Take a step in which one row is missing or replaced for the other."""
+        X, y = self._step_rows(rng)
+        place, form = int(rng.integers(len(y))), synthetic.random_form(rng)
+        one.learn(one.batch(form(X), self.labels(y)))
+        if self.facts.neighboring == "replace_one":
+            (rival,), (label,) = random_rows(1, self.columns, self.facts, rng)
+            row = (-X[place], y[place]) if rng.random() < 0.5 else (rival, label)
+            X, y = synthetic.replaced((X, y), place, *row)
+            other.learn(other.batch(form(X), self.labels(y)))
+        else:
+            other.learn(other.batch(form(X), self.labels(y)).without(place))
+
+    def _step_rows(self, rng: np.random.Generator) -> synthetic.Table:
+        return random_rows(self.rows_per_step, self.columns, self.facts, rng)
 
     def noise(self, session: Session[Any], bits: RandomBits | None) -> list[Floats]:
-        return noise.of_stream(session, *_LOOKED_AT[self.facts.noise], bits)
+        """Released minus exact sums of a stream, step by step, in units of the sensitivity."""
+        steps, columns = _LOOKED_AT[self.facts.noise]
+        stream, rows = self.begun(columns, bits, **READABLE), self.rows_per_step
+        X, y = random_rows(rows * steps, columns, self.facts, session.rng)
+        batch, found = stream.batch(X, self.labels(y)), []
+        for step in range(steps):
+            stream.learn(batch.part(step * rows, (step + 1) * rows))
+            exact = stream.exact_sum * stream.total.unit
+            found.append((stream.released_sum - exact) / self.facts.reach)
+        return found
 
     def noise_p_values(self, fits: list[list[Floats]]) -> dict[str, float]:
         steps, columns = _LOOKED_AT[self.facts.noise]
         matrix = self.begun(columns).noise_matrix(steps)
-        tests = noise.gaussian_p_values if self.norm == 2 else noise.gamma_p_values
+        tests = gaussian_p_values if self.norm == 2 else gamma_p_values
         return tests(matrix, np.stack([np.stack(fit) for fit in fits]))
 
     def transcript(self, rng: np.random.Generator) -> Draw:
-        return transcript.draw_of(self)
+        """Signs of a step's noises, as one number: they repeat where the noises do.
+
+        Repeated noise becomes visible after the earlier noise has decayed.
+        """
+        half, columns = _LONG[self.facts.noise] // 2, -(-_SIGNS // self.outputs)
+
+        def draw(bits: RandomBits | None, halfway: Callable[[], None]) -> tuple[Ints, int]:
+            total = self.begun(columns, bits, n_rows=None).total
+            first = total.stretch(half).values
+            halfway()
+            noise = np.concatenate([first, total.stretch(half).values])
+            signs = (noise[:, :_SIGNS] > 0).astype(np.int64)
+            return signs @ (np.int64(1) << np.arange(signs.shape[1])), half
+
+        return draw
 
     def holders(self) -> list[Holder]:
-        return [StreamHolder(self, {"rows": way}) for way in ("unit", AS_IS)]
+        return [StreamHolder(self, {"row_map": way}) for way in ("unit", AS_IS)]
 
     def _fix_settings(self) -> None:
         model = self._model
@@ -226,14 +279,6 @@ class StreamSubject(NoisySubject):
             noise=model.noise,
             clip=unit if model.clip == "auto" else float(model.clip),
         )
-
-    def _usual_name(self) -> str:
-        kind = "multinomial" if self.outputs > 1 else "classifier"
-        return f"{'regressor' if self.facts.loss == SQUARED else kind}, {self.solver}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """The subject as the report shows it."""
-        return {**super().to_dict(), "construction": self._model.construction}
 
 
 def _shortened(model: Any) -> dict[str, Any]:

@@ -158,10 +158,6 @@ def administering(kit: Kit) -> Iterator[Administration]:
 
 
 def _log_in(kit: Kit) -> Session:
-    unreachable = (
-        f"the server at {kit.server}:{kit.port} cannot be reached; is it running "
-        "(dplasso federated server)?"
-    )
     try:
         # NVFlare would try for long before it reports that nobody listens.
         socket.create_connection((kit.server, kit.port), _CONNECT).close()
@@ -172,7 +168,10 @@ def _log_in(kit: Kit) -> Session:
     except AuthenticationError:
         raise ValueError(f"the server at {kit.server} does not accept this kit") from None
     except (OSError, FLCommunicationError, InternalError):
-        raise ValueError(unreachable) from None
+        raise ValueError(
+            f"the server at {kit.server}:{kit.port} cannot be reached; is it running "
+            "(dplasso federated server)?"
+        ) from None
 
 
 def _answer(ask: Callable[..., Any], *about: Any) -> Any:

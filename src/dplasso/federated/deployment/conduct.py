@@ -20,7 +20,7 @@ class Stopped(Exception):  # noqa: N818 (nothing went wrong)
 
 
 @dataclass
-class Progress:
+class JobProgress:
     """How far a job is. All of it is public."""
 
     exchanges: int = 0
@@ -28,6 +28,7 @@ class Progress:
     lost: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass
 class Conductor:
     """Takes a coordinator through its job.
 
@@ -35,29 +36,21 @@ class Conductor:
     away for ``patience`` seconds. That number is public, and the data never decide who is lost.
     """
 
-    def __init__(
-        self,
-        coordinator: Coordinates,
-        send: Send,
-        transcript: Transcript,
-        patience: float,
-        stop: threading.Event,
-    ) -> None:
-        self._coordinator = coordinator
-        self._send = send
-        self._transcript = transcript
-        self._patience = patience
-        self._stop = stop
-        self.progress = Progress()
+    coordinator: Coordinates
+    send: Send
+    transcript: Transcript
+    patience: float
+    stop: threading.Event
+    progress: JobProgress = field(default_factory=JobProgress)
 
     def run(self) -> None:
         """Run the job to its end. The coordinator hears of losses before it gets the answers."""
-        with ThreadPoolExecutor(len(self._coordinator.parties)) as threads:
-            while requests := self._coordinator.requests():
-                replies = self._transcript.replies_to(requests)
+        with ThreadPoolExecutor(len(self.coordinator.parties)) as threads:
+            while requests := self.coordinator.requests():
+                replies = self.transcript.replies_to(requests)
                 if replies is None:
                     replies = self._exchange(requests, threads)
-                    self._transcript.add(requests, replies)
+                    self.transcript.add(requests, replies)
                 self._hand_over(replies)
                 self.progress.exchanges += 1
 
@@ -66,7 +59,7 @@ class Conductor:
     ) -> dict[str, Reply]:
         settled = threads.map(self._settle, requests.keys(), requests.values())
         replies = dict(zip(requests, settled, strict=True))
-        if self._stop.is_set():
+        if self.stop.is_set():
             raise Stopped
         return replies
 
@@ -75,24 +68,24 @@ class Conductor:
             if reply.mark is not Mark.ANSWERED:
                 why = reply.body.decode(errors="replace")
                 self.progress.lost[party] = why
-                self._coordinator.lose(party, why)
+                self.coordinator.lose(party, why)
         answers = {p: reply.body for p, reply in replies.items() if reply.mark is Mark.ANSWERED}
-        self._coordinator.receive(answers)
+        self.coordinator.receive(answers)
 
     def _settle(self, party: str, request: bytes) -> Reply:
         """Ask until there is an answer or a refusal, or the patience ends."""
         seen = time.monotonic()
-        while not self._stop.is_set():
-            reply = self._send(party, request)
+        while not self.stop.is_set():
+            reply = self.send(party, request)
             if reply is not None and reply.mark in (Mark.ANSWERED, Mark.REFUSED):
                 self.progress.away.discard(party)
                 return reply
             if reply is not None and reply.mark is Mark.BUSY:
                 seen = time.monotonic()
-            elif time.monotonic() - seen > self._patience:
+            elif time.monotonic() - seen > self.patience:
                 break
             else:
                 self.progress.away.add(party)
-            self._stop.wait(_PAUSE)
+            self.stop.wait(_PAUSE)
         self.progress.away.discard(party)
-        return Reply(Mark.FAILED, f"did not answer for {self._patience:g} seconds".encode())
+        return Reply(Mark.FAILED, f"did not answer for {self.patience:g} seconds".encode())

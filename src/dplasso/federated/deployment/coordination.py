@@ -16,7 +16,7 @@ from nvflare.apis.signal import Signal
 from nvflare.fuel.f3.cellnet.defs import MessageHeaderKey, ReturnCode
 from nvflare.private.defs import new_cell_message
 
-from dplasso.federated.deployment.conduct import Conductor, Progress, Send, Stopped
+from dplasso.federated.deployment.conduct import Conductor, JobProgress, Send, Stopped
 from dplasso.federated.deployment.kits import open_kit
 from dplasso.federated.deployment.replies import CHANNEL, TOPIC, Reply
 from dplasso.federated.deployment.settings import read_server_settings
@@ -41,7 +41,7 @@ class Coordination(Controller):
         super().__init__()
         content = {**terms, "parties": parties} if parties else terms
         self._proposal = Proposal.read_file("terms of the job", content)
-        self._progress = Progress()
+        self._progress = JobProgress()
         self._stop = threading.Event()
         self._server = os.getppid()
 
@@ -102,9 +102,8 @@ class Coordination(Controller):
         return _facts(self._progress)
 
 
-def _facts(progress: Progress) -> dict[str, Any]:
-    facts = asdict(progress)
-    return {**facts, "away": sorted(progress.away)}
+def _facts(progress: JobProgress) -> dict[str, Any]:
+    return {**asdict(progress), "away": sorted(progress.away)}
 
 
 def _send(cell: Any, party: str, request: bytes) -> Reply | None:

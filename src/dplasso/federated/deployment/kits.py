@@ -4,7 +4,6 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-ROLES = ("server", "party", "admin")
 _CARD = "federation.json"
 
 

@@ -3,12 +3,15 @@
 import re
 from collections.abc import Sequence
 
+from dplasso.federated.declaration import require
+
 DEFAULT_PORT = 8632
 _PARTY = re.compile(r"[a-z][a-z0-9-]{0,38}[a-z0-9]|[a-z]")
 _HOST = re.compile(
     r"(?=.{1,63}\Z)[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9-]*[A-Za-z0-9])*"
 )
 _TAKEN = ("admin", "authority", "server")
+_WANTED = "up to 40 lower-case letters, digits and hyphens after a letter, and none of"
 
 
 def check_parties(names: Sequence[str]) -> list[str]:
@@ -17,16 +20,11 @@ def check_parties(names: Sequence[str]) -> list[str]:
     >>> check_parties(["clinic", "registry-2"])
     ['clinic', 'registry-2']
     """
-    if len(names) < 2:
-        raise ValueError("a federation needs two parties or more; name each with --party")
+    require("parties", len(names) >= 2, "two or more; name each of them")
     for name in names:
-        if not _PARTY.fullmatch(name) or name in _TAKEN:
-            raise ValueError(
-                f"party {name!r} is no valid name; use up to 40 lower-case letters, digits and "
-                f"hyphens, begin with a letter, and avoid {', '.join(_TAKEN)}"
-            )
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(f"party {twice[0]!r} is named twice; give every party a name of its own")
+        valid = _PARTY.fullmatch(name) is not None and name not in _TAKEN
+        require(f"party {name!r}", valid, f"{_WANTED} {', '.join(_TAKEN)}")
+        require(f"party {name!r}", names.count(name) == 1, "named once; give each another name")
     return list(names)
 
 
@@ -36,16 +34,6 @@ def check_host(host: str) -> str:
     >>> check_host("learn.example.org")
     'learn.example.org'
     """
-    if not _HOST.fullmatch(host):
-        raise ValueError(
-            f"server {host!r} is no host name; give the name or address by which parties reach it, "
-            "without a port"
-        )
+    valid = _HOST.fullmatch(host) is not None
+    require(f"server {host!r}", valid, "the host name or address of the server, without a port")
     return host
-
-
-def check_port(port: int) -> int:
-    """Check the port of the server."""
-    if not 1 <= port <= 65_535:
-        raise ValueError(f"port must be 1 to 65535, got {port}")
-    return port

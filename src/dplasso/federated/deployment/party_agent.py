@@ -47,13 +47,8 @@ class PartyAgent(FLComponent):
     @classmethod
     def disconnect(cls) -> None:
         """Tell the server that this process ends; otherwise it would notice only later."""
-        if cls.running is not None:
-            cls.running.close()
-
-    def close(self) -> None:
-        """End the connection to the server."""
-        if self._client is not None:
-            self._client.close()
+        if cls.running is not None and cls.running._client is not None:
+            cls.running._client.close()
 
     def handle_event(self, event_type: str, fl_ctx: FLContext) -> None:
         if event_type == EventType.SYSTEM_START:
@@ -76,18 +71,13 @@ class PartyAgent(FLComponent):
 
     def _job_of(self, message: Message) -> str | None:
         """Return the job of a request, if the server's own key has signed it."""
-        name, job, signature = (
-            message.get_header(key)
-            for key in (
-                CellMessageHeaderKeys.CLIENT_NAME,
-                CellMessageHeaderKeys.TOKEN,
-                CellMessageHeaderKeys.TOKEN_SIGNATURE,
-            )
-        )
-        verifier = self._client.communicator.token_verifier
+        keys = CellMessageHeaderKeys
+        name, job = message.get_header(keys.CLIENT_NAME), message.get_header(keys.TOKEN)
+        signature = message.get_header(keys.TOKEN_SIGNATURE)
         complete = name == AUTH_CLIENT_NAME_FOR_SJ and isinstance(job, str) and bool(signature)
         if not complete or not _JOB.fullmatch(job):
             return None
+        verifier = self._client.communicator.token_verifier
         return str(job) if verifier.verify(name, job, signature) else None
 
     def _reply(self, job: str, request: bytes) -> Reply:

@@ -19,8 +19,9 @@ from nvflare.lighter.impl.static_file import StaticFileBuilder
 from nvflare.lighter.impl.workspace import WorkspaceBuilder
 from nvflare.lighter.provisioner import Provisioner
 
+from dplasso.base import checks
 from dplasso.federated.deployment.kits import Kit
-from dplasso.federated.deployment.names import DEFAULT_PORT, check_host, check_parties, check_port
+from dplasso.federated.deployment.names import DEFAULT_PORT, check_host, check_parties
 from dplasso.federated.deployment.settings import write_party_settings, write_server_settings
 
 NAME, ORGANISATION = "federation", "federation"
@@ -38,7 +39,7 @@ def make_federation(
     """
     names = check_parties(parties)
     check_host(server)
-    check_port(port)
+    checks.count("port", port, 1, 65_535)
     if folder.exists():
         raise ValueError(f"{folder} exists; a federation needs a new folder")
     above = folder.absolute().parent

@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Self
 
 from dplasso.federated.deployment.replies import Reply
 from dplasso.storage.journal import Journal
@@ -51,15 +52,11 @@ class Transcript:
         record = {"asked": _digest(requests), "replies": written}
         self._journal.append(json.dumps(record).encode())
 
-    def close(self) -> None:
-        """Close the file."""
-        self._journal.close()
-
-    def __enter__(self) -> "Transcript":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self._journal.close()
 
 
 def _digest(requests: Mapping[str, bytes]) -> str:

@@ -1,28 +1,40 @@
 """The interface of a file format that `read_rows` uses."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from dplasso.base.wording import ParameterError, Setting
-from dplasso.data.row_chunks import RowChunk
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.base.wording import Message, ParameterError, Setting
+from dplasso.data.row_chunks import RowChunk, assemble
 from dplasso.data.sparse_bounds import SparseBounds
+from dplasso.privacy import leaks
 from dplasso.reading.options import ReadingOptions
+from dplasso.reading.plans import FeatureNames, TablePlan
 from dplasso.reading.rows import Rows
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """The rows of a file in pieces, and the facts that a column store keeps with them."""
+    """The rows of a file in pieces, and the public facts about them, which `Rows` describes.
+
+    Labels are positions in the classes, if there are any. ``n_features`` is None if it has to be
+    read from the rows.
+    """
 
     chunks: Iterable[RowChunk]
-    n_features: int
-    feature_names: Iterable[str] | None = None
-    classes: Sequence[str] | None = None
+    n_features: int | None
+    labelled: bool = True
     bounds: SparseBounds | None = None
-    source: dict[str, Any] | None = None
+    names: NDArray[Any] | FeatureNames | None = None
+    plan: TablePlan | None = None
+    classes: list[str] | None = None
+    undeclared: frozenset[str] = frozenset()
+    zero_based: bool = False
 
 
 class Format(ABC):
@@ -49,12 +61,30 @@ class Format(ABC):
     def recognises(self, path: Path) -> bool:
         """Whether a file has this format, judged by its name."""
 
-    @abstractmethod
     def read(self, path: Path, options: ReadingOptions) -> Rows:
         """Read all rows of a file."""
+        found = self.pieces(path, options)
+        if found.n_features is None:
+            leaks.report(
+                Message(
+                    "the number of columns was read from {name}; declare it with {n_features}",
+                    name=path.name,
+                )
+            )
+        X, y = assemble(found.chunks, found.n_features)
+        return Rows(
+            X,
+            labels_of(y, found.classes) if found.labelled else None,
+            bounds=found.bounds,
+            names=options.names_of(X.shape[1]) if found.names is None else found.names,
+            plan=found.plan,
+            classes=found.classes,
+            undeclared=found.undeclared,
+            zero_based=found.zero_based,
+        )
 
     def pieces(self, path: Path, options: ReadingOptions) -> Pieces:
-        """Read the rows of a file in bounded memory, for a column store."""
+        """Read the rows of a file in bounded memory."""
         raise ValueError(
             f"{path} is {self.name}, which cannot be converted; train from it as it is"
         )
@@ -76,3 +106,10 @@ class Format(ABC):
             path=path,
             kind=self.name,
         )
+
+
+def labels_of(positions: NDArray[np.float64], classes: list[str] | None) -> NDArray[Any]:
+    """The labels at positions among the classes; the numbers themselves if there are none."""
+    if classes is None:
+        return positions
+    return np.array(classes, dtype=object)[positions.astype(np.intp)]

@@ -3,11 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dplasso.base.wording import ParameterError, Setting
-from dplasso.reading.formats.base import Format
+from dplasso.reading.formats.base import Format, labels_of
 from dplasso.reading.options import ReadingOptions, as_objects
 from dplasso.reading.plans import FeatureSpace, TablePlan
 from dplasso.reading.rows import Rows
@@ -28,13 +25,10 @@ class StoreFolder(Format):
         store = open_store(path)
         source = store.source or {}
         plan = _plan_of(store, source)
-        y: NDArray[Any] = store.labels
-        if store.classes is not None:
-            y = np.array(store.classes, dtype=object)[store.labels.astype(np.intp)]
         declared = source.get("classes_declared", False) or store.classes is None
         return Rows(
             store.matrix(options.x_bound),
-            y,
+            labels_of(store.labels, store.classes),
             bounds=store.bounds,
             names=None if store.feature_names is None else as_objects(store.feature_names),
             plan=plan,

@@ -11,7 +11,7 @@ from dplasso.base import memory
 from dplasso.base.wording import ParameterError
 from dplasso.data.columns import MOST_ROWS
 from dplasso.data.merging import merged
-from dplasso.reading.formats.base import Format, Pieces
+from dplasso.reading.formats.base import Format
 from dplasso.reading.npz import read_npy, read_npz
 from dplasso.reading.options import ReadingOptions
 from dplasso.reading.rows import Rows
@@ -45,9 +45,6 @@ class NpzMatrix(Format):
                 X.shape[0] * _PREDICTED_BYTES, f"predicting {path.name}", "split it into parts"
             )
         return Rows(merged(X, "csr"), y, names=options.names_of(X.shape[1]))
-
-    def pieces(self, path: Path, options: ReadingOptions) -> Pieces:
-        raise ValueError(f"{path} is in memory as a whole once it is read; train from it as it is")
 
 
 def _labels(options: ReadingOptions) -> NDArray[Any] | None:

@@ -3,9 +3,6 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-
-from dplasso.data.row_chunks import assemble
 from dplasso.reading.formats.base import Format, Pieces
 from dplasso.reading.options import ReadingOptions
 from dplasso.reading.rows import Rows
@@ -32,41 +29,28 @@ class Table(Format):
         return path.name.lower().endswith(ENDINGS)
 
     def read(self, path: Path, options: ReadingOptions) -> Rows:
-        from dplasso.reading.tables import table_chunks
-
-        asked = options.table_plan(path)
-        space, chunks, classes = table_chunks(
-            path, asked, labelled=options.labelled, progress=options.progress, **options.limits
-        )
-        X, y = assemble(chunks, space.size)
-        if not X.shape[0]:
+        rows = super().read(path, options)
+        if not rows.X.shape[0]:
             raise ValueError(f"{path} has names of columns and no rows; add rows below them")
-        labels = None
-        if options.labelled:
-            labels = y if classes is None else np.array(classes, dtype=object)[y.astype(np.intp)]
-        return Rows(
-            X,
-            labels,
-            bounds=space.bounds,
-            names=space.names,
-            plan=space.plan,
-            classes=classes,
-            undeclared=frozenset({"classes"} if asked.classes is None else ()),
-        )
+        return rows
 
     def pieces(self, path: Path, options: ReadingOptions) -> Pieces:
         from dplasso.reading.tables import table_chunks
 
         asked = options.table_plan(path)
         space, chunks, classes = table_chunks(
-            path, asked, progress=options.progress, **options.limits
+            path, asked, labelled=options.labelled, progress=options.progress, **options.limits
         )
-        source = {
-            "plan": space.plan.to_dict(),
-            "rows": options.n_rows,
-            "classes_declared": asked.classes is not None,
-        }
-        return Pieces(chunks, space.size, space.names, classes, space.bounds, source)
+        return Pieces(
+            chunks,
+            space.size,
+            options.labelled,
+            bounds=space.bounds,
+            names=space.names,
+            plan=space.plan,
+            classes=classes,
+            undeclared=frozenset({"classes"} if asked.classes is None else ()),
+        )
 
     def column_texts(self, path: Path, column: str, options: ReadingOptions) -> Iterator[str]:
         from dplasso.reading.tables import column_texts

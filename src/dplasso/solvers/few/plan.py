@@ -83,6 +83,7 @@ def plan_few(
     n_chosen: int,
     neighboring: Neighboring = "add_remove",
     bound_share: float = 0.0,
+    share: float = 1.0,
 ) -> FewPlan:
     """Plan a fit: half of rho chooses columns, half fits them, after the share of the bound.
 
@@ -99,6 +100,8 @@ def plan_few(
     neighboring : "add_remove" or "replace_one", default "add_remove"
     bound_share : float, default 0
         Share of rho that is spent on a bound on entries first.
+    share : float, default 1
+        Share of the rest of rho that the other releases of a fit leave.
 
     Returns
     -------
@@ -115,7 +118,7 @@ def plan_few(
     checks.bound("epsilon", epsilon)  # without privacy there is no need to choose columns first
     n_chosen = checks.count("n_chosen", n_chosen, least=1)
     check_taken(loss, LOSSES, "a choice of columns")
-    left = 1.0 - bound_share
+    left = (1.0 - bound_share) * share
     refit = plan_descent(
         loss,
         epsilon=epsilon,

@@ -2,14 +2,14 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 from dplasso.base import checks
 from dplasso.losses import Loss, OneMarginLoss, SoftmaxLoss, check_taken
 from dplasso.losses.pace import Pace, Thresholds
-from dplasso.privacy import gaussian, zcdp
+from dplasso.privacy import gaussian
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import BoundedRange, Composed, Event, Gaussian, PureDP, Repeated
+from dplasso.solvers.descent_budget import Account, descent_budget, weights_left
 
 # The losses this solver takes.
 LOSSES = (OneMarginLoss, SoftmaxLoss)
@@ -106,11 +106,7 @@ class GradientPlan:
     def weights_left(self, done: int) -> int:
         """Number of nonzero weights after ``done`` steps; it decreases geometrically."""
         everything = self.outputs * self.n_columns
-        if self.n_nonzero is None or self.n_nonzero >= everything:
-            return everything
-        way = (done / self.steps - CUT_FROM) / (CUT_UNTIL - CUT_FROM)
-        factor = math.pow(everything / self.n_nonzero, 1.0 - min(max(way, 0.0), 1.0))
-        return round(self.n_nonzero * factor)
+        return weights_left(done / self.steps, everything, self.n_nonzero, (CUT_FROM, CUT_UNTIL))
 
 
 def plan_descent(
@@ -122,7 +118,7 @@ def plan_descent(
     n_columns: int,
     n_nonzero: int | None = None,
     neighboring: Neighboring = "add_remove",
-    account: Literal["gaussian", "zcdp"] = "gaussian",
+    account: Account = "gaussian",
     bound_share: float = 0.0,
     share: float = 1.0,
 ) -> GradientPlan:
@@ -140,12 +136,12 @@ def plan_descent(
     neighboring : "add_remove" or "replace_one", default "add_remove"
     account : "gaussian" or "zcdp", default "gaussian"
         The exact Gaussian curve allows slightly less noise than zCDP, in which a ledger adds
-        releases of different kinds. "zcdp" plans for the latter, and so do other values of the
-        next two parameters than their defaults.
+        releases of different kinds. "zcdp" plans for the latter, and so does a ``bound_share``.
     bound_share : float, default 0
         Share of rho that is spent on a bound on entries first.
     share : float, default 1
-        Share of rho that the other releases of a fit leave.
+        Share of mu^2, or of the rest of rho, that the other releases of a fit leave. By the
+        Gaussian curve, those must be Gaussian, too.
 
     Returns
     -------
@@ -166,13 +162,7 @@ def plan_descent(
     if neighboring not in ("add_remove", "replace_one"):
         raise ValueError(f"neighboring must be 'add_remove' or 'replace_one', got {neighboring!r}")
     changed = 1 if neighboring == "add_remove" else 2
-    bound_epsilon = 0.0
-    if account == "zcdp" or bound_share or share < 1.0:
-        rho = share * zcdp.rho_of(epsilon, delta)
-        bound_epsilon = math.sqrt(8.0 * bound_share * rho) * (1.0 - 1e-12) if bound_share else 0.0
-        mu = math.sqrt(2.0 * (1.0 - bound_share) * rho) * (1.0 - 1e-12)
-    else:
-        mu = gaussian.mu_of(epsilon, delta)
+    mu, bound_epsilon = descent_budget(epsilon, delta, account, bound_share, share)
     narrow = n_columns <= NARROW_COLUMNS
     pace = _pace(loss, narrow, n_nonzero)
     mass_mu, steps_mu = gaussian.split(mu, (pace.mass_share, 1.0 - pace.mass_share))

@@ -9,11 +9,10 @@ from dplasso.base.arrays import Floats, Ints
 from dplasso.data.unit_rows import UnitRows
 from dplasso.kernels import conditioned, descent
 from dplasso.losses import Loss
+from dplasso.solvers.exact_margins import MARGIN_GRAINS, Runs, exact_margins, row_sums
 from dplasso.solvers.gradient.conditioning import WHOLE, Conditioning
 from dplasso.solvers.gradient.plan import CONSTANT, GradientPlan
 
-# Grains in a margin of 1; each term of a margin is clipped at 2^50 grains.
-MARGIN_GRAINS, MOST_GRAINS = 2.0**40, 2.0**50
 # Covers the rounding of a row's length, of its inverse and of the product with a residual.
 _SAFE = 1.0 - 2.0**-40
 
@@ -77,20 +76,11 @@ class PrivateRows:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(square > 0, self._plan.unit * _SAFE / np.sqrt(square), 0.0)
 
-    def _margins(self, weights: Floats, shift: float) -> Floats:
-        grains = MARGIN_GRAINS / self._rows.largest
-        sums = self._by_rows(conditioned.add_margins, (weights, grains, MOST_GRAINS))
-        return sums * (self._rows.units / grains) + shift
-
     def _coefficients(
         self, conditioning: Conditioning, weights: Floats, intercepts: Floats
     ) -> tuple[Ints, Ints]:
-        margins = np.stack(
-            [
-                self._margins(row, float(intercept) - conditioning.margin_of_centre(row))
-                for row, intercept in zip(weights, intercepts, strict=True)
-            ]
-        )
+        shifts = np.array([conditioning.margin_of_centre(row) for row in weights])
+        margins = unit_margins(self._rows, weights, intercepts - shifts, self._column_runs)
         out = np.empty(margins.shape, np.int64)
         plan = self._plan
         calls = [
@@ -107,12 +97,10 @@ class PrivateRows:
 
     def _by_rows(self, kernel: Any, facts: tuple[Any, ...]) -> Ints:
         """Integer sums per row, computed for parts of the columns in parallel."""
-        parts = [np.zeros(self._rows.shape[0], np.int64) for _ in self._column_runs]
-        calls = [
-            (*self._matrix, *facts, *run, part)
-            for run, part in zip(self._column_runs, parts, strict=True)
-        ]
-        pool.run(kernel, calls)
-        for part in parts[1:]:
-            parts[0] += part
-        return parts[0]
+        return row_sums(kernel, self._matrix, facts, self._column_runs, self._rows.shape[0])
+
+
+def unit_margins(rows: UnitRows, weights: Floats, intercepts: Floats, column_runs: Runs) -> Floats:
+    """Margins of unit rows, outputs x rows (`exact_margins`)."""
+    matrix, grains = (rows.indptr, rows.indices, rows.values), MARGIN_GRAINS / rows.largest
+    return exact_margins(matrix, rows.units, grains, weights, intercepts, column_runs)

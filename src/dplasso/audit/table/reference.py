@@ -1,0 +1,482 @@
+"""The table solver in plain numpy: its public numbers, sensitivities, sums and result.
+
+It is one walk (`walk`): for every release it says how far a row may move it and what its exact sums
+are, takes the released numbers, and continues. Cells, rows and sums are real numbers here; only
+what the product rounds between two releases, a centre or a length, is rounded in the same way.
+Weights that are dropped are left out: this is for fits that keep all of them.
+"""
+
+import math
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+
+from dplasso.audit.descent.reference import DescentFacts
+from dplasso.audit.reference import (
+    AS_IS,
+    SQUARED,
+    column_bounds,
+    held_labels,
+    held_rows,
+    loss_gradients,
+)
+from dplasso.base.arrays import Floats
+
+CELL = 2.0**24  # whole number of a cell at the high end of its range, of a label, and of a term
+CELLS, MEANS, SPREADS, LABELS = "cells", "means", "spreads", "labels"
+PRODUCTS, STEPS, SIZES, CORRECTIONS = "products", "steps", "sizes", "corrections"
+CONSTANT = 0.3  # value of the intercept's column, for rows of length 1
+_SIZES_AFTER = (0.25, 0.5)  # shares of the steps after which the size of residuals is released
+N_SIZES, N_CORRECTIONS = len(_SIZES_AFTER), 2
+_LIMIT, _LIMIT_OF_CLASSES = 4.0, 6.0  # of margins that corrections see
+_BEND, _BEND_OF_CLASSES = 2.7, 1.0  # weights of curvatures in the terms of a correction
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableFacts(DescentFacts):
+    """One configuration of the table solver; ``ranges`` are declared ends, columns x 2."""
+
+    ranges: NDArray[np.float64] | None = None
+
+    def ends(self, columns: int) -> tuple[Floats, Floats]:
+        """The low and high end of every column that a fit holds."""
+        if self.row_map != AS_IS:
+            return np.full(columns, -self.held_bound), np.full(columns, self.held_bound)
+        if self.ranges is not None:
+            low, high = np.resize(self.ranges, (columns, 2)).T
+            return low, high
+        return -column_bounds(columns, self), column_bounds(columns, self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Course:
+    """How a fit continues from its releases: public numbers on which no guarantee rests.
+
+    ``multipliers`` are the stated noise multipliers by kind of release; the guarantee rests on
+    them, and `accounting` adds them up.
+    """
+
+    multipliers: Mapping[str, float]
+    columns: int
+    steps: int
+    unit: float  # whole number of the length of a row, and of a clipped residual
+    row_length: float  # length of a row whose columns have variance 1
+    clip: float  # of residuals; of numbers in units of their spread
+    margin_noise: float
+    curvature: float
+    longest: float
+    keeps_short: bool
+    calibrated: bool
+
+
+@dataclass(frozen=True, eq=False)
+class TableRows:
+    """Rows as shares of the ranges of their columns, and their labels."""
+
+    shares: Floats
+    y: Floats
+
+    @classmethod
+    def of(cls, X: Floats, y: Floats, facts: TableFacts) -> "TableRows":
+        """Raw rows and labels as a fit should hold them."""
+        low, high = facts.ends(X.shape[1])
+        rows = np.clip(X, low, high) if facts.row_map == AS_IS else held_rows(X, facts)
+        width = np.where(high > low, high - low, np.inf)
+        return cls((rows - low) / width, held_labels(y, facts))
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The next release: how far one row, or a replaced row, moves it, and its exact sums.
+
+    ``noise`` is the standard deviation of each of its numbers. For products it is smaller for
+    those of two columns, which stand for two places of a symmetric matrix.
+    """
+
+    kind: str
+    sensitivity: float
+    noise: Floats
+    sums: Callable[[TableRows], Floats]
+
+
+Walk = Generator[Expected, Floats, tuple[Floats, Floats]]
+
+
+def walk(course: Course, facts: TableFacts) -> Walk:
+    """Yield all releases of a fit, and return weights and intercepts for entries as given."""
+    return _Fit(course, facts).walk()
+
+
+class _Fit:
+    """The state of one fit. Released numbers were rounded down: steps add one half."""
+
+    def __init__(self, course: Course, facts: TableFacts) -> None:
+        self._course, self._facts, self._n = course, facts, float(facts.n_rows)
+        self._row_changes = facts.rows_changed == 2
+        self._square = 1.0 + float(int(CONSTANT * course.unit) / course.unit) ** 2
+
+    def walk(self) -> Walk:
+        centres, spreads, still = yield from self._standard()
+        start, spread, curvature, shares, most = yield from self._labels()
+        standard = _Standard(self._course, centres, spreads)
+        matrix, edge = yield from self._matrix(standard)
+        shape = _Shape(matrix, edge, curvature)
+        weights, margins, hidden = yield from self._steps(
+            standard, shape, start, spread, still, most
+        )
+        intercepts = CONSTANT * self._course.row_length * weights[:, -1] + start
+        weights = weights[:, :-1]
+        if hidden:
+            return np.zeros_like(weights), start
+        if self._course.calibrated:
+            scale, shifts = yield from self._correction(margins, shares)
+            weights, intercepts = scale * weights, scale * intercepts + shifts
+        slopes = weights / np.sqrt(spreads)
+        low, high = self._facts.ends(self._course.columns)
+        with np.errstate(divide="ignore"):
+            coefficients = slopes * np.where(high > low, 1.0 / (high - low), 0.0)
+        return coefficients, intercepts - slopes @ centres - coefficients @ low
+
+    def _expect(
+        self,
+        kind: str,
+        sensitivity: float,
+        places: int,
+        sums: Callable[[TableRows], Floats],
+    ) -> Expected:
+        sigma = self._course.multipliers[kind] * sensitivity
+        return Expected(kind, sensitivity, np.full(places, sigma), sums)
+
+    def _mean_noise(self, expected: Expected) -> float:
+        """The noise of a mean over the declared rows, in cells."""
+        return float(expected.noise[0]) / CELL / self._n
+
+    def _standard(self) -> Generator[Expected, Floats, tuple[Floats, Floats, NDArray[np.bool_]]]:
+        """The released means and variances of the columns, and which hardly vary."""
+        columns, total = self._course.columns, self._n * CELL
+        asked = self._expect(CELLS, math.sqrt(2.0) * CELL, 2, _cell_sums)
+        mean, square = np.clip((yield asked) / total, 0.0, 1.0)
+        variance = max(square - mean**2, self._mean_noise(asked), 1.0 / columns)
+        longest = math.sqrt(columns * min(variance, 1.0))
+        centre, length = round(mean * CELL) / CELL, math.ceil(longest * CELL)
+        asked = self._expect(
+            *(MEANS, length * (2.0 if self._row_changes else 1.0), columns),
+            lambda rows: CELL * _cut(rows.shares - centre, length / CELL).sum(axis=0),
+        )
+        offsets = _james_stein((yield asked) / total, 0.0, self._mean_noise(asked))
+        centres = np.rint(np.clip(centre + offsets, 0.0, 1.0) * CELL) / CELL
+        left = max(longest**2 - np.sum((centres - mean) ** 2), 0.1 * longest**2)
+        shorter = math.ceil(math.sqrt(left) * CELL)
+        asked = self._expect(
+            *(SPREADS, shorter * (math.sqrt(2.0) if self._row_changes else 1.0), columns),
+            lambda rows: CELL * _cut((rows.shares - centres) ** 2, shorter / CELL).sum(axis=0),
+        )
+        spreads, noise = (yield asked) / total, self._mean_noise(asked)
+        usual = max(spreads.mean(), noise / math.sqrt(columns), 1.0 / CELL)
+        floored = np.maximum(_james_stein(spreads, usual, noise), max(0.05 * usual, noise))
+        return centres, floored, spreads + noise < 0.05 * usual
+
+    def _labels(self) -> Generator[Expected, Floats, tuple[Floats, float, float, Floats, float]]:
+        """Margins without columns, the unit of labels, the curvature, the shares of the classes,
+        and the noise of margins beyond which a model without columns is better."""
+        facts, course = self._facts, self._course
+        if facts.loss == SQUARED:
+            size = 2.0 if self._row_changes else math.sqrt(2.0)
+            asked = self._expect(LABELS, size * CELL, 2, self._label_sums)
+            mean, square = (yield asked) / (self._n * CELL)
+            noise = self._mean_noise(asked)
+            certain = max(1.0 - (noise / mean) ** 2, 0.0) if mean else 0.0
+            mean = min(max(mean, -1.0), 1.0) * certain * 0.09 / (0.09 + noise**2)
+            apart = square - mean**2
+            spread = math.sqrt(max(apart, noise, 1e-8)) * facts.y_bound
+            most = 0.6 * math.sqrt(max(apart - 2.0 * noise, 0.0)) * facts.y_bound
+            start = np.array([mean * facts.y_bound])
+            return start, spread, course.curvature, np.empty(0), most
+        both = self._row_changes and facts.outputs > 1
+        size = math.sqrt(2.0) if both else 1.0
+        asked = self._expect(LABELS, size * CELL, facts.outputs, self._label_sums)
+        shares = (yield asked) / (self._n * CELL)
+        least, most = max(self._mean_noise(asked), 1.0 / self._n), 1.5 * course.margin_noise
+        if facts.outputs == 1:
+            share = min(max(shares[0], min(least, 0.5)), max(1.0 - least, 0.5))
+            shares = np.array([1.0 - share, share])
+            return np.array([np.log(share / (1.0 - share))]), 1.0, course.curvature, shares, most
+        shares = np.maximum(shares, min(least, 1.0 / facts.outputs))
+        shares = shares / shares.sum()
+        start = np.log(shares) - np.log(shares).mean()
+        return start, 1.0, max(course.curvature, np.max(shares * (1.0 - shares))), shares, most
+
+    def _label_sums(self, rows: TableRows) -> Floats:
+        facts = self._facts
+        if facts.loss == SQUARED:
+            shares = rows.y / facts.y_bound
+            return CELL * np.array([shares.sum(), np.sum(shares**2)])
+        counted = (
+            np.arange(1, 2) if facts.outputs == 1 else np.arange(facts.outputs)
+        )  # the second class, or all
+        return CELL * np.sum(rows.y == counted[:, None], axis=1)
+
+    def _matrix(self, standard: "_Standard") -> Generator[Expected, Floats, tuple[Floats, float]]:
+        """The mean product of a row with itself, and the largest eigenvalue of its noise."""
+        course, size = self._course, self._course.columns + 1
+        length = course.row_length**2 * self._square
+        if PRODUCTS not in course.multipliers:
+            return np.eye(size) * length / size, length
+        above = np.triu_indices(size, 1)
+        factor = math.sqrt(2.0) if self._row_changes else 1.0
+
+        def sums(rows: TableRows) -> Floats:
+            whole = standard.with_constant(rows)
+            found = whole.T @ whole
+            return course.unit**2 * np.append(np.diag(found), found[above])
+
+        asked = self._expect(
+            PRODUCTS, factor * self._square * course.unit**2, size + len(above[0]), sums
+        )
+        asked.noise[size:] *= math.sqrt(0.5)
+        released = yield asked
+        matrix = np.zeros((size, size))
+        matrix[above] = released[size:]
+        matrix += matrix.T + np.diag(released[:size])
+        unit = (course.row_length / course.unit) ** 2 / self._n
+        return matrix * unit, asked.noise[0] * unit * math.sqrt(2.0 * size)
+
+    def _steps(
+        self,
+        standard: "_Standard",
+        shape: "_Shape",
+        start: Floats,
+        spread: float,
+        still: NDArray[np.bool_],
+        most: float,
+    ) -> Generator[Expected, Floats, tuple[Floats, "_Margins", bool]]:
+        """The mean of the last half of the iterates, its margins, and whether noise hides all.
+
+        Weights belong to columns of variance 1, whatever the rows that steps see look like.
+        """
+        course, facts, n = self._course, self._facts, self._n
+        clip = course.clip * spread
+        changed = 2.0 if self._row_changes else 1.0
+        sensitivity = changed * course.unit**2 * math.sqrt(self._square)
+        sigma = course.multipliers[STEPS] * sensitivity * course.row_length / course.unit**2 / n
+        damped_after = (1 / 6, 1 / 3) if facts.loss != SQUARED and facts.outputs == 1 else ()
+        weights = np.zeros((facts.outputs, course.columns + 1))
+        noises = np.zeros(course.columns + 1)
+        iterates = []
+        factors, rows = np.ones(course.columns + 1), standard
+        inverse, told = shape.inverse(factors)
+        of_one = sigma / math.sqrt(course.steps) * told * clip
+        length = self._length(of_one, spread)
+        hidden = of_one * length > most
+        for done in range(course.steps):
+            if done in [int(at * course.steps) for at in damped_after]:
+                factors = shape.factors(
+                    np.sum(weights**2, axis=0) / spread**2, facts.outputs * noises
+                )
+                rows = standard.times(factors[:-1])
+                inverse, told = shape.inverse(factors)
+                of_one = sigma / math.sqrt(course.steps) * told * clip
+                length = self._length(of_one, spread)
+            margins = rows.margins_of(weights / factors, start)
+            if facts.loss == SQUARED and done in [int(at * course.steps) for at in _SIZES_AFTER]:
+                asked = self._expect(SIZES, CELL, 1, _Size(self._residuals, margins, clip))
+                mean = float((yield asked)[0]) / (n * CELL)
+                if mean > 2.0 * self._mean_noise(asked):
+                    hidden = hidden and 0.5 * (of_one * length / clip) ** 2 > 0.6 * mean
+                clip *= min(1.0, 2.5 * math.sqrt(max(mean, self._mean_noise(asked))))
+            sums = _Gradient(self._residuals, margins, clip, rows)
+            released = yield self._expect(STEPS, sensitivity, weights.size, sums)
+            moved = (released + 0.5).reshape(weights.shape) / course.unit**2 / n
+            turned = length / course.steps * np.diag(factors) @ inverse
+            weights = weights - clip * course.row_length * moved @ turned.T
+            noises = noises + (sigma * clip / spread) ** 2 * np.diag(turned @ turned.T)
+            iterates.append(weights)
+        kept = [k for k in range(course.steps) if k + 1 > 0.5 * course.steps]
+        found: Floats = np.mean([iterates[k] for k in kept], axis=0)
+        squares = (found / spread) ** 2
+        signal = np.maximum(squares - noises, 0.0) / np.maximum(squares, 1e-300)
+        found = np.where(np.append(still, False), signal * found, found)
+        return found, rows.margins_of(found / factors, start), hidden
+
+    def _length(self, of_one: float, spread: float) -> float:
+        """The total length of the steps, whose noise in a margin is ``of_one`` per unit."""
+        if of_one <= 0.0:
+            return self._course.longest
+        allowed = self._course.margin_noise * spread / of_one
+        allowed = allowed ** (2.0 / 3.0) if self._facts.loss == SQUARED else allowed
+        return min(max(allowed, 2.0), self._course.longest)
+
+    def _residuals(self, margins: Floats, y: Floats, clip: float) -> Floats:
+        """Clipped residuals in units of the clip, rows x outputs."""
+        found = loss_gradients(margins[None], y, self._facts)[0]
+        if self._facts.loss == SQUARED:
+            found = np.clip(found, -self._facts.residual_bound, self._facts.residual_bound)
+        return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), clip)
+
+    def _correction(
+        self, margins: "_Margins", shares: Floats
+    ) -> Generator[Expected, Floats, tuple[float, Floats]]:
+        """The scale by which margins are corrected, and their shifts."""
+        outputs = self._facts.outputs
+        limit = _LIMIT if outputs == 1 else _LIMIT_OF_CLASSES * math.sqrt(outputs / 2.0)
+        changed = 2.0 if self._row_changes else 1.0
+        longest = math.sqrt(2.0 if outputs == 1 else 4.0 + _BEND_OF_CLASSES**2 / 4.0)
+        places = 5 if outputs == 1 else outputs + 2
+        at = np.append(0.8 * limit, np.zeros(outputs))
+        known = np.diag(np.append(0.25 * limit, np.full(outputs, 0.5)) ** -2.0)
+
+        def scale() -> float:
+            return float(min(max(at[0] / limit, 0.05), 3.0))
+
+        for _ in range(N_CORRECTIONS):
+            sums = _Terms(margins, scale(), at[1:].copy(), limit)
+            asked = self._expect(CORRECTIONS, changed * longest * CELL, places, sums)
+            released = (yield asked) / CELL
+            noise = max(asked.noise[0] / CELL, 1e-9 * self._n)
+            if outputs == 1:
+                slope, bends = released[:2], released[[2, 3, 3, 4]].reshape(2, 2) / _BEND
+            else:
+                slope = np.delete(released, 1)
+                bends = np.diag(self._n * np.append(0.0, shares * (1.0 - shares)))
+                bends[0, 0] = max(released[1], 0.0) / _BEND_OF_CLASSES
+            known = known + bends @ bends / noise**2
+            at = at - np.linalg.inv(known) @ bends @ slope / noise**2
+        return scale(), at[1:]
+
+
+class _Shape:
+    """The released products of columns, the largest eigenvalue of their noise, and a curvature."""
+
+    def __init__(self, matrix: Floats, edge: float, curvature: float) -> None:
+        self._matrix, self._edge, self._curvature = matrix, edge, curvature
+
+    def inverse(self, factors: Floats) -> tuple[Floats, float]:
+        """The preconditioner for columns times ``factors``, and the noise it leaves in a margin."""
+        matrix = np.diag(factors) @ self._matrix @ np.diag(factors)
+        values, axes = np.linalg.eigh(matrix)
+        least = max(self._edge * factors.max(), 1e-12)
+        floored = self._curvature * np.maximum(values, least)
+        noise = self._edge * factors.max() / math.sqrt(2.0)
+        seen = np.maximum(values, 1e-12)
+        seen *= max(np.trace(matrix), noise) / seen.sum()
+        inverse: Floats = axes @ np.diag(1.0 / floored) @ axes.T
+        return inverse, float(np.sqrt(np.sum(seen / floored**2)))
+
+    def factors(self, squares: Floats, noises: Floats) -> Floats:
+        """Factors of the columns, by the squares of their weights and the noise in these."""
+        excess = np.maximum(squares / np.maximum(noises, 1e-300), 1.0) - 1.0
+        share = 1.0 - 0.9 / (1.0 + excess)
+        sizes = np.maximum(np.diag(self._matrix), 0.05)
+        share *= np.sum(sizes[:-1]) / np.sum(share[:-1] * sizes[:-1])
+        share[-1] = 1.0
+        return np.sqrt(share)
+
+
+class _Standard:
+    """Standardised rows, scaled to the lengths that gradients and margins see."""
+
+    def __init__(self, course: Course, centres: Floats, spreads: Floats) -> None:
+        self.course, self._centres, self._spreads = course, centres, spreads
+        self._known: dict[TableRows, tuple[Floats, Floats]] = {}
+
+    def times(self, factors: Floats) -> "_Standard":
+        """The same with every column multiplied by its factor."""
+        return _Standard(self.course, self._centres, self._spreads / factors**2)
+
+    def with_constant(self, rows: TableRows) -> Floats:
+        """Rows in units of the length of a row, of at most 1 before their constant."""
+        return self._scaled(rows)[0]
+
+    def margins_of(self, weights: Floats, start: Floats) -> Callable[[TableRows], Floats]:
+        """The margins that these weights give."""
+        intercepts = CONSTANT * self.course.row_length * weights[:, -1] + start
+        return lambda rows: self._scaled(rows)[1] @ weights[:, :-1].T + intercepts
+
+    def _scaled(self, rows: TableRows) -> tuple[Floats, Floats]:
+        """Rows as gradients see them, and as margins do, up to three usual lengths."""
+        if rows not in self._known:
+            usual = self.course.row_length
+            apart = (rows.shares - self._centres) / np.sqrt(self._spreads)
+            lengths = np.linalg.norm(apart, axis=1, keepdims=True)
+            longest = np.maximum(lengths, usual) if self.course.keeps_short else lengths
+            units = np.divide(apart, longest, out=np.zeros_like(apart), where=longest > 0.0)
+            seen = apart * np.minimum(1.0, 3.0 * usual / np.maximum(lengths, 1e-300))
+            constant = np.full(len(units), CONSTANT)
+            self._known[rows] = np.column_stack([units, constant]), seen
+        return self._known[rows]
+
+
+_Margins = Callable[[TableRows], Floats]
+_Residuals = Callable[[Floats, Floats, float], Floats]
+
+
+@dataclass(frozen=True)
+class _Size:
+    """The sum of squared residuals."""
+
+    residuals: _Residuals
+    margins: _Margins
+    clip: float
+
+    def __call__(self, rows: TableRows) -> Floats:
+        residuals = self.residuals(self.margins(rows), rows.y, self.clip)
+        return np.array([CELL * np.sum(residuals**2)])
+
+
+@dataclass(frozen=True)
+class _Gradient:
+    """The sum of row gradients, outputs x (columns, then the intercept)."""
+
+    residuals: _Residuals
+    margins: _Margins
+    clip: float
+    standard: _Standard
+
+    def __call__(self, rows: TableRows) -> Floats:
+        residuals = self.residuals(self.margins(rows), rows.y, self.clip)
+        unit = self.standard.course.unit
+        return unit**2 * (residuals.T @ self.standard.with_constant(rows)).ravel()
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """The sums of a correction at a scale and shifts."""
+
+    margins: _Margins
+    scale: float
+    shifts: Floats
+    limit: float
+
+    def __call__(self, rows: TableRows) -> Floats:
+        margins = self.margins(rows)
+        if margins.shape[1] == 1:
+            t = np.clip(margins[:, 0] / self.limit, -1.0, 1.0)
+            q = expit(self.scale * self.limit * t + self.shifts[0])
+            r, h = q - rows.y, _BEND * q * (1.0 - q)
+            return CELL * np.array([r @ t, r.sum(), h @ t**2, h @ t, h.sum()])
+        t = _cut((margins - margins.mean(axis=1, keepdims=True)) / self.limit, 1.0)
+        q = softmax(self.scale * self.limit * t + self.shifts, axis=1)
+        r = q - (rows.y[:, None] == np.arange(q.shape[1]))
+        variances = np.sum(q * t**2, axis=1) - np.sum(q * t, axis=1) ** 2
+        bend = _BEND_OF_CLASSES * variances.sum()
+        return CELL * np.concatenate([[np.sum(r * t), bend], r.sum(axis=0)])
+
+
+def _cell_sums(rows: TableRows) -> Floats:
+    means, squares = rows.shares.mean(axis=1), np.mean(rows.shares**2, axis=1)
+    return CELL * np.array([means.sum(), squares.sum()])
+
+
+def _cut(rows: Floats, length: float) -> Floats:
+    """Rows that are no longer than ``length``."""
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True) / length, 1.0)
+
+
+def _james_stein(values: Floats, target: float, noise: float) -> Floats:
+    """Measured means, shrunk to a target by as much as their noise explains."""
+    square = np.sum((values - target) ** 2)
+    kept = 1.0 - (len(values) - 2) * noise**2 / square if square > 0.0 else 0.0
+    return target + min(max(kept, 0.0), 1.0) * (values - target)

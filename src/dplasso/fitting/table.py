@@ -1,0 +1,154 @@
+"""Fit a table: narrow and dense data, numbers and categories with public ranges."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from dplasso.base.arrays import Floats
+from dplasso.base.progress import rounds_bar
+from dplasso.base.wording import Message
+from dplasso.data import ColumnBounds
+from dplasso.data.row_maps import row_view
+from dplasso.data.table_cells import table_cells
+from dplasso.fitting.fitted import Fitted
+from dplasso.fitting.fitter import Fitter
+from dplasso.fitting.gaussian_plan import GaussianPlan
+from dplasso.fitting.release import Release, gaussian_release
+from dplasso.fitting.request import Fact, Request, Sourced
+from dplasso.fitting.task import BoundedTask, Drawing
+from dplasso.privacy import leaks
+from dplasso.privacy.statement import fact
+from dplasso.solvers.calibration import STEPS
+from dplasso.solvers.table import TablePlan, TableSolution, fit_table, plan_table
+
+ONLY_NOISE = Message(
+    "at this {epsilon} the noise would hide what the columns say, so the model predicts the "
+    "released mean or shares of the classes; fit more rows, fewer columns, or raise {epsilon}"
+)
+
+
+class Table(Fitter):
+    """Standardise columns privately, precondition once, and descend."""
+
+    name = "table"
+    reads_ranges = True
+
+    def plan(self, request: Request, reason: str, row_map: str) -> "TableFitPlan":
+        table = plan_table(
+            request.loss,
+            epsilon=request.epsilon,
+            delta=request.delta,
+            n_rows=request.n_rows.value,
+            n_columns=request.n_features.value,
+            n_nonzero=request.n_nonzero,
+            neighboring=request.neighboring,
+            account="zcdp" if request.charged else "gaussian",  # a ledger adds up rho
+            bound_share=request.bound_share,
+        )
+        return TableFitPlan(
+            request=request,
+            fitter=self,
+            reason=reason,
+            row_map=row_map,
+            bounds=request.bounds,
+            table=table,
+        )
+
+    def auto_row_map(self, n_features: int) -> str:
+        return "as_is"
+
+    def auto_nonzeros(self, request: Request) -> Sourced[int | None]:
+        return Sourced(None, "public rule: a table keeps all of its columns")
+
+    def column_bytes(self, outputs: int) -> int:
+        return 96 * outputs
+
+    def course(self, n_released: int, steps: int) -> str:
+        return f"It was fitted by {steps:,} steps; no rounds to show."
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class TableFitPlan(GaussianPlan):
+    """The plan of a fit to a table."""
+
+    mechanism = "private preconditioned descent on standardised columns"
+    table: TablePlan
+
+    @property
+    def numbers(self) -> TablePlan:
+        return self.table
+
+    def solver_releases(self) -> tuple[Release, ...]:
+        table = self.table
+        labels = "mean and spread of the labels" if table.pace.of_numbers else "counts of classes"
+        found = [
+            ("mean and mean square of all cells", table.cell_multiplier),
+            ("means of the columns", table.mean_multiplier),
+            ("spreads of the columns", table.spread_multiplier),
+            (labels, table.label_multiplier),
+        ]
+        if table.has_products:
+            found.append(("products of all pairs of columns", table.product_multiplier))
+        found.append((f"{table.steps} sums of row gradients, each", table.step_multiplier))
+        if table.scale_steps:
+            count = len(table.scale_steps)
+            found.append((f"{count} sizes of residuals, each", table.scale_multiplier))
+        if table.pace.calibrated:
+            found.append(
+                (f"{STEPS} corrections of probabilities, each", table.calibration_multiplier)
+            )
+        return tuple(gaussian_release(what, multiplier) for what, multiplier in found)
+
+    def solver_bounds(self) -> dict[str, Fact]:
+        of = "times the spread of the labels, at first" if self.table.pace.of_numbers else ""
+        return {"residual": fact(self.table.pace.cut, "public rule", of)}
+
+    def at(self, bound: float) -> "TableFitPlan":
+        return replace(self, bounds=ColumnBounds(bound, None))
+
+    def prepare(self, X: Any, labels: Floats, drawing: Drawing) -> "TableTask":
+        assert self.bounds is not None
+        seen, held = row_view(X, self.row_map, self.bounds)
+        cells = table_cells(seen, held)
+        return TableTask(plan=self, labels=labels, drawing=drawing, cells=cells, held=held)
+
+    def model_of(self, solution: TableSolution, held: ColumnBounds) -> tuple[sp.csr_array, Floats]:
+        """Return weights and intercepts for entries in their own units."""
+        low, high = held.ends(self.request.n_features.value)
+        with np.errstate(divide="ignore"):
+            per_unit = np.where(high > low, 1.0 / (high - low), 0.0)
+        weights = solution.weights * per_unit
+        intercepts = solution.intercepts - weights @ low
+        return sp.csr_array(weights), intercepts
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TableTask(BoundedTask):
+    """One fit to a table, ready to run."""
+
+    plan: TableFitPlan
+    cells: NDArray[np.int32]
+    held: ColumnBounds
+
+    def run(self) -> Fitted:
+        """Ask all questions, and return the fitted model."""
+        table, drawing = self.plan.table, self.drawing
+        with rounds_bar(table.steps, shown=drawing.shows_progress) as progress:
+            solution = fit_table(
+                self.cells,
+                self.encoded_labels,
+                loss=self.plan.request.loss,
+                plan=table,
+                generator=drawing.bits,
+                n_threads=drawing.n_threads,
+                progress=progress,
+                noise_of=drawing.noise_of,
+            )
+        if solution.length == 0.0:
+            leaks.warn_caller(ONLY_NOISE, leaks.OnlyNoiseWarning)
+        none = np.empty((0, 2 if table.outputs == 1 else 3), np.int64)
+        weights, intercepts = self.plan.model_of(solution, self.held)
+        return self.plan.fitted(weights, intercepts, none, table.steps)

@@ -1,0 +1,106 @@
+"""Sums over the rows of a dense table of whole cells, and the scaling of its rows.
+
+Every row contributes a whole vector that is a function of this row and of public numbers. Limits on
+the length of such a vector hold exactly: they are checked on the whole numbers that are added, and
+a vector that rounding made too long counts as 0.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+CELL_BITS = 24  # a cell lies between 0 and 2^CELL_BITS
+_SAFE = 1.0 - 2.0**-40  # covers the rounding of a length, its inverse and a product
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def cell_sums(cells, first, last):  # type: ignore[no-untyped-def]
+    """Sums over rows of the mean cell and of the mean squared cell, each rounded down."""
+    columns = cells.shape[1]
+    means, squares = np.int64(0), np.int64(0)
+    for i in range(first, last):
+        total, square = np.int64(0), np.int64(0)
+        for j in range(columns):
+            cell = np.int64(cells[i, j])
+            total += cell
+            square += (cell * cell) >> CELL_BITS
+        means += total // columns
+        squares += square // columns
+    return np.array([means, squares])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def mean_sums(cells, centre, length, first, last):  # type: ignore[no-untyped-def]
+    """Sums of the cells less ``centre``, every row cut to the whole 2-norm ``length``."""
+    columns = cells.shape[1]
+    sums, row = np.zeros(columns, np.int64), np.empty(columns, np.int64)
+    for i in range(first, last):
+        for j in range(columns):
+            row[j] = np.int64(cells[i, j]) - centre
+        _add_cut(row, length, sums)
+    return sums
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def spread_sums(cells, centres, length, first, last):  # type: ignore[no-untyped-def]
+    """Sums of the squared distances of cells from ``centres``, every row cut to ``length``."""
+    columns = cells.shape[1]
+    sums, row = np.zeros(columns, np.int64), np.empty(columns, np.int64)
+    for i in range(first, last):
+        for j in range(columns):
+            distance = np.int64(cells[i, j]) - centres[j]
+            row[j] = (distance * distance) >> CELL_BITS
+        _add_cut(row, length, sums)
+    return sums
+
+
+@njit(inline="always")
+def _add_cut(row, length, sums):  # type: ignore[no-untyped-def]
+    """Add a whole row, shortened to ``length`` if it is longer."""
+    square = np.int64(0)
+    for j in range(row.size):
+        square += row[j] * row[j]
+    if square > length * length:
+        factor = length * _SAFE / math.sqrt(np.float64(square))
+        square = np.int64(0)
+        for j in range(row.size):
+            row[j] = np.int64(row[j] * factor)
+            square += row[j] * row[j]
+    if square <= length * length:
+        for j in range(row.size):
+            sums[j] += row[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def standardise(cells, centres, factors, rule, first, last, rows, ratios):  # type: ignore[no-untyped-def]
+    """Write the standardised rows, scaled to whole vectors, and their margins' factors.
+
+    ``rule`` holds the length to which rows are scaled, the largest length that a margin sees,
+    whether shorter rows stay as they are, and the whole number that stands for that first length.
+    A row of ``rows`` has a 2-norm of at most that number. Its entry in ``ratios`` is the length
+    that margins see over the length that the row was scaled to.
+    """
+    length, longest, keeps_short, unit = rule
+    columns = cells.shape[1]
+    row = np.empty(columns)
+    limit = np.int64(unit) * np.int64(unit)
+    for i in range(first, last):
+        square = 0.0
+        for j in range(columns):
+            row[j] = np.float64(np.int64(cells[i, j]) - centres[j]) * factors[j]
+            square += row[j] * row[j]
+        size = math.sqrt(square)
+        scaled = min(size, length) if keeps_short else length
+        factor = scaled / length * unit * _SAFE / size
+        if not (0.0 < size < math.inf and 0.0 < factor < math.inf):
+            rows[i, :] = 0
+            ratios[i] = 0.0
+            continue
+        whole = np.int64(0)
+        for j in range(columns):
+            rows[i, j] = np.int32(row[j] * factor)
+            whole += np.int64(rows[i, j]) * np.int64(rows[i, j])
+        ratios[i] = min(size, longest) / scaled
+        if whole > limit:
+            rows[i, :] = 0

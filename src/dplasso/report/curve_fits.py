@@ -1,0 +1,128 @@
+"""Scores at several epsilons, from other fits with the settings of a model on public rows."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from dplasso.data.structure import array_of, sound
+from dplasso.estimators import PrivateLassoClassifier
+
+EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, math.inf)
+FITS = 5
+FEWEST_SCORED = 100  # with fewer rows, an accuracy is off by 5 points or more by chance alone
+LEAST_SHARE = 0.1  # smallest share of the model's rows that makes a fit comparable
+
+Point = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Scores of other models with the same settings at several epsilons.
+
+    ``points`` are (epsilon, mean, smallest, largest) over ``repeats`` fits, each fitted to
+    ``fitted_rows`` rows and scored on ``scored_rows`` others. ``left_out`` says why there are no
+    points.
+    """
+
+    points: tuple[Point, ...]
+    fitted_rows: int
+    scored_rows: int
+    repeats: int
+    left_out: str = ""
+
+    def __post_init__(self) -> None:
+        for point in self.points:
+            epsilon, mean, low, high = point
+            if not (epsilon > 0.0 and -math.inf < low <= mean <= high < math.inf):
+                raise ValueError(
+                    f"points must have an epsilon above 0 and low <= mean <= high, got {point}"
+                )
+
+
+def accuracy_curve(
+    model: Any, X: Any, y: Any, *, epsilons: Sequence[float] | None = None, fits: int = FITS
+) -> Curve:
+    """Fit the model's settings to two thirds of public rows, and score the last third.
+
+    Fits are made ``fits`` times, with different splits, at each of ``epsilons``, by default some
+    round numbers and the model's own. The curve is left out, with the reason, if the rows do not
+    suffice: fewer than 100 to score, fewer to fit to than a tenth of those the model declares, or
+    splits that differ more than epsilons do. NOT private: every fit uses the rows again.
+    """
+    X = array_of(sound(X))
+    X = sp.csr_array(X) if sp.issparse(X) else X  # a format whose rows can be indexed
+    rows = X.shape[0]
+    cut = 2 * rows // 3
+    reason = _too_few(model, cut, rows - cut)
+    if reason:
+        return Curve((), cut, rows - cut, fits, reason)
+    wanted = {*EPSILONS, float(model.epsilon)} if epsilons is None else set(epsilons)
+    labels, points = np.asarray(y), []
+    for epsilon in sorted(wanted):
+        scores = [_score(_unfitted(model, epsilon, cut), X, labels, cut, k) for k in range(fits)]
+        points.append((epsilon, float(np.mean(scores)), min(scores), max(scores)))
+    reason = _indistinct(points)
+    return Curve(() if reason else tuple(points), cut, rows - cut, fits, reason)
+
+
+def declared_rows(model: Any) -> int | None:
+    """Return the number of rows that the model's statement uses, if there is one."""
+    rows = model.privacy_["public"]["n_rows"]["value"]
+    return None if rows is None else int(rows)
+
+
+def _too_few(model: Any, fitted: int, scored: int) -> str:
+    if scored < FEWEST_SCORED:
+        return (
+            f"a third of the {fitted + scored:,} public rows would be scored, fewer than "
+            f"{FEWEST_SCORED}, and chance would move the score by 5 points and more"
+        )
+    rows = declared_rows(model)
+    if rows is not None and fitted < LEAST_SHARE * rows:
+        return (
+            f"two thirds of the public rows are {fitted:,}, fewer than a tenth of the {rows:,} "
+            "that the model's statement has; with so few, privacy costs far more"
+        )
+    return ""
+
+
+def _indistinct(points: list[Point]) -> str:
+    """Say that chance changes the scores more than epsilon does; empty if it does not."""
+    spread = float(np.median([high - low for _, _, low, high in points]))
+    means = [mean for _, mean, _, _ in points]
+    effect = max(means) - min(means)
+    if len(points) < 2 or spread <= effect:
+        return ""
+    return (
+        f"fits that differ in nothing but chance differ by {spread:.2g} in their score, those of "
+        f"different epsilons by {effect:.2g} at most, around {np.mean(means):.2g}; these rows "
+        "cannot tell epsilons apart"
+    )
+
+
+def _score(fresh: Any, X: Any, labels: NDArray[Any], cut: int, split: int) -> float:
+    order = np.random.default_rng(split).permutation(X.shape[0])
+    fitted, scored = order[:cut], order[cut:]
+    return float(fresh.fit(X[fitted], labels[fitted]).score(X[scored], labels[scored]))
+
+
+def _unfitted(model: Any, epsilon: float, rows: int) -> Any:
+    fresh = clone(model).set_params(
+        epsilon=epsilon, n_rows=rows, accountant=None, random_state=None, selection="lazy"
+    )
+    if isinstance(model, PrivateLassoClassifier):
+        fresh.set_params(classes=model.classes_)
+    # As in the model's own fit, a bound that is neither declared nor released is 1.
+    if model.x_bound is None and not fresh.releases_bound:
+        fresh.set_params(x_bound=1.0)
+    if getattr(model, "y_bound", 1.0) is None:
+        fresh.set_params(y_bound=1.0)
+    if isinstance(model.x_bound, Mapping):  # the columns here have no names
+        fresh.set_params(x_bound=[model.x_bound[name] for name in model.feature_names_in_])
+    return fresh

@@ -1,0 +1,83 @@
+"""Correct probabilities: count rows and add noise, then sum over them and add noise."""
+
+from collections.abc import Sequence
+
+from dplasso.base import threads as pool
+from dplasso.base.arrays import Ints
+from dplasso.mechanisms.grid_gaussian import GridGaussian, NoiseOf
+from dplasso.mechanisms.random_bits import RandomBits, random_bits
+from dplasso.solvers.calibration import Correction
+from dplasso.solvers.correction.plan import STEPS, CorrectionPlan
+from dplasso.solvers.correction.rows import MarginRows
+from dplasso.solvers.correction.walk import Course, Usual
+
+
+def correct(
+    rows: MarginRows,
+    plan: CorrectionPlan,
+    usual: Usual,
+    bits: RandomBits,
+    n_threads: int | None = None,
+    noise_of: NoiseOf = GridGaussian,
+    releases: list[Ints] | None = None,
+) -> Correction:
+    """Return the scale and the intercepts by which margins become log-odds.
+
+    Parameters
+    ----------
+    rows : MarginRows
+        Margins of the rows, by a model that is already released.
+    plan : CorrectionPlan
+    usual : Usual
+        Usual margins and their scale; a function of public numbers and earlier releases.
+    bits : RandomBits
+        Source of random bits.
+    n_threads : int, optional
+        All available cores by default. The result does not depend on it.
+    noise_of : callable, default GridGaussian
+        Makes the mechanism for a standard deviation; an audit passes one that records the noise.
+    releases : list, optional
+        Every release is appended to it; `replay` needs nothing else.
+
+    Returns
+    -------
+    Correction
+
+    Formal guarantees
+    -----------------
+    The result is a function of public numbers, ``usual`` and the releases that ``plan`` lists,
+    each an exact sum over rows of integer vectors of bounded length (`MarginRows`) plus
+    `GridGaussian` noise; each sum depends on the releases before it. Together they are mu-GDP as
+    ``plan`` states, under its neighbouring relation, in addition to the cost of the model.
+    """
+    threads = n_threads or pool.available()
+    released: list[Ints] = [] if releases is None else releases
+    with random_bits(bits).exclusive() as stream:
+        counts = rows.counts(usual.margin)
+        noise_of(plan.count_sigma).add_to(counts, stream, threads)
+        released.append(counts)
+        course, left = Course(plan, usual, counts), STEPS
+        if plan.outputs > 1:
+            slopes = rows.slopes(course.at.limit, course.spreads)
+            noise_of(plan.slope_sigma).add_to(slopes, stream, threads)
+            released.append(slopes)
+            course.receive_slopes(slopes)
+            left -= 1
+        noise = noise_of(plan.step_sigma)
+        for _ in range(left):
+            sums = rows.sums(course.at)
+            noise.add_to(sums, stream, threads)
+            released.append(sums)
+            course.receive(sums)
+    return course.correction
+
+
+def replay(plan: CorrectionPlan, usual: Usual, releases: Sequence[Ints]) -> Correction:
+    """Return the correction again, from its releases alone."""
+    course = Course(plan, usual, releases[0])
+    _, *sums = releases
+    if plan.outputs > 1:
+        course.receive_slopes(sums.pop(0))
+    for released in sums:
+        course.receive(released)
+    return course.correction

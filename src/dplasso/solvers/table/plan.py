@@ -1,0 +1,334 @@
+"""The plan of a fit to a table and its cost, fixed by public numbers before data are read."""
+
+import math
+from dataclasses import dataclass
+
+from dplasso.base import checks
+from dplasso.kernels.table import CELL_BITS
+from dplasso.losses import Loss, OneMarginLoss, SoftmaxLoss, check_taken
+from dplasso.losses.table_pace import TablePace
+from dplasso.mechanisms.gaussian_cells import LEAST_SIGMA, MOST_SIGMA
+from dplasso.privacy import gaussian
+from dplasso.privacy.calibration import Neighboring
+from dplasso.privacy.events import BoundedRange, Composed, Event, Gaussian, PureDP, Repeated
+from dplasso.solvers import calibration
+from dplasso.solvers.descent_budget import Account, descent_budget, weights_left
+
+# The losses this solver takes.
+LOSSES = (OneMarginLoss, SoftmaxLoss)
+# Squared lengths of rows then fit into 64 bits: columns times the square of a cell.
+MOST_COLUMNS = 1 << 14
+# The intercept is a column of this share of a row's length.
+CONSTANT = 0.3
+# Shares of mu^2. The steps get what the others leave.
+CELLS, MEANS, SPREADS, NUMBERS, COUNTS, SCALE = 0.02, 0.05, 0.05, 0.02, 0.01, 0.01
+CALIBRATION = 0.05
+# Releases of the size of residuals, after these shares of the steps; numbers only.
+SCALE_AFTER = (0.25, 0.5)
+# Share of the products of columns: it grows with their noise, within limits.
+LEAST_PRODUCTS, MOST_PRODUCTS, MOST_PRODUCTS_OF_NUMBERS = 0.03, 0.05, 0.2
+# Rows of numbers keep their length up to a multiple of the usual one, and most if noise is small.
+MOST_STRETCH = 2.0
+# Columns are re-weighted by what their weights have shown after these shares of the steps.
+REWEIGHTED_AFTER = (1.0 / 6.0, 1.0 / 3.0)
+# Total length of the steps; there are two steps per unit of the largest length.
+LEAST_LENGTH = 2.0
+STEPS_PER_LENGTH = 2
+# Weights beyond a public number of nonzeros are dropped between these shares of the steps.
+CUT_FROM, CUT_UNTIL = 0.2, 0.5
+# Bits of the product of a row and a residual, whose sums must fit into 64 bits.
+MOST_BITS, SUM_BITS, NOISE_BITS, LEAST_NOISE_BITS = 38, 61, 48, 12
+CELL = 1 << CELL_BITS
+_UP = 1.0 + 1e-15  # covers the rounding of a square root
+_OUT_OF_REACH = (
+    "epsilon and delta, with this number of rows and columns, ask for more, or less, noise than "
+    "whole numbers can hold; choose an epsilon between 1e-3 and 1e5, or math.inf for no privacy"
+)
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """The numbers of a fit to a table, all of them public.
+
+    Formal guarantees
+    -----------------
+    The fit makes these releases, each a sum of whole vectors, one per row, plus Gaussian noise on a
+    grid (`GridGaussian`) of standard deviation multiplier times sensitivity: the mean cell and
+    mean squared cell; the means of the columns; their spreads; the labels (mean and spread, or
+    counts of classes); the matrix of products of columns; ``steps`` sums of row gradients; for
+    numbers two sizes of residuals; and for probabilities two sums that correct them. Each may
+    depend on the releases before it. With noise multiplier s_k of release k they are together
+    mu-GDP, mu^2 = sum 1 / s_k^2 <= mu_of(epsilon, delta)^2, under ``neighboring``, and hence
+    (epsilon, delta)-DP. The sensitivities are properties of
+    `dplasso.solvers.table.rows.PrivateTable` and hold exactly. If ``bound_epsilon`` is not 0, a
+    release of that bounded range comes first, mu is what it leaves, and costs add in rho.
+    ``n_rows`` is a public number; it only scales what is released.
+    """
+
+    epsilon: float
+    delta: float
+    neighboring: Neighboring
+    n_rows: int
+    n_columns: int
+    outputs: int
+    pace: TablePace
+    mu: float
+    cell_multiplier: float
+    mean_multiplier: float
+    spread_multiplier: float
+    label_multiplier: float
+    product_multiplier: float
+    scale_multiplier: float  # of each size of residuals
+    calibration_multiplier: float  # of each release that corrects probabilities
+    step_multiplier: float
+    steps: int
+    longest: float  # largest total length of the steps
+    row_length: float  # length of a standardised row, whose columns have variance 1
+    n_nonzero: int | None  # number of weights that remain, all outputs together
+    unit_bits: int  # of a row, and of a residual
+    event: Event
+    bound_epsilon: float = 0.0
+
+    @property
+    def replaces(self) -> bool:
+        return self.neighboring == "replace_one"
+
+    @property
+    def unit(self) -> int:
+        """Whole number that stands for the length of a row, and for a clipped residual."""
+        return 1 << self.unit_bits
+
+    @property
+    def constant(self) -> int:
+        """Whole number of the column of the intercept."""
+        return int(CONSTANT * self.unit)
+
+    @property
+    def square_length(self) -> int:
+        """Largest squared 2-norm of a whole row with its constant."""
+        return self.unit**2 + self.constant**2
+
+    @property
+    def cell_sigma(self) -> float:
+        """Noise standard deviation of the two sums of cells, both between 0 and CELL per row."""
+        return self.cell_multiplier * math.sqrt(2.0) * CELL * _UP
+
+    def mean_sigma(self, length: int) -> float:
+        """Noise standard deviation of column sums of rows cut to ``length``."""
+        return self.mean_multiplier * length * (2 if self.replaces else 1)
+
+    def spread_sigma(self, length: int) -> float:
+        """The same for rows without negative entries, of which two differ by less."""
+        return self.spread_multiplier * length * (math.sqrt(2.0) * _UP if self.replaces else 1)
+
+    @property
+    def label_sigma(self) -> float:
+        """Noise standard deviation of the sums of labels, in units of CELL per row."""
+        if self.pace.of_numbers:
+            return self.label_multiplier * CELL * (2.0 if self.replaces else math.sqrt(2.0) * _UP)
+        two_counts = self.replaces and self.outputs > 1
+        return self.label_multiplier * CELL * (math.sqrt(2.0) * _UP if two_counts else 1.0)
+
+    @property
+    def product_sigma(self) -> float:
+        """Noise standard deviation of a squared column sum; of other products it is over root 2."""
+        factor = math.sqrt(2.0) * _UP if self.replaces else 1.0
+        return self.product_multiplier * self.square_length * factor
+
+    @property
+    def scale_sigma(self) -> float:
+        """Noise standard deviation of the sum of squared residuals, between 0 and CELL per row."""
+        return self.scale_multiplier * CELL
+
+    @property
+    def calibration_sigma(self) -> float:
+        """Noise standard deviation of the sums that correct probabilities."""
+        sensitivity = calibration.sensitivity_of(self.outputs)
+        return self.calibration_multiplier * sensitivity * (2 if self.replaces else 1)
+
+    @property
+    def step_sigma(self) -> float:
+        """Noise standard deviation of the sums of a step."""
+        sensitivity = self.unit * math.sqrt(self.square_length) * _UP
+        return self.step_multiplier * sensitivity * (2 if self.replaces else 1)
+
+    @property
+    def has_products(self) -> bool:
+        """Whether products of columns are released; in too much noise they would show nothing."""
+        return self.product_multiplier < math.inf
+
+    @property
+    def steps_mu(self) -> float:
+        """Cost of all steps together."""
+        return math.sqrt(self.steps) / self.step_multiplier if self.step_multiplier else math.inf
+
+    def weights_left(self, done: int) -> int:
+        """Number of nonzero weights after ``done`` steps; it decreases geometrically."""
+        everything = self.outputs * self.n_columns
+        return weights_left(done / self.steps, everything, self.n_nonzero, (CUT_FROM, CUT_UNTIL))
+
+    @property
+    def reweighting_steps(self) -> tuple[int, ...]:
+        """Numbers of steps after which columns are re-weighted."""
+        shares = REWEIGHTED_AFTER if self.pace.reweighted else ()
+        return tuple(int(at * self.steps) for at in shares)
+
+    @property
+    def scale_steps(self) -> tuple[int, ...]:
+        """Numbers of steps after which the size of residuals is released."""
+        return tuple(int(at * self.steps) for at in SCALE_AFTER) if self.pace.of_numbers else ()
+
+
+def plan_table(
+    loss: Loss,
+    *,
+    epsilon: float,
+    delta: float,
+    n_rows: int,
+    n_columns: int,
+    n_nonzero: int | None = None,
+    neighboring: Neighboring = "add_remove",
+    account: Account = "gaussian",
+    bound_share: float = 0.0,
+    share: float = 1.0,
+) -> TablePlan:
+    """Plan a fit to a table from the loss and the declared numbers only.
+
+    Parameters
+    ----------
+    loss : Loss
+    epsilon, delta : float
+        Budget of all releases together.
+    n_rows, n_columns : int
+        Public numbers of rows and columns.
+    n_nonzero : int, optional
+        Number of weights that remain, all outputs together; the limit costs nothing.
+    neighboring : "add_remove" or "replace_one", default "add_remove"
+    account : "gaussian" or "zcdp", default "gaussian"
+        See `dplasso.solvers.gradient.plan_descent`.
+    bound_share, share : float
+        Shares of rho: for a bound on entries that is released first, and of what other releases
+        of a fit leave.
+
+    Returns
+    -------
+    TablePlan
+
+    Examples
+    --------
+    >>> from dplasso.losses import LogisticLoss
+    >>> public = dict(epsilon=1.0, delta=1e-8, n_rows=10_000, n_columns=50)
+    >>> plan = plan_table(LogisticLoss(), **public)
+    >>> plan.steps, round(gaussian.mu(plan.event), 3), round(plan.mu, 3)
+    (120, 0.196, 0.196)
+    """
+    check_taken(loss, LOSSES, "the table solver")
+    epsilon, delta = checks.target("epsilon", epsilon), checks.probability("delta", delta)
+    n_rows = checks.count("n_rows", n_rows, least=1)
+    n_columns = checks.count("n_columns", n_columns, least=1, most=MOST_COLUMNS)
+    if n_nonzero is not None:
+        n_nonzero = checks.count("n_nonzero", n_nonzero, least=1)
+    if neighboring not in ("add_remove", "replace_one"):
+        raise ValueError(f"neighboring must be 'add_remove' or 'replace_one', got {neighboring!r}")
+    mu, bound_epsilon = descent_budget(epsilon, delta, account, bound_share, share)
+    pace = loss.table_pace()
+    reach = reach_of(n_rows * mu, n_columns)
+    products = _product_share(reach, n_columns, pace)
+    labels = NUMBERS if pace.of_numbers else COUNTS
+    sizes = SCALE * len(SCALE_AFTER) if pace.of_numbers else 0.0
+    corrections = CALIBRATION if pace.calibrated else 0.0
+    steps = math.ceil(STEPS_PER_LENGTH * pace.longest)
+    before = (CELLS, MEANS, SPREADS, labels, products, sizes, corrections)
+    counts = (1, 1, 1, 1, 1, len(SCALE_AFTER), calibration.STEPS, steps)
+    parts = gaussian.split(mu, (*before, 1.0 - math.fsum(before)))
+    multipliers = [
+        math.sqrt(count) / part if part else math.inf
+        for part, count in zip(parts, counts, strict=True)
+    ]
+    stretch = min(max((0.3 / reach) ** 0.25, 1.0), MOST_STRETCH) if pace.keeps_short else 1.0
+    plan = TablePlan(
+        epsilon=epsilon,
+        delta=delta,
+        neighboring=neighboring,
+        n_rows=n_rows,
+        n_columns=n_columns,
+        outputs=loss.outputs,
+        pace=pace,
+        mu=mu,
+        cell_multiplier=multipliers[0],
+        mean_multiplier=multipliers[1],
+        spread_multiplier=multipliers[2],
+        label_multiplier=multipliers[3],
+        product_multiplier=multipliers[4],
+        scale_multiplier=multipliers[5],
+        calibration_multiplier=multipliers[6],
+        step_multiplier=multipliers[7],
+        steps=steps,
+        longest=pace.longest,
+        row_length=stretch * math.sqrt(n_columns),
+        n_nonzero=n_nonzero,
+        unit_bits=_unit_bits(n_rows, multipliers[4], multipliers[7]),
+        event=_event(bound_epsilon, multipliers, counts),
+        bound_epsilon=bound_epsilon,
+    )
+    _check_noise(plan)
+    return plan
+
+
+def reach_of(signal: float, columns: int) -> float:
+    """Largest eigenvalue of the noise of the products, in units of a column's variance.
+
+    It is for a tenth of the budget. ``signal`` is the number of rows times mu.
+    """
+    length = (1.0 + CONSTANT**2) * columns
+    return max(length * math.sqrt(2.0 * (columns + 1)) / (signal * math.sqrt(0.1)), 1e-12)
+
+
+def _product_share(reach: float, columns: int, pace: TablePace) -> float:
+    if reach > columns:  # the noise hides every eigenvalue
+        return 0.0
+    most = MOST_PRODUCTS_OF_NUMBERS if pace.of_numbers else MOST_PRODUCTS
+    return min(max(0.1 * math.sqrt(reach / 0.3), LEAST_PRODUCTS), most)
+
+
+def _event(bound_epsilon: float, multipliers: list[float], counts: tuple[int, ...]) -> Event:
+    if multipliers[0] == 0.0:
+        return PureDP(math.inf)
+    parts = tuple(
+        Repeated(Gaussian(multiplier), count) if count > 1 else Gaussian(multiplier)
+        for multiplier, count in zip(multipliers, counts, strict=True)
+        if multiplier < math.inf
+    )
+    return Composed((BoundedRange(bound_epsilon), *parts) if bound_epsilon else parts)
+
+
+def _check_noise(plan: TablePlan) -> None:
+    """Reject noise that cannot be drawn before a fit is charged, whatever lengths it will use."""
+    if not plan.mu < math.inf:
+        return
+    longest = math.ceil(math.sqrt(plan.n_columns) * CELL)
+    sigmas = [plan.cell_sigma, plan.label_sigma, plan.step_sigma]
+    sigmas += [
+        sigma(length)
+        for sigma in (plan.mean_sigma, plan.spread_sigma)
+        for length in (CELL // 4, longest)
+    ]
+    sigmas += [plan.product_sigma, plan.product_sigma / 2.0] if plan.has_products else []
+    sigmas += [plan.scale_sigma] if plan.pace.of_numbers else []
+    sigmas += [plan.calibration_sigma] if plan.pace.calibrated else []
+    if not (min(sigmas) >= LEAST_SIGMA and max(sigmas) * (1.0 + 1e-9) <= MOST_SIGMA):
+        raise ValueError(_OUT_OF_REACH)
+
+
+def _unit_bits(n_rows: int, *multipliers: float) -> int:
+    """Bits of a row's whole length for which all sums and their noise fit into 64-bit integers."""
+    bits = min(MOST_BITS, SUM_BITS - n_rows.bit_length())
+    finite = [multiplier for multiplier in multipliers if 0.0 < multiplier < math.inf]
+    if finite:
+        # A replaced row counts twice, and a row with its constant is longer than its unit.
+        bits = min(bits, math.floor(NOISE_BITS - 2 - math.log2(max(finite))))
+    bits //= 2
+    least = min(finite, default=1.0)
+    if bits < LEAST_NOISE_BITS // 2 or 2 * bits - 1 + math.log2(least) < LEAST_NOISE_BITS:
+        raise ValueError(_OUT_OF_REACH)
+    return bits

@@ -1,0 +1,350 @@
+"""From answers to weights: which question comes next, and what the answers say together."""
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.base.arrays import Floats, Ints
+from dplasso.solvers.calibration import STEPS, Calibration
+from dplasso.solvers.table.plan import CELL, CONSTANT, LEAST_LENGTH, TablePlan
+from dplasso.solvers.table.questions import (
+    CalibrationSums,
+    CellSums,
+    GradientSums,
+    LabelSums,
+    MeanSums,
+    Position,
+    Products,
+    Question,
+    ResidualSize,
+    SpreadSums,
+    Standard,
+)
+
+# Share of the iterates, the last ones, that are averaged.
+AVERAGED = 0.5
+# A spread is at least this share of the mean spread.
+LEAST_SPREAD = 0.05
+# Share of its variance that a column keeps whose weights have shown nothing but noise.
+LEAST_SHOWN = 0.1
+# The variance of a standardised column is at least this where columns are re-weighted.
+LEAST_VARIANCE = 0.05
+# Clip of residuals in units of their root mean square, once that is released.
+CUT_OF_SIZE = 2.5
+# Smallest length of a row after its mean was taken off, as a share of the squared length before.
+LEAST_LEFT = 0.1
+# Usual size of the mean of numbers, and smallest spread of them, as shares of their bound.
+USUAL_MEAN = 0.3
+LEAST_LABEL_SPREAD = 1e-4
+# Noise of margins beyond which a model without columns is better. For classes it is in units of the
+# noise that is aimed at; for numbers in units of the spread that the labels surely have.
+MOST_NOISE, MOST_NOISE_OF_NUMBERS = 1.5, 0.6
+# Standard deviations of noise that a mean square must exceed before anything is concluded from it.
+SURE = 2.0
+# For numbers whose residuals are clearly measured: the largest share of their mean square that the
+# noise may have half way, where its variance is half of what it will be.
+MOST_NOISE_SHARE = 0.6
+
+Flags = NDArray[np.bool_]
+Walk = Generator[Question, Ints, "TableSolution"]
+
+
+@dataclass(frozen=True, eq=False)
+class TableSolution:
+    """The result of a fit: a linear model of cells, as shares of their range.
+
+    Attributes
+    ----------
+    weights : array, outputs x columns
+    intercepts : array, one per output
+    length : float
+        Total length of the steps; 0 if there would be nothing but noise, and weights are 0.
+    margin_noise : float
+        Predicted noise standard deviation of a margin.
+    """
+
+    weights: Floats
+    intercepts: Floats
+    length: float
+    margin_noise: float
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A model of standardised rows, with the length of its descent and the noise it left."""
+
+    at: Position
+    length: float
+    margin_noise: float
+    is_noise: bool  # whether a model without columns is better
+
+    def solution(self, plan: TablePlan, labels: "Labels") -> TableSolution:
+        """Return the model of cells, or the model without columns if that is better."""
+        if self.is_noise:
+            nothing = np.zeros((plan.outputs, plan.n_columns))
+            return TableSolution(nothing, labels.constant, 0.0, self.margin_noise)
+        standard = self.at.standard
+        slopes = self.at.weights * standard.factors * CELL
+        intercepts = self.at.intercepts - slopes @ (standard.centres / CELL)
+        return TableSolution(slopes, intercepts, self.length, self.margin_noise)
+
+
+class Labels(NamedTuple):
+    """The released facts about labels."""
+
+    constant: Floats  # margins of the best model without columns
+    unit: float  # spread of numbers; 1 for classes
+    curvature: float
+    most_noise: float  # noise of margins beyond which the model without columns is better
+    shares: Floats  # of the classes; none of numbers
+
+
+def walk(plan: TablePlan, y_bound: float = 1.0) -> Walk:
+    """Ask all questions of a fit, and return the solution.
+
+    Formal guarantees
+    -----------------
+    It is post-processing: a function of ``plan`` and the answers, which are noisy. It never sees
+    data, and anyone can repeat it (`dplasso.solvers.table.replay`).
+    """
+    standard, hardly_vary = yield from _standard(plan)
+    labels = _labels((yield LabelSums()), plan, y_bound)
+    released = (yield Products(standard)) if plan.has_products else None
+    shape = Shape.of(released, plan, labels.curvature)
+    found = yield from _descent(plan, standard, labels, shape, hardly_vary)
+    if plan.pace.calibrated and not found.is_noise:
+        found = yield from _calibrated(plan, found, labels)
+    return found.solution(plan, labels)
+
+
+def _standard(plan: TablePlan) -> Generator[Question, Ints, tuple[Standard, Flags]]:
+    """Means and spreads of the columns, which are shrunk to their own means.
+
+    The flags mark columns that hardly vary: their spread is surely below the smallest one that
+    counts.
+    """
+    n, p = plan.n_rows, plan.n_columns
+    mean, square = np.clip((yield CellSums()) / (n * CELL), 0.0, 1.0)
+    noise = plan.cell_sigma / CELL / n
+    longest = math.sqrt(p * min(max(square - mean**2, noise, 1.0 / p), 1.0))
+    centre, length = round(mean * CELL), math.ceil(longest * CELL)
+    offsets = (yield MeanSums(centre, length)) / (n * CELL)
+    offsets = shrunk(offsets, 0.0, plan.mean_sigma(length) / CELL / n)
+    centres = np.rint(np.clip(centre / CELL + offsets, 0.0, 1.0) * CELL).astype(np.int64)
+    taken_off = float(np.sum((centres / CELL - mean) ** 2))
+    length = math.ceil(math.sqrt(max(longest**2 - taken_off, LEAST_LEFT * longest**2)) * CELL)
+    spreads = (yield SpreadSums(centres, length)) / (n * CELL)
+    noise = plan.spread_sigma(length) / CELL / n
+    usual = max(float(spreads.mean()), noise / math.sqrt(p), 1.0 / CELL)
+    least = max(LEAST_SPREAD * usual, noise)
+    hardly_vary = spreads + noise < LEAST_SPREAD * usual
+    spreads = np.maximum(shrunk(spreads, usual, noise), least)
+    return Standard(centres, 1.0 / (np.sqrt(spreads) * CELL)), hardly_vary
+
+
+def shrunk(values: Floats, target: float, noise: float) -> Floats:
+    """The James-Stein estimate of means that were measured with ``noise``, shrunk to a target."""
+    distances = values - target
+    square = float(np.sum(distances**2))
+    kept = 1.0 - (len(values) - 2) * noise**2 / square if square > 0.0 else 0.0
+    return target + min(max(kept, 0.0), 1.0) * distances
+
+
+def _labels(released: Ints, plan: TablePlan, y_bound: float) -> Labels:
+    shares = released / (plan.n_rows * CELL)
+    noise = plan.label_sigma / CELL / plan.n_rows
+    if plan.pace.of_numbers:
+        mean, square = float(shares[0]), float(shares[1])
+        # A mean within its noise, or noise as large as the range, give the middle of the range.
+        known = USUAL_MEAN**2 / (USUAL_MEAN**2 + noise**2)
+        known *= max(1.0 - (noise / mean) ** 2 if mean else 0.0, 0.0)
+        mean = known * min(max(mean, -1.0), 1.0)
+        spread = math.sqrt(max(square - mean**2, noise, LEAST_LABEL_SPREAD**2))
+        sure = math.sqrt(max(square - mean**2 - SURE * noise, 0.0))
+        return Labels(
+            np.array([mean * y_bound]),
+            spread * y_bound,
+            plan.pace.curvature,
+            MOST_NOISE_OF_NUMBERS * sure * y_bound,
+            np.empty(0),
+        )
+    least = max(noise, 1.0 / plan.n_rows)
+    if plan.outputs == 1:
+        share = min(max(float(shares[0]), min(least, 0.5)), max(1.0 - least, 0.5))
+        constant = np.array([math.log(share / (1.0 - share))])
+        shares = np.array([1.0 - share, share])
+        most = MOST_NOISE * plan.pace.margin_noise
+        return Labels(constant, 1.0, plan.pace.curvature, most, shares)
+    shares = np.maximum(shares, min(least, 1.0 / plan.outputs))
+    shares = shares / shares.sum()
+    curvature = max(plan.pace.curvature, float(np.max(shares * (1.0 - shares))))
+    constant = np.log(shares)
+    most = MOST_NOISE * plan.pace.margin_noise
+    return Labels(constant - constant.mean(), 1.0, curvature, most, shares)
+
+
+class Shape:
+    """The released matrix of products: how rows spread, and how steps are preconditioned."""
+
+    def __init__(self, matrix: Floats, noise: float, curvature: float) -> None:
+        self._matrix, self._noise, self._curvature = matrix, noise, curvature
+
+    @classmethod
+    def of(cls, released: Ints | None, plan: TablePlan, curvature: float) -> "Shape":
+        size = plan.n_columns + 1
+        length = plan.row_length**2 * plan.square_length / plan.unit**2
+        if released is None:  # all rows may point in one direction, which has all their length
+            return cls(np.eye(size) * length / size, length / math.sqrt(2.0 * size), curvature)
+        upper = np.zeros((size, size))
+        upper[np.triu_indices(size, 1)] = released[size:]
+        unit = (plan.row_length / plan.unit) ** 2 / plan.n_rows
+        matrix = (upper + upper.T + np.diag(released[:size])) * unit
+        return cls(matrix, plan.product_sigma * unit, curvature)
+
+    def column_scales(self, shown: Floats) -> Floats:
+        """Factors that give columns the ``shown`` shares of their variance, and rows their length.
+
+        The intercept, the last column, keeps its own.
+        """
+        variances = np.maximum(np.diag(self._matrix), LEAST_VARIANCE)[:-1]
+        longer = float(variances.sum() / (shown[:-1] * variances).sum())
+        return np.append(np.sqrt(longer * shown[:-1]), 1.0)
+
+    def rescaled(self, scales: Floats) -> "Shape":
+        """The shape of rows whose columns are multiplied by ``scales``."""
+        noise = self._noise * float(scales.max())
+        return Shape(self._matrix * np.outer(scales, scales), noise, self._curvature)
+
+    def preconditioner(self, kept: Flags) -> tuple[Floats, float]:
+        """Inverse curvature in the kept directions, and the noise it leaves in a margin.
+
+        Eigenvalues below the largest one of the noise are raised to it. The second number is the
+        standard deviation in a margin if gradients have noise of 1 in every direction.
+        """
+        part = self._matrix[np.ix_(kept, kept)]
+        size = len(part)
+        found, directions = np.linalg.eigh(part)
+        edge = self._noise * math.sqrt(2.0 * size)
+        floored = self._curvature * np.maximum(found, max(edge, 1e-12))
+        # A trace within its noise is taken for that noise: rows are never taken for empty.
+        total = max(float(np.trace(part)), self._noise * math.sqrt(size))
+        seen = np.maximum(found, 1e-12)
+        seen *= total / float(seen.sum())
+        inverse = np.zeros_like(self._matrix)
+        inverse[np.ix_(kept, kept)] = (directions / floored) @ directions.T
+        return inverse, math.sqrt(float(np.sum(seen / floored**2)))
+
+
+def _descent(
+    plan: TablePlan, standard: Standard, labels: Labels, shape: Shape, hardly_vary: Flags
+) -> Generator[Question, Ints, "Found"]:
+    """Preconditioned steps along noisy gradients; the last half of the iterates is averaged.
+
+    Weights are those of columns of variance 1. While steps are taken, columns are multiplied by
+    ``scales``: those whose weights have shown nothing but noise get smaller ones, and the others
+    a larger share of the length of a row. Steps are preconditioned in these scales.
+    """
+    size = plan.n_columns + 1
+    kept = np.ones((plan.outputs, size), bool)
+    scales, scaled, seen = np.ones(size), standard, shape
+    cut = plan.pace.cut * labels.unit
+    gradient_noise = plan.step_sigma / plan.unit**2 * plan.row_length / plan.n_rows
+    inverse, spread = seen.preconditioner(kept[0])
+    inverses = [inverse] * plan.outputs
+    noise_of_one = gradient_noise / math.sqrt(plan.steps) * spread * cut
+    length = _length(plan, noise_of_one, labels.unit)
+    is_noise = noise_of_one * length > labels.most_noise
+    weights, total = np.zeros((plan.outputs, size)), np.zeros((plan.outputs, size))
+    variances = np.zeros((plan.outputs, size))  # of the noise in weights, in units of labels
+    constant, averaged = CONSTANT * plan.row_length, 0
+    for done in range(plan.steps):
+        if done in plan.reweighting_steps:
+            scales = shape.column_scales(_shown(weights / labels.unit, variances))
+            scaled = Standard(standard.centres, standard.factors * scales[:-1])
+            seen = shape.rescaled(scales)
+            _, spread = seen.preconditioner(np.ones(size, bool))
+            inverses = [seen.preconditioner(mine)[0] for mine in kept]
+            noise_of_one = gradient_noise / math.sqrt(plan.steps) * spread * cut
+            length = _length(plan, noise_of_one, labels.unit)
+        intercepts = constant * weights[:, -1] + labels.constant
+        at = Position(scaled, (weights / scales)[:, :-1], intercepts, cut)
+        if done in plan.scale_steps:
+            mean_square = float((yield ResidualSize(at))[0]) / (plan.n_rows * CELL)
+            noise = plan.scale_sigma / CELL / plan.n_rows
+            if mean_square > SURE * noise:
+                half_way = (noise_of_one * length / cut) ** 2 / 2.0
+                is_noise = is_noise and half_way > MOST_NOISE_SHARE * mean_square
+            cut = min(cut, CUT_OF_SIZE * cut * math.sqrt(max(mean_square, noise)))
+            at = replace(at, cut=cut)
+        answer = (yield GradientSums(at)).reshape(weights.shape)
+        unit = cut * plan.row_length / plan.unit**2 / plan.n_rows
+        gradients = (answer + 0.5) * unit
+        step = length / plan.steps * scales
+        moves = [inverses[k] @ gradients[k] for k in range(plan.outputs)]
+        weights = (weights - step * np.array(moves)) * kept
+        squares = np.array([np.sum(inverse**2, axis=1) for inverse in inverses])
+        variances = variances + (step * gradient_noise * (cut / labels.unit)) ** 2 * squares
+        left = plan.weights_left(done + 1)
+        if left < np.count_nonzero(kept[:, :-1]):
+            kept = _largest(weights, left)
+            weights = weights * kept
+            inverses = [seen.preconditioner(mine)[0] for mine in kept]
+        if done + 1 > (1.0 - AVERAGED) * plan.steps:
+            total, averaged = total + weights, averaged + 1
+    weights = total / averaged
+    certain = _certain(weights / labels.unit, variances)
+    weights[:, :-1] *= np.where(hardly_vary, certain[:, :-1], 1.0)
+    intercepts = constant * weights[:, -1] + labels.constant
+    at = Position(scaled, (weights / scales)[:, :-1], intercepts, cut)
+    return Found(at, length, noise_of_one * length, is_noise)
+
+
+def _shown(weights: Floats, variances: Floats) -> Floats:
+    """The share of a column's variance that its weights deserve: 1 if they are far above noise."""
+    ratios = np.sum(weights**2, axis=0) / np.maximum(np.sum(variances, axis=0), 1e-300)
+    signals = np.maximum(ratios - 1.0, 0.0)
+    found: Floats = (LEAST_SHOWN + signals) / (1.0 + signals)
+    return found
+
+
+def _certain(weights: Floats, variances: Floats) -> Floats:
+    """The share of each weight that its noise does not explain."""
+    found: Floats = np.maximum(1.0 - variances / np.maximum(weights**2, 1e-300), 0.0)
+    return found
+
+
+def _calibrated(
+    plan: TablePlan, found: "Found", labels: Labels
+) -> Generator[Question, Ints, "Found"]:
+    """Correct the scale and the intercepts of margins, so that probabilities are right."""
+    calibration = Calibration(plan.n_rows, plan.calibration_sigma, labels.shares)
+    for _ in range(STEPS):
+        calibration.receive((yield CalibrationSums(found.at, calibration.correction)))
+    scale, shifts = calibration.correction
+    at = found.at
+    moved = replace(at, weights=scale * at.weights, intercepts=scale * at.intercepts + shifts)
+    return replace(found, at=moved, margin_noise=scale * found.margin_noise)
+
+
+def _length(plan: TablePlan, noise_of_one: float, unit: float) -> float:
+    """The largest total length of steps whose noise in a margin is small enough."""
+    if noise_of_one <= 0.0:
+        return plan.pace.longest
+    allowed = plan.pace.margin_noise * unit / noise_of_one
+    if plan.pace.of_numbers:  # the longer the descent, the smaller is what is left to learn
+        allowed = allowed ** (2.0 / 3.0)
+    return min(max(allowed, LEAST_LENGTH), plan.pace.longest)
+
+
+def _largest(weights: Floats, left: int) -> Flags:
+    """Mark the ``left`` largest weights, which move margins most, and all intercepts."""
+    kept = np.ones(weights.shape, bool)
+    sizes = np.abs(weights[:, :-1])
+    flat = np.zeros(sizes.size, bool)
+    flat[np.argpartition(sizes.ravel(), sizes.size - left)[sizes.size - left :]] = True
+    kept[:, :-1] = flat.reshape(sizes.shape)
+    return kept

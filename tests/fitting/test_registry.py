@@ -1,0 +1,59 @@
+"""The registry of solvers: the only place that knows their names."""
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+import dplasso
+from dplasso.fitting import registry
+from dplasso.fitting.private_bound import UnboundedTask
+
+SOURCE = Path(dplasso.__file__).parent
+# The audit and its command have subjects of their own for each solver.
+ELSEWHERE = ("fitting/registry.py", "audit", "cli/audit.py")
+
+
+def test_the_solvers_that_users_name():
+    assert registry.SOLVERS == ("frank_wolfe", "gradient", "table", "auto")
+    assert registry.UNNAMED == "frank_wolfe"
+    assert [registry.fitter_of(name).name for name in registry.FITTERS] == list(registry.FITTERS)
+    with pytest.raises(ValueError, match="upgrade dplasso"):
+        registry.fitter_of("newer")
+
+
+@pytest.mark.parametrize("n_nonzero", [None, 2, 50])
+@pytest.mark.parametrize("columns", [10, 5000])
+@pytest.mark.parametrize("epsilon", [0.5, 8.0, math.inf])
+def test_a_choice_is_among_the_candidates(epsilon, columns, n_nonzero):
+    facts = {"delta": 1e-6, "n_rows": 20_000, "n_features": columns, "n_nonzero": n_nonzero}
+    for solver in registry.SOLVERS:
+        name, _ = registry.choose(solver, epsilon=epsilon, **facts)
+        assert name in [fitter.name for fitter in registry.candidates(solver, epsilon)]
+
+
+def test_solver_names_are_compared_in_the_registry_alone():
+    compared = re.compile(r"solver_?\s*(==|!=|\bin\b|not in)\s*[\"'(]")
+    found = [
+        path
+        for path in SOURCE.rglob("*.py")
+        if not path.relative_to(SOURCE).as_posix().startswith(ELSEWHERE)
+        and compared.search(path.read_text("utf-8"))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("solver", ["frank_wolfe", "gradient"])
+def test_a_task_can_be_run_again_and_draws_nothing_before(solver):
+    model = dplasso.PrivateLassoClassifier(
+        classes=[0, 1], n_rows=4, x_bound="private", solver=solver, row_map="as_is"
+    )
+    task = model.prepare([[1.0, 2.0], [0.0, 1.0], [3.0, 0.0], [1.0, 1.0]], [0, 1, 1, 0])
+    assert isinstance(task, UnboundedTask) and not hasattr(model, "fitted_")
+    ready = task.at(2.0)
+    assert ready.bounded() is ready and ready.plan.bounds.largest == 2.0
+    assert ready.plan.event == task.plan.event
+    for _ in range(2):
+        fitted = ready.run()
+        assert fitted.weights.shape == (1, 2) and fitted.reader.x_bound == 2.0

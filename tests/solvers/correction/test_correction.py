@@ -1,0 +1,144 @@
+"""The correction of probabilities: what a row can change, and what releases say."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit, softmax
+
+from dplasso.kernels.calibration import UNIT
+from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+from dplasso.losses.smoothed_hinge import SmoothedHingeLoss
+from dplasso.mechanisms.random_bits import random_bits
+from dplasso.privacy import gaussian
+from dplasso.solvers.calibration import sensitivity_of
+from dplasso.solvers.correction import MarginRows, Usual, correct, plan_correction, replay
+from dplasso.solvers.correction.bins import LENGTHS, MARGINS
+from dplasso.solvers.correction.plan import GRAINS, SHARE, SPREADS
+from dplasso.solvers.correction.walk import Place
+
+USUAL = Usual(margin=4.0, scale=0.65, off=0.2)
+LOSSES = {1: LogisticLoss(), 3: SoftmaxLoss(range(3)), 20: SoftmaxLoss(range(20))}
+outputs = pytest.mark.parametrize("outputs", LOSSES)
+hostile = st.one_of(st.floats(allow_nan=True, allow_infinity=True), st.floats(-50.0, 50.0))
+
+
+def square(vector):
+    return sum(number * number for number in vector.tolist())
+
+
+def plan_of(outputs, mu=1.0, n_rows=5000, **more):
+    return plan_correction(LOSSES[outputs], mu=mu, n_rows=n_rows, **more)
+
+
+def made(outputs, rows, scale, seed):
+    """Margins and labels of a model whose true log-odds are ``scale`` times its margins."""
+    rng = np.random.default_rng(seed)
+    if outputs == 1:
+        margins = rng.normal(0.5, 4.0, (1, rows))
+        return margins, (rng.random(rows) < expit(scale * margins[0])).astype(float)
+    margins = rng.normal(0.0, 4.0, (outputs, rows))
+    odds = np.cumsum(softmax(scale * margins, axis=0), axis=0)
+    return margins, (rng.random(rows) > odds).sum(axis=0).clip(0, outputs - 1).astype(float)
+
+
+@outputs
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_no_row_adds_more_than_is_charged(outputs, data):
+    """Exactly, in whole numbers, for any margins, and wherever the correction stands."""
+    margins = np.array(data.draw(st.lists(hostile, min_size=outputs, max_size=outputs)))[:, None]
+    label = float(data.draw(st.integers(0, max(outputs, 2) - 1)))
+    row = MarginRows(margins, np.array([label]), 1)
+    most = GRAINS**2 if outputs == 1 else 2 * GRAINS**2
+    assert square(row.counts(data.draw(st.floats(1e-6, 1e6)))) <= most
+    shifts = np.array(data.draw(st.lists(st.floats(-9, 9), min_size=outputs, max_size=outputs)))
+    spread, limit = data.draw(st.floats(1e-3, 1e3)), data.draw(st.floats(1e-3, 1e3))
+    sums = row.sums(Place(data.draw(st.floats(-30, 30)), limit, spread, shifts))
+    assert math.sqrt(square(sums)) <= sensitivity_of(outputs)
+    if outputs > 1:
+        spreads = np.geomspace(1e-3, 1e3, SPREADS)
+        assert square(row.slopes(limit, spreads)) <= 2 * SPREADS * UNIT**2
+
+
+@outputs
+def test_sums_do_not_depend_on_order_threads_or_other_rows(outputs):
+    margins, labels = made(outputs, 257, 0.6, 0)
+    at = Place(0.3, 12.0, 7.0, np.linspace(-1.0, 1.0, outputs))
+    order = np.random.default_rng(1).permutation(257)
+    whole = [MarginRows(margins, labels, threads) for threads in (1, 3)]
+    whole.append(MarginRows(np.ascontiguousarray(margins[:, order]), labels[order], 2))
+    alone = [MarginRows(margins[:, [k]], labels[[k]], 1) for k in range(257)]
+    asks = [lambda rows: rows.counts(4.0), lambda rows: rows.sums(at)]
+    if outputs > 1:
+        asks.append(lambda rows: rows.slopes(9.0, np.array([0.5, 2.0, 8.0])))
+    for ask in asks:
+        expected = np.sum([ask(row) for row in alone], axis=0)
+        assert all(np.array_equal(ask(rows), expected) for rows in whole)
+
+
+@outputs
+@pytest.mark.parametrize("neighboring", ["add_remove", "replace_one"])
+def test_the_cost_is_the_share_and_the_noise_covers_the_sensitivity(outputs, neighboring):
+    plan = plan_of(outputs, mu=math.sqrt(1.0 - SHARE), neighboring=neighboring)
+    assert gaussian.mu(plan.event) <= plan.mu <= math.sqrt(SHARE)
+    assert gaussian.mu(plan.event) == pytest.approx(math.sqrt(SHARE), rel=1e-9)
+    changed = 1 if neighboring == "add_remove" else 2
+    counted = math.sqrt(changed * (1 if outputs == 1 else 2))
+    assert plan.count_sigma >= plan.count_multiplier * GRAINS * counted
+    assert plan.step_sigma >= plan.step_multiplier * changed * sensitivity_of(outputs)
+    assert plan.slope_sigma >= plan.step_multiplier * changed * math.sqrt(2 * SPREADS) * UNIT
+
+
+def test_there_is_none_without_probabilities_or_privacy():
+    for loss in (SquaredLoss(y_bound=1.0), SmoothedHingeLoss()):
+        assert plan_correction(loss, mu=1.0, n_rows=100) is None
+    for mu in (math.inf, 1e-12, 1e12):  # no privacy, or noise that whole numbers cannot hold
+        assert plan_of(1, mu=mu) is None
+
+
+@outputs
+def test_releases_say_it_all(outputs):
+    margins, labels = made(outputs, 3000, 0.5, 2)
+    plan, releases = plan_of(outputs), []
+    rows = MarginRows(margins, labels, 1)
+    found = correct(rows, plan, USUAL, random_bits(3), releases=releases)
+    again = replay(plan, USUAL, releases)
+    assert found.scale == again.scale and np.array_equal(found.shifts, again.shifts)
+    sizes = [2 * len(MARGINS) if outputs == 1 else len(LENGTHS) + outputs]
+    sizes += [5, 5] if outputs == 1 else [SPREADS, outputs + 2]
+    assert [len(release) for release in releases] == sizes
+
+
+@pytest.mark.parametrize(
+    ("outputs", "scale"), [(1, 0.5), (1, 1.2), (3, 0.4), (20, 0.15), (20, 1.0)]
+)
+def test_the_right_scale_is_found_where_rows_are_many(outputs, scale):
+    margins, labels = made(outputs, 40_000, scale, 4)
+    plan = plan_of(outputs, mu=1.0, n_rows=40_000)
+    found = correct(MarginRows(margins, labels, 1), plan, USUAL, random_bits(5))
+    assert found.scale == pytest.approx(scale, rel=0.15)
+    assert np.max(np.abs(found.shifts - found.shifts.mean())) < 0.25
+
+
+def test_an_intercept_that_is_far_off_is_found_and_one_that_is_fixed_stays():
+    margins, labels = made(1, 20_000, 0.6, 6)
+    off = margins - 20.0
+    plan = plan_of(1, n_rows=20_000)
+    found = correct(MarginRows(off, labels, 1), plan, USUAL, random_bits(7))
+    assert found.shifts[0] == pytest.approx(20.0 * found.scale, abs=0.5)
+    fixed = plan_of(1, n_rows=20_000, moves_intercept=False)
+    found = correct(MarginRows(margins, labels, 1), fixed, USUAL, random_bits(8))
+    assert found.shifts[0] == 0.0 and found.scale == pytest.approx(0.6, rel=0.2)
+
+
+@outputs
+def test_of_a_few_rows_hardly_anything_is_corrected(outputs):
+    margins, labels = made(outputs, 50, 0.6, 9)
+    plan = plan_of(outputs, mu=0.02, n_rows=50)
+    for seed in range(5):
+        found = correct(MarginRows(margins, labels, 1), plan, USUAL, random_bits(seed))
+        assert 0.0 < found.scale < 3.0 and np.all(np.isfinite(found.shifts))
+        assert np.max(np.abs(found.shifts)) < 4.0
