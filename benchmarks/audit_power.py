@@ -9,15 +9,15 @@ benchmarks/results/audit_power.txt, and the same is in docs/audit.md. A run of s
 their rows alone.
 """
 
-import multiprocessing
 import re
 import time
 from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import as_completed
 
 import pytest
 from harness import ROOT
 from harness.options import parser
+from harness.pool import one_core_each
 
 from dplasso import __version__, audit
 from dplasso.audit import runner
@@ -121,9 +121,10 @@ def main() -> None:
         if (chosen.checks is None or fault.check in chosen.checks)
         and (chosen.solvers is None or fault.solver in chosen.solvers)
     ]
-    found, context = known(), multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(chosen.jobs, mp_context=context) as pool:
-        for key, size, seconds in pool.map(smallest, wanted):
+    found = known()
+    with one_core_each(chosen.jobs) as pool:
+        for done in as_completed([pool.submit(smallest, fault) for fault in wanted]):
+            key, size, seconds = done.result()
             found[key] = size
             print(_ROW.format(*key, size), f"({seconds:.0f} s)", flush=True)
             save(found)

@@ -38,8 +38,8 @@ from dplasso import load
 COMMAND = str(Path(sys.executable).with_name("dplasso"))
 READ = """
 import sys
-from dplasso.reading import read_svmlight
-read_svmlight(sys.argv[1], n_features=int(sys.argv[2]), zero_based=False)
+from dplasso.reading import read_rows
+read_rows(sys.argv[1], n_features=int(sys.argv[2]))
 """
 TARGET = 2.0  # times as long as reading
 TIMES_MEMORY = 4
@@ -47,7 +47,7 @@ COLUMNS, PER_ROW = 1_000_000, 40
 
 
 def options(columns: int | None) -> list[str]:
-    chosen = ["--rounds", str(ROUNDS), "--radius", str(RADIUS), "--epsilon", "1"]
+    chosen = ["--max-iter", str(ROUNDS), "--radius", str(RADIUS), "--epsilon", "1"]
     shape = [] if columns is None else ["--features", str(columns), "--one-based"]
     return [*chosen, *shape, "--classes", "0,1", "--quiet"]
 

@@ -11,10 +11,12 @@ gives what an independent reading of the same arrays gives. A finding names its 
     python benchmarks/fuzz_matrices.py --case hostile_matrices 17
 """
 
+import json
 import sys
 import threading
 import time
 
+from harness.fuzzing.command import RESULT
 from harness.options import parser
 
 import hostile_runs  # the tests try fewer
@@ -54,11 +56,13 @@ def main() -> int:
         for one in tries:
             one.join()
         for module, count in done.items():
-            print(f"{module:<17} {count:>9,} cases")
+            findings = sum(line.startswith(module) for line in wrong)
+            about = {"door": module, "cases": count, "findings": findings}
+            print(RESULT + json.dumps(about | {"memory": 0, "slowest": 0.0}))
     for line in wrong[:20]:
         module, seed = line.split(":")[0].split()
-        print(line.replace("\n", " "))
-        print(f"  again: python benchmarks/fuzz_matrices.py --case {module} {seed}")
+        again = f"python benchmarks/fuzz_matrices.py --case {module} {seed}"
+        print("FOUND " + line.replace("\n", " ") + f"; again: {again}")
     print(f"dealt with wrongly: {len(wrong):,}")
     return int(bool(wrong))
 

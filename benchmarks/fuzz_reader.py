@@ -16,7 +16,7 @@ from harness.files import same
 from harness.fuzzing import Door, Tried, fuzz
 from sklearn.datasets import load_svmlight_file
 
-from dplasso.reading import byte_source, read_svmlight
+from dplasso.reading import byte_source, read_rows
 from dplasso.reading.svmlight import _LARGEST_INDEX, _parse
 
 BATCH = 2000
@@ -62,6 +62,11 @@ def reason_alone(line: bytes) -> int:
     return _parse(np.frombuffer(bytearray(line + b"\n"), np.uint8), 0, _LARGEST_INDEX)[1]
 
 
+def read(path: Path):
+    rows = read_rows(path, zero_based=True)
+    return rows.X, rows.y
+
+
 def read_by_scikit_learn(text: bytes):
     try:
         return load_svmlight_file(io.BytesIO(text), zero_based=True)
@@ -75,7 +80,7 @@ def odd_ones(path: Path, accepted: list[bytes]) -> list[bytes]:
     for line in accepted:
         path.write_bytes(line + b"\n")
         theirs = read_by_scikit_learn(line + b"\n")
-        if theirs is None or not same(read_svmlight(path, zero_based=True), theirs):
+        if theirs is None or not same(read(path), theirs):
             odd.append(line)
     return odd
 
@@ -86,12 +91,12 @@ def check(path: Path, lines: list[bytes], reasons: list[int]) -> list[bytes]:
     text = b"\n".join(accepted)
     path.write_bytes(text)
     theirs = read_by_scikit_learn(text)
-    if theirs is None or not same(read_svmlight(path, zero_based=True), theirs):
+    if theirs is None or not same(read(path), theirs):
         return odd_ones(path, accepted)
     path.write_bytes(b"\n".join(lines))
     first = next((k for k, reason in enumerate(reasons) if reason), None)
     try:
-        read_svmlight(path, zero_based=True)
+        read(path)
         found = None
     except ValueError as error:
         found = int(re.search(r", line (\d+): ", str(error))[1]) - 1

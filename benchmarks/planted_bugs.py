@@ -12,22 +12,19 @@ benchmarks/results, unless only some bugs are named.
 """
 
 import argparse
-import multiprocessing
-import sys
 import time
 from collections import Counter, defaultdict
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from pathlib import Path
+from concurrent.futures import as_completed
 from typing import NamedTuple
 
 import pytest
+from harness import ROOT
+from harness.pool import one_core_each
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "helpers"))
+from dplasso import __version__, audit
+from planted import BUGS  # the tests plant the same
 
-from dplasso import __version__, audit  # noqa: E402
-from planted import BUGS  # noqa: E402  (the tests plant the same)
-
-RESULTS = Path(__file__).resolve().parent / "results"
+RESULTS = ROOT / "benchmarks" / "results"
 CORRECT = "none: the code as it is"
 
 
@@ -66,8 +63,7 @@ def all_found(names: list[str], seeds: range, jobs: int):
     if jobs == 1:
         yield from (audited(*task) for task in tasks)
         return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+    with one_core_each(jobs) as pool:
         for done in as_completed([pool.submit(audited, *task) for task in tasks]):
             yield done.result()
 

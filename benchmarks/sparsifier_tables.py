@@ -174,7 +174,7 @@ def means(trials: list[dict[str, float]]) -> dict[str, float]:
 def plain(trial: Split, rounds: int, keep: Sparsifier | None = None) -> dict[str, float]:
     """Private LASSO, with or without a count, as in the paper."""
     return judge(
-        trial, trial.train, radius=RADIUS, max_iter=rounds, fit_intercept=False, sparsify=keep
+        trial, trial.train, radius=RADIUS, max_iter=rounds, fit_intercept=False, n_nonzero=keep
     )
 
 
@@ -211,7 +211,7 @@ def run_set(name: str, count: int) -> dict | None:
     )
     found["fewer"] = means([plain(trial, rounds) for trial in trials])
     k = round(wanted)
-    found["ours"] = means([judge(trial, trial.tight, sparsify=k) for trial in trials])
+    found["ours"] = means([judge(trial, trial.tight, n_nonzero=k) for trial in trials])
     solved = [
         lasso(trial.train, loss.encode(trial.train_labels), loss, RADIUS, gap=1e-5).weights
         for trial in trials[:SEARCH_TRIALS]

@@ -5,6 +5,7 @@ python benchmarks/tables.py
 
 import re
 
+from comparison.readme import accuracy
 from harness import ROOT
 from harness.results import saved
 
@@ -45,51 +46,10 @@ def selection() -> str:
     return "\n".join([head, "", *lines])
 
 
-def accuracy() -> str:
-    found = saved("accuracy")
-    rows = {(row["set"], row["epsilon"]): row for row in found["rows"]}
-    lines = [
-        "| set | rows x columns | epsilon 0.1 | epsilon 1 | epsilon 8 "
-        "| at most 1,000, 100, 30 nonzeros, epsilon 1 | Frank-Wolfe, epsilon 1 |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for name in dict.fromkeys(row["set"] for row in found["rows"]):
-        three = [rows[name, epsilon] for epsilon in (0.1, 1.0, 8.0)]
-        label = f"{name} (AUC)" if three[0]["measure"] == "AUC" else name
-        few = ", ".join(_mean(three[1], f"ours-{k}") for k in (1000, 100, 30))
-        lines.append(
-            f"| {label} | {three[0]['rows']:,} x {three[0]['columns']:,} "
-            f"| {' | '.join(map(_against_rivals, three))} | {few} | {_mean(three[1], 'FW')} |"
-        )
-    return "\n".join([*lines, "", f"{found['summary'].capitalize()}. {found['machine']}."])
-
-
-def _against_rivals(row: dict) -> str:
-    rival = row["best_rival"]
-    return f"{_mean(row, 'ours')} ({_mean(row, rival)})" if rival else _mean(row, "ours")
-
-
-def _mean(row: dict, column: str) -> str:
-    cell = row["cells"].get(column)
-    return "-" if cell is None else f"{cell['mean']:.3f}"
-
-
-def newsgroups() -> str:
-    found = saved("newsgroups")
-    lines = ["| epsilon | accuracy | nonzeros | rounds | seconds |", "|---|---|---|---|---|"]
-    for row in found["rows"]:
-        rounds = row["rounds"] if row["epsilon"] != "inf" else "to the optimum"
-        lines.append(
-            f"| {row['epsilon']} | {row['accuracy']:.3f} | {row['nonzeros']:.0f} | {rounds} "
-            f"| {row['seconds']:.1f} |"
-        )
-    return "\n".join([f"{found['machine']}.", "", *lines])
-
-
 def main() -> None:
     readme = ROOT / "README.md"
     text = readme.read_text()
-    for name, table in (("speed", selection), ("accuracy", accuracy), ("newsgroups", newsgroups)):
+    for name, table in (("speed", selection), ("accuracy", lambda: accuracy(saved("accuracy")))):
         pattern = f"<!-- {name} -->.*?<!-- /{name} -->"
         assert re.search(pattern, text, re.DOTALL), f"README has no marker for {name}"
         block = f"<!-- {name} -->\n{table()}\n<!-- /{name} -->"

@@ -1,1 +1,1 @@
-"""What ``accuracy.py`` is made of: cases, columns, the memory of fits, table and plot."""
+"""What ``accuracy.py`` is made of: sets, splits, methods, the memory of fits, table and plot."""

@@ -1,6 +1,11 @@
-"""Fits that were made before, one JSON line each, so that a long run can be stopped and go on."""
+"""Fits that were made before, one JSON line each, so that a long run can be stopped and go on.
+
+Several processes may append to one file: a line is written at once, and lines of different tasks
+never concern the same fit.
+"""
 
 import json
+import os
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -11,19 +16,22 @@ PICKED = -1  # stands for a seed where settings were picked: the last line that 
 
 
 class Memory:
-    """Scores by set, column, epsilon, settings and seed, in a file that grows line by line."""
+    """Measures by set, method, epsilon, settings and seed, in a file that grows line by line.
+
+    It knows too what a set is like, and how many seconds of the processor a task took.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._scores: dict[tuple, float] = {}
+        self._fits: dict[tuple, dict[str, Any]] = {}
         self._picked: dict[tuple, dict[str, Any]] = {}
         self._facts: dict[str, dict[str, Any]] = {}
+        self._seconds: dict[tuple, float] = {}
         path.parent.mkdir(parents=True, exist_ok=True)
         for saved in self._lines():
             self._remember(saved)
         if path.exists() and not path.read_text().endswith("\n"):
-            with path.open("a") as file:
-                file.write("\n")  # after a line that was cut short
+            self._write("\n")  # after a line that was cut short
 
     def _lines(self) -> list[dict[str, Any]]:
         found = []
@@ -37,31 +45,43 @@ class Memory:
     def _remember(self, saved: dict[str, Any]) -> None:
         if "facts" in saved:
             self._facts[saved["set"]] = saved["facts"]
-        elif saved["seed"] == PICKED:
-            self._picked[saved["set"], saved["column"], saved["epsilon"]] = saved["settings"]
+            return
+        data, method, epsilon, seed = (saved[k] for k in ("set", "method", "epsilon", "seed"))
+        if "seconds" in saved:
+            self._seconds[data, method, epsilon, seed] = saved["seconds"]
+        elif seed == PICKED:
+            self._picked[data, method, epsilon, saved["measure"]] = saved["settings"]
         else:
-            request = Request(saved["epsilon"], saved["settings"], saved["seed"])
-            self._scores[_key(saved["set"], saved["column"], request)] = saved["value"]
+            request = Request(epsilon, saved["settings"], seed)
+            self._fits[_key(data, method, request)] = saved["value"]
 
     def _append(self, saved: dict[str, Any]) -> None:
         self._remember(saved)
-        with self.path.open("a") as file:
-            file.write(json.dumps(saved) + "\n")
+        self._write(json.dumps(saved) + "\n")
 
-    def get(self, data: str, column: str, request: Request) -> float | None:
-        return self._scores.get(_key(data, column, request))
+    def _write(self, text: str) -> None:
+        place = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(place, text.encode())
+        finally:
+            os.close(place)
 
-    def put(self, data: str, column: str, request: Request, value: float) -> None:
-        self._append({"set": data, "column": column, **request._asdict(), "value": value})
+    def get(self, data: str, method: str, request: Request) -> dict[str, Any] | None:
+        return self._fits.get(_key(data, method, request))
 
-    def pick(self, data: str, column: str, epsilon: float, settings: dict[str, Any]) -> None:
-        """Note which settings a column has in the table."""
-        if self.picked(data, column, epsilon) != settings:
+    def put(self, data: str, method: str, request: Request, value: dict[str, Any]) -> None:
+        self._append({"set": data, "method": method, **request._asdict(), "value": value})
+
+    def pick(
+        self, data: str, method: str, epsilon: float, measure: str, settings: dict[str, Any]
+    ) -> None:
+        """Note which settings a method has in the table, for one measure."""
+        if self.picked(data, method, epsilon, measure) != settings:
             request = Request(epsilon, settings, PICKED)
-            self._append({"set": data, "column": column, **request._asdict()})
+            self._append({"set": data, "method": method, **request._asdict(), "measure": measure})
 
-    def picked(self, data: str, column: str, epsilon: float) -> dict[str, Any] | None:
-        return self._picked.get((data, column, epsilon))
+    def picked(self, data: str, method: str, epsilon: float, measure: str) -> dict[str, Any] | None:
+        return self._picked.get((data, method, epsilon, measure))
 
     def note(self, data: str, facts: dict[str, Any]) -> None:
         """Note what a set is like."""
@@ -71,20 +91,29 @@ class Memory:
     def facts(self, data: str) -> dict[str, Any] | None:
         return self._facts.get(data)
 
-    def forget(self, sets: Collection[str], columns: Collection[str]) -> None:
-        """Leave the scores of these columns on these sets out, here and in the file."""
+    def took(self, data: str, method: str, epsilon: float, seed: int, seconds: float) -> None:
+        """Note the seconds of the processor that a task took."""
+        task = {"set": data, "method": method, "epsilon": epsilon, "seed": seed}
+        self._append({**task, "seconds": seconds})
+
+    def seconds(self) -> dict[tuple, float]:
+        """The seconds of all tasks, by set, method, epsilon and seed."""
+        return self._seconds
+
+    def forget(self, sets: Collection[str], methods: Collection[str]) -> None:
+        """Leave these methods on these sets out, here and in the file."""
         kept = [
             saved
             for saved in self._lines()
-            if "facts" in saved or saved["set"] not in sets or saved["column"] not in columns
+            if "facts" in saved or saved["set"] not in sets or saved["method"] not in methods
         ]
         self.path.write_text("".join(json.dumps(saved) + "\n" for saved in kept))
-        self._scores.clear()
-        self._picked.clear()
+        for held in (self._fits, self._picked, self._seconds):
+            held.clear()
         for saved in kept:
             self._remember(saved)
 
 
-def _key(data: str, column: str, request: Request) -> tuple:
+def _key(data: str, method: str, request: Request) -> tuple:
     settings = json.dumps(request.settings, sort_keys=True)
-    return data, column, float(request.epsilon), settings, request.seed
+    return data, method, float(request.epsilon), settings, request.seed

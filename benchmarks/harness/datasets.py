@@ -17,8 +17,11 @@ from harness import ROOT
 REAL = ("news20_rebuilt", "url_subset", "reuters21578_usa", "imdb_uni")
 
 
+FOLDER = "DPLASSO_DATA"  # the variable that names the folder
+
+
 def folder() -> Path:
-    return Path(os.environ.get("DPLASSO_DATA", ROOT.parent / "shared" / "data"))
+    return Path(os.environ.get(FOLDER, ROOT.parent / "shared" / "data"))
 
 
 def real(name: str) -> tuple[sp.csc_array, np.ndarray] | None:

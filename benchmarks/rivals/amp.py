@@ -180,14 +180,13 @@ class Amp:
 
     def scores(
         self, problem: Problem, requests: Sequence[Request]
-    ) -> Iterator[tuple[Request, float]]:
+    ) -> Iterator[tuple[Request, dict[str, float]]]:
         for request in requests:
             train, test = problem.rows(request.settings["map"])
             try:
                 w = fit(train, problem.labels, request, problem.delta)
             except NotReachedError:
-                yield request, 0.0  # a setting that gives no model
-                continue
+                w = np.full(train.shape[1] + 1, np.nan)  # a setting that gives no model
             yield request, problem.judge(test @ w[:-1] + request.settings["bias"] * w[-1])
 
 

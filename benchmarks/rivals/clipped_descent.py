@@ -45,9 +45,19 @@ class ClippedDescent(NamedTuple):
             for name in problem.maps
             for sampling, steps in self.schedules(problem, epsilon)
             for clip in COARSE_CLIPS
-            for rate in rates(problem, epsilon, clip, sampling, steps)
+            for rate in self.rates(problem, epsilon, clip, sampling, steps)
             for settings in _both(name, BIAS, steps, sampling, rate, clip, 0.0)
         ]
+
+    def rates(
+        self, problem: Problem, epsilon: float, clip: float, sampling: float, steps: int
+    ) -> list[float]:
+        """Learning rates down from the largest that may be useful."""
+        bound = clip * math.hypot(1.0, BIAS)
+        multiplier = noise_multiplier(epsilon, problem.delta, steps, sampling)
+        noise = multiplier * bound / (problem.n_rows * sampling) * math.sqrt(steps)
+        most = min(MOST_NOISE / noise, LONGEST_MOVE / bound)
+        return [rounded(most / RATIO**k) for k in range(RATES)]
 
     def nearby(self, problem: Problem, epsilon: float, best: dict[str, Any]) -> list[dict]:
         """What differs from the best of the grid in one respect."""
@@ -78,19 +88,10 @@ class ClippedDescent(NamedTuple):
 
     def scores(
         self, problem: Problem, requests: Sequence[Request]
-    ) -> Iterator[tuple[Request, float]]:
+    ) -> Iterator[tuple[Request, dict[str, float]]]:
         """Fits, and how good each is; in an order of its own."""
-        for batch in _batches(requests):
+        for batch in batches(requests):
             yield from _run(problem, batch)
-
-
-def rates(problem: Problem, epsilon: float, clip: float, sampling: float, steps: int) -> list:
-    """Learning rates down from the largest that may be useful."""
-    bound = clip * math.hypot(1.0, BIAS)
-    multiplier = noise_multiplier(epsilon, problem.delta, steps, sampling)
-    noise = multiplier * bound / (problem.n_rows * sampling) * math.sqrt(steps)
-    most = min(MOST_NOISE / noise, LONGEST_MOVE / bound)
-    return [rounded(most / RATIO**k) for k in range(RATES)]
 
 
 def _both(
@@ -108,21 +109,23 @@ def _both(
     return [{**settings, "averaged": averaged} for averaged in (False, True)]
 
 
-def _shared(request: Request) -> tuple:
+def shared(request: Request) -> tuple:
     """What the fits of a batch have in common. A seed draws the rows where they are sampled."""
     settings = request.settings
     apart = request.seed if settings["sampling"] < 1.0 else -1
     return tuple(settings[name] for name in ("map", "bias", "steps", "sampling")) + (apart,)
 
 
-def _batches(requests: Sequence[Request]) -> Iterator[list[Request]]:
-    for _, group in groupby(sorted(requests, key=_shared), key=_shared):
+def batches(requests: Sequence[Request]) -> Iterator[list[Request]]:
+    """Requests in groups that can run side by side."""
+    for _, group in groupby(sorted(requests, key=shared), key=shared):
         alike = sorted(group, key=lambda r: (r.seed, r.epsilon, str(r.settings)))
         for start in range(0, len(alike), AT_ONCE):
             yield alike[start : start + AT_ONCE]
 
 
-def _column(problem: Problem, request: Request) -> Column:
+def column(problem: Problem, request: Request) -> Column:
+    """The run of a request, with as little noise as its budget allows."""
     settings = request.settings
     noise = noise_multiplier(
         request.epsilon, problem.delta, settings["steps"], settings["sampling"]
@@ -131,14 +134,14 @@ def _column(problem: Problem, request: Request) -> Column:
     return Column(settings["rate"], bound, settings["momentum"], noise, request.seed)
 
 
-def _run(problem: Problem, batch: list[Request]) -> Iterator[tuple[Request, float]]:
-    columns = [_column(problem, request) for request in batch]
+def _run(problem: Problem, batch: list[Request]) -> Iterator[tuple[Request, dict[str, float]]]:
+    columns = [column(problem, request) for request in batch]
     distinct = list(dict.fromkeys(columns))  # last iterate and average come of one fit
-    name, bias, steps, sampling, _ = _shared(batch[0])
+    name, bias, steps, sampling, _ = shared(batch[0])
     train, test = problem.rows(name)
     found = descend(train, problem.labels, distinct, bias=bias, steps=steps, sampling=sampling)
-    with np.errstate(all="ignore"):  # a rate can be too large: margins without end are judged 0
+    with np.errstate(all="ignore"):  # a rate can be too large: margins without end are judged worst
         margins = [test @ weights[:-1] + bias * weights[-1] for weights in found]
-    for request, column in zip(batch, columns, strict=True):
-        chosen = margins[request.settings["averaged"]][:, distinct.index(column)]
+    for request, run in zip(batch, columns, strict=True):
+        chosen = margins[request.settings["averaged"]][:, distinct.index(run)]
         yield request, problem.judge(chosen)

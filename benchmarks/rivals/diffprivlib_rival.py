@@ -58,7 +58,7 @@ class Diffprivlib:
 
     def scores(
         self, problem: Problem, requests: Sequence[Request]
-    ) -> Iterator[tuple[Request, float]]:
+    ) -> Iterator[tuple[Request, dict[str, float]]]:
         ordered = sorted(requests, key=lambda request: request.settings["map"])
         for name, group in groupby(ordered, key=lambda request: request.settings["map"]):
             batch = list(group)

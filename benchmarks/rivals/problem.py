@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from harness import measures
 
 
 def unit(X: sp.csr_array) -> sp.csr_array:
@@ -53,9 +54,10 @@ class Effort(NamedTuple):
 
 
 class Problem:
-    """Rows and labels (0 or 1) to train and to test on, delta, and how a fit is judged.
+    """Rows and labels (0, 1 and so on) to train and to test on, delta, and how a fit is judged.
 
-    Rows are handed out by the name of a public map of single rows, of length 1.
+    Rows are handed out by the name of a public map of single rows, of length 1. ``measure`` is the
+    success that a fit is judged by. delta is 1 / n^2 unless it is given.
     """
 
     def __init__(
@@ -65,15 +67,19 @@ class Problem:
         labels: np.ndarray,
         test: sp.csr_array,
         test_labels: np.ndarray,
-        measure: Callable[[np.ndarray, np.ndarray], float],
+        measure: str = "accuracy",
+        *,
+        n_classes: int = 2,
+        delta: float | None = None,
     ) -> None:
-        self.name, self.measure = name, measure
+        self.name, self.measure, self.n_classes = name, measure, n_classes
         # Nothing here looks at the order of columns; frequent ones side by side are faster.
         train, test = sp.csr_array(train), sp.csr_array(test)
         order = np.argsort(-np.bincount(train.indices, minlength=train.shape[1]), kind="stable")
         self.train, self.test = _reordered(train, order), _reordered(test, order)
         self.labels = np.asarray(labels, dtype=np.float32)
         self.test_labels = test_labels
+        self.delta = float(self.train.shape[0]) ** -2.0 if delta is None else delta
         self._held: dict[str, tuple[sp.csr_array, sp.csr_array]] = {}
 
     @property
@@ -92,11 +98,7 @@ class Problem:
     @property
     def is_large(self) -> bool:
         """Whether a pass over the data is slow, so that grids are smaller."""
-        return self.is_wide or self.n_rows >= 60_000
-
-    @property
-    def delta(self) -> float:
-        return float(self.n_rows) ** -2.0
+        return self.is_wide or self.n_rows >= 60_000 or self.n_classes > 2
 
     def rows(self, name: str) -> tuple[sp.csr_array, sp.csr_array]:
         """Training and test rows under a map."""
@@ -113,11 +115,9 @@ class Problem:
             self._held["as_is"] = self._held["presence"]
         return ["presence"] if same else ["presence", "as_is"]
 
-    def judge(self, margins: np.ndarray) -> float:
-        """How good margins of the test rows are; those of a fit that went astray are worth 0."""
-        if not np.all(np.isfinite(margins)):
-            return 0.0
-        return float(self.measure(self.test_labels, margins))
+    def judge(self, margins: np.ndarray) -> dict[str, float]:
+        """How good margins of the test rows are: those of the second class, or one per class."""
+        return measures.of_margins(self.test_labels, margins, self.measure)
 
 
 def rounded(value: float) -> float:

@@ -28,15 +28,15 @@ class Rival(Protocol):
 
     def scores(
         self, problem: Problem, requests: Sequence[Request]
-    ) -> Iterator[tuple[Request, float]]: ...
+    ) -> Iterator[tuple[Request, dict[str, float]]]: ...
 
 
 class Memory(Protocol):
-    """Scores of fits that were made before."""
+    """Fits that were made before: each is put with all its measures, and got as one score."""
 
     def get(self, data: str, column: str, request: Request) -> float | None: ...
 
-    def put(self, data: str, column: str, request: Request, value: float) -> None: ...
+    def put(self, data: str, column: str, request: Request, value: dict[str, float]) -> None: ...
 
 
 def evaluate(rival: Rival, problem: Problem, requests: list[Request], memory: Memory) -> list:

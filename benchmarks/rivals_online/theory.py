@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from dplasso.domains import Domain
+from dplasso.domains import Box, Domain, L1Ball, L2Ball, Simplex
 from dplasso.online import Leader
 
 
@@ -32,7 +32,9 @@ class TheoryLeader(Leader):
 
     def follow(self, total: np.ndarray, rows: int) -> None:
         gradient = self.objective.gradient(total, rows, self.weights)
-        target = self.domain.local_oracle(self.weights, gradient, self.radius(rows))
+        target = self.domain.local_oracle(
+            self.weights, gradient, self.radius(rows), self.domain.linear_oracle(gradient)
+        )
         self.weights = (1.0 - self.share) * self.weights + self.share * target
 
     def radius(self, rows: int) -> float:
@@ -47,4 +49,16 @@ def steadying_rows(domain: Domain, regularisation: float, noise: float) -> float
     After n rows the noise moves the minimiser by ``noise sqrt(d) / (mu (n + start_rows))``. So many
     rows of the start hold that to half the diameter from the first row.
     """
-    return noise * math.sqrt(domain.dimension) / (regularisation * domain.diameter / 2.0)
+    return noise * math.sqrt(domain.dimension) / (regularisation * diameter_of(domain) / 2.0)
+
+
+def diameter_of(domain: Domain) -> float:
+    """Largest distance between two points of the set."""
+    match domain:
+        case Box():
+            return float(np.linalg.norm(domain.upper - domain.lower))
+        case Simplex():
+            return math.sqrt(2.0) * domain.total if domain.dimension > 1 else 0.0
+        case L1Ball() | L2Ball():
+            return 2.0 * domain.radius
+    raise ValueError(f"the diameter of {type(domain).__name__} is not known")

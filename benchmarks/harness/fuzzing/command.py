@@ -1,8 +1,10 @@
 """The command line of a fuzz script: minutes, a seed, findings with what repeats them, a table."""
 
 import argparse
+import contextlib
 import json
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -76,11 +78,9 @@ def _options(about: str, doors: Sequence[Door], argv: Sequence[str] | None) -> a
 
 
 def _again(doors: Sequence[Door], options: argparse.Namespace) -> int:
-    """One attempt where a debugger can follow it."""
-    import tempfile
-
+    """One attempt where a debugger can follow it, in a folder of its own as always."""
     door = next(door for door in doors if options.door in (None, door.name))
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         print(door.attempt(door.prepare(Path(folder)), options.case))
     return 0
 

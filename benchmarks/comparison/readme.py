@@ -1,0 +1,57 @@
+"""The table as the README has it."""
+
+import math
+from typing import Any
+
+from comparison.ours import DEFAULT, FRANK_WOLFE
+from comparison.references import NOT_PRIVATE, TRIVIAL
+
+
+def accuracy(found: dict[str, Any]) -> str:
+    """One table for all sets that have the same epsilons: the default, and the best rival."""
+    rows = {(row["set"], row["epsilon"]): row for row in found["rows"] if DEFAULT in row["cells"]}
+    groups: dict[tuple[float, ...], list[str]] = {}
+    for name in dict.fromkeys(name for name, _ in rows):
+        groups.setdefault(tuple(e for n, e in rows if n == name), []).append(name)
+    parts = []
+    for epsilons, names in groups.items():
+        head = ["set", "rows x columns", "trivial", *(f"epsilon {e:g}" for e in epsilons)]
+        head += ["non-private", "solver", "nonzeros", "Frank-Wolfe"]
+        lines = [_joined(head), _joined(["---"] * len(head))]
+        lines += [_line([rows[name, epsilon] for epsilon in epsilons]) for name in names]
+        parts.append("\n".join(lines))
+    said = [line for line in found["summary"].splitlines() if "tuned rival" in line]
+    closing = [f"- {line[0].upper()}{line[1:]}." for line in said]
+    return "\n\n".join([*parts, "\n".join(closing)])
+
+
+def _line(rows: list[dict[str, Any]]) -> str:
+    """A set: solver, nonzeros and Frank-Wolfe at the epsilon that is nearest to 1."""
+    first, middle = rows[0], min(rows, key=lambda row: abs(math.log(row["epsilon"])))
+    measure = "" if first["measure"] == "accuracy" else f" ({first['measure']})"
+    return _joined(
+        [
+            first["set"] + measure,
+            f"{first['rows']:,} x {first['columns']:,}",
+            _mean(first, TRIVIAL),
+            *map(_against_rivals, rows),
+            _mean(first, NOT_PRIVATE),
+            middle["solver"],
+            f"{middle['nonzeros']:,.0f}",
+            _mean(middle, FRANK_WOLFE),
+        ]
+    )
+
+
+def _joined(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _against_rivals(row: dict[str, Any]) -> str:
+    rival = row.get("best_rival")
+    return f"{_mean(row, DEFAULT)} ({_mean(row, rival)})" if rival else _mean(row, DEFAULT)
+
+
+def _mean(row: dict[str, Any], method: str) -> str:
+    cell = row["cells"].get(method)
+    return "-" if cell is None else f"{cell['mean']:.3f}"
