@@ -169,19 +169,13 @@ class Reference:
         own_off = 0.4 if self.moves else 1e-6
         off = np.array([[self.off * start[0], 0.0], [self.off * own, own_off]])
         t = np.clip((middle - centre) / (3.0 * spread), -1.0, 1.0)
-        rows = np.column_stack([t, np.ones_like(t)])
-        moved, precision = np.zeros(2), np.eye(2)
-        for _ in range(40):
-            q = expit(rows @ (start + off @ moved))
-            slope = (q * counts[0] - (1.0 - q) * counts[1]) @ rows @ off
-            bend = _gram(rows @ off, q * (1.0 - q) * counts.sum(axis=0))
-            blur = _gram(rows @ off, q**2 + (1.0 - q) ** 2) + 1e-9 * off.T @ off
-            weight = bend @ np.linalg.inv(blur * noise**2)
-            precision = np.eye(2) + weight @ bend
-            step = np.linalg.inv(precision) @ (moved + weight @ slope)
-            moved = moved - step / max(1.0, np.abs(step).max())
-        inverse = np.linalg.inv(off)
-        self.at, self.known = start + off @ moved, inverse.T @ precision @ inverse
+        rows, total = np.column_stack([t, np.ones_like(t)]) @ off, counts.sum(axis=0)
+        first = start[0] * t + start[1]
+        even = expit(first) * expit(-first)
+        weight = np.minimum(total * even / (noise**2 * (1.0 - 2.0 * even)), 1.0)
+        ones = np.clip(counts[1], -2.0 * noise, total + 2.0 * noise)
+        moved, bends = _least(rows, first, weight * total, weight * ones)
+        self.at, self.known = start + off @ moved, bends @ np.linalg.inv(off)
 
     def _measure(self, counts: Floats, noise: float) -> None:
         lengths, classes = np.split(counts, [len(_LENGTHS) + 1])
@@ -203,7 +197,7 @@ class Reference:
         self.least, self.at[0] = 0.05 * spread, spread
         shift = min(0.5, 0.15 * spread / math.sqrt(len(self.bends))) if self.moves else 1e-6
         off = np.append(0.3 * spread, np.full(len(self.bends), shift))
-        self.known = np.diag(off**-2.0)
+        self.known = np.diag(1.0 / off)
 
     def _step(self, sums: Floats, noise: float) -> None:
         if self.claim.outputs == 1:
@@ -216,8 +210,10 @@ class Reference:
             own = _less(sums[1] / _BEND_OF_CLASSES, noise / _BEND_OF_CLASSES)
             bend = np.diagflat(np.append(own, self.bends))
         here = np.append(max(self.at[0], self.least), self.at[1:])
-        self.known = self.known + bend @ bend / noise**2
-        self.at = here - np.linalg.inv(self.known) @ bend @ slope / noise**2
+        # ``known`` are equations with errors of 1: one more for each sum, by its noise.
+        self.known = np.vstack([self.known, bend / noise])
+        right = np.append(np.zeros(len(self.known) - len(slope)), slope / noise)
+        self.at = here - np.linalg.lstsq(self.known, right, rcond=-1)[0]
 
 
 def log_ratios(
@@ -248,9 +244,28 @@ def log_ratios(
     return ratios, squares
 
 
-def _gram(rows: Floats, weights: Floats) -> Floats:
-    found: Floats = (rows * weights[:, None]).T @ rows
-    return found
+def _least(rows: Floats, first: Floats, totals: Floats, ones: Floats) -> tuple[Floats, Floats]:
+    """The least regularised logistic loss, by Newton steps halved until it falls.
+
+    Returned with it is a matrix A, with as many rows as equations, so that A.T @ A is its curvature.
+    """
+
+    def loss(at: Floats) -> float:
+        margins = first + rows @ at
+        return float(0.5 * at @ at + totals @ np.logaddexp(0.0, margins) - ones @ margins)
+
+    at, bends = np.zeros(2), np.eye(2)
+    for _ in range(1000):
+        q = expit(first + rows @ at)
+        bends = np.vstack([np.eye(2), rows * np.sqrt(totals * q * (1.0 - q))[:, None]])
+        step = np.linalg.solve(bends.T @ bends, at + rows.T @ (totals * q - ones))
+        # Once steps are small, rounding hides whether the loss falls, and whole steps converge.
+        while np.abs(step).max() > 1e-5 and loss(at - step) > loss(at):
+            step = step / 2.0
+        at = at - step
+        if np.abs(step).max() <= 1e-14:
+            break
+    return at, bends
 
 
 def _less(bend: float, noise: float) -> float:

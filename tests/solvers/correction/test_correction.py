@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, softmax
 
+from dplasso.audit.correction import Reference
+from dplasso.audit.reference import LOGISTIC, SOFTMAX, Claim
 from dplasso.kernels.calibration import UNIT
 from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 from dplasso.losses.smoothed_hinge import SmoothedHingeLoss
@@ -142,3 +144,36 @@ def test_of_a_few_rows_hardly_anything_is_corrected(outputs):
         found = correct(MarginRows(margins, labels, 1), plan, USUAL, random_bits(seed))
         assert 0.0 < found.scale < 3.0 and np.all(np.isfinite(found.shifts))
         assert np.max(np.abs(found.shifts)) < 4.0
+
+
+@outputs
+@settings(deadline=None, max_examples=150)
+@given(seed=st.integers(0, 2**32 - 1), mu=st.floats(0.1, 8.0), scale=st.floats(0.1, 8.0))
+def test_conclusions_do_not_hang_on_rounding(outputs, seed, mu, scale):
+    """The audit computes them in another order, also where nothing is as it usually is."""
+    claim = Claim(
+        loss=SOFTMAX if outputs > 1 else LOGISTIC,
+        outputs=outputs,
+        epsilon=1.0,
+        delta=1e-6,
+        neighboring="add_remove",
+        y_bound=1.0,
+    )
+    margins, labels = made(outputs, 500, scale, seed)
+    plan, releases = plan_of(outputs, mu=mu, n_rows=500), []
+    rows = MarginRows(margins + 9.0, labels, 1)
+    found = correct(rows, plan, USUAL, random_bits(seed), releases=releases)
+    sums = plan.slope_sigma if outputs > 1 else plan.step_sigma
+    again = Reference(
+        claim=claim,
+        n_rows=500,
+        **USUAL._asdict(),
+        moves=True,
+        sigmas=(plan.count_sigma, sums, plan.step_sigma),
+    )
+    for place, release in enumerate(releases):
+        again.receive(release, place)
+    expected, shifts = again.result()
+    largest = max(expected, np.max(np.abs(shifts)))
+    assert found.scale == pytest.approx(expected, abs=1e-10 * largest)
+    assert found.shifts == pytest.approx(shifts, abs=1e-10 * largest)

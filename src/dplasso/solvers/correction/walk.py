@@ -4,6 +4,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.special import expit
 
 from dplasso.base.arrays import Floats, Ints
@@ -37,7 +38,10 @@ LEAST_SCALE = 0.05
 CONFIDENT = 0.7
 # A slope of more standard deviations of its noise than this has a known sign.
 CLEAR_SLOPE = 0.5
-ITERATIONS = 40
+# A count is read as at least minus this many standard deviations of its noise.
+BELOW = 2.0
+# Most Newton steps of the first estimate, which ends where margins move by no more than TINY.
+ITERATIONS, TINY = 1000, 1e-14
 
 
 class Usual(NamedTuple):
@@ -80,7 +84,7 @@ class Course:
     _limit: float
     _least: float
     _at: Floats  # what the limit is corrected to, and the shifts
-    _precision: Floats
+    _root: Floats  # its square is the precision of what is known: R.T @ R
     _bends: Floats  # curvatures of the intercepts of more than two classes
 
     def __init__(self, plan: CorrectionPlan, usual: Usual, counts: Ints) -> None:
@@ -121,7 +125,7 @@ class Course:
         shift = min(SHIFT_OFF_OF_CLASSES, SHIFT_PER_MARGIN * margin)
         shift = shift if plan.moves_intercept else FIXED
         off = np.append(LENGTH_OFF * spread, np.full(plan.outputs, shift))
-        self._precision = np.diag(off**-2.0)
+        self._root = np.diag(1.0 / off)
 
     def receive(self, released: Ints) -> None:
         """Take a step along released sums."""
@@ -136,8 +140,10 @@ class Course:
             own = _shrunk(sums[1] / CLASS_WEIGHT, noise / CLASS_WEIGHT)
             bend = np.diagflat(np.append(own, self._bends))
         here = np.append(self.at.spread, self._at[1:])
-        self._precision = self._precision + bend @ bend / noise**2
-        self._at = here - np.linalg.solve(self._precision, bend @ slope / noise**2)
+        # Least squares by an orthogonal matrix: a squared curvature would lose half of the digits.
+        turned, self._root = np.linalg.qr(np.vstack([self._root, bend / noise]))
+        known = np.append(np.zeros(len(here)), slope / noise)
+        self._at = here - solve_triangular(self._root, turned.T @ known)
 
     def _start(self, counts: Floats, noise: float, usual: Usual) -> None:
         """First estimate for two classes; ``counts`` is labels x bins."""
@@ -160,7 +166,7 @@ class Course:
         scale_off, shift_off = usual.off * expected[0], SHIFT_OFF if moves else FIXED
         off = np.array([[scale_off, 0.0], [scale_off * own / expected[0], shift_off]])
         places = np.clip((middles - centre) / (REACH * spread), -1.0, 1.0)
-        self._at, self._precision = _fitted(counts, places, noise, expected, off)
+        self._at, self._root = _fitted(counts, places, noise, expected, off)
 
     def _start_of_classes(
         self, lengths: Floats, classes: Floats, noise: float, usual: Usual
@@ -173,7 +179,7 @@ class Course:
         if seen.any():
             length = max(math.sqrt(float(seen @ square) / float(seen.sum())), LEAST_SPREAD)
         self._limit, self._least = REACH_OF_LENGTHS * length * usual.margin, 0.0
-        self._at, self._precision = np.zeros(1 + plan.outputs), np.eye(1 + plan.outputs)
+        self._at, self._root = np.zeros(1 + plan.outputs), np.eye(1 + plan.outputs)
         rows = np.clip(classes, 0.1 * self._n / plan.outputs, float(self._n))
         shares = rows / rows.sum()
         self._bends = CONFIDENT * self._n * shares * (1.0 - shares)
@@ -202,22 +208,33 @@ def _shrunk(bend: float, noise: float) -> float:
 def _fitted(
     counts: Floats, places: Floats, noise: float, expected: Floats, off: Floats
 ) -> tuple[Floats, Floats]:
-    """Spread and intercept that fit noisy counts (labels x places), and their precision.
+    """Spread and intercept that fit noisy counts (labels x places), and a root of their precision.
 
-    ``expected`` counts as a measurement whose errors are ``off``, a matrix, times standard normal
-    numbers. The noise of the slope is that of the counts, whose weights in it are the probabilities
-    of the other label. Steps are in standard deviations of what is expected, and at most one long.
+    It is a logistic regression with a normal prior: ``expected`` counts as a measurement whose
+    errors are ``off``, a matrix, times standard normal numbers. A place weighs as much as the noise
+    of its counts leaves of it, and never more than its rows. That is judged by the expected share
+    of labels: weights that follow the counted share make probabilities too cautious.
+
+    The loss is strictly convex. Steps are damped by how far they move the largest margin: with this
+    damping Newton's method converges from anywhere for losses whose third derivative is bounded by
+    the second, as the logistic one's is (Sun and Tran-Dinh, 2019, *Generalized self-concordant
+    functions*). So the result does not hang on how sums are rounded.
     """
-    at, rows = np.zeros(2), np.stack([places, np.ones(len(places))], axis=1) @ off
-    totals, precision, start = counts.sum(axis=0), np.eye(2), expected[0] * places + expected[1]
+    rows = np.stack([places, np.ones(len(places))], axis=1) @ off
+    start, totals = expected[0] * places + expected[1], counts.sum(axis=0)
+    # Noise takes a count below 0, but hardly farther than this, and a count far below would have no end.
+    ones = np.clip(counts[1], -BELOW * noise, totals + BELOW * noise)
+    q = expit(start)
+    weights = np.minimum(totals * q * (1.0 - q) / (noise**2 * (q**2 + (1.0 - q) ** 2)), 1.0)
+    at, root = np.zeros(2), np.eye(2)
     for _ in range(ITERATIONS):
-        q = expit(rows @ at + start)
-        slope = rows.T @ (q * totals - counts[1])
-        bend = (rows * (q * (1.0 - q) * totals)[:, None]).T @ rows
-        blur = (rows * (q**2 + (1.0 - q) ** 2)[:, None]).T @ rows + 1e-9 * (off.T @ off)
-        weight = bend @ np.linalg.inv(noise**2 * blur)
-        precision = np.eye(2) + weight @ bend
-        step = np.linalg.solve(precision, at + weight @ slope)
-        at = at - step / max(1.0, float(np.max(np.abs(step))))
-    back = np.linalg.inv(off)
-    return expected + off @ at, back.T @ precision @ back
+        q = expit(start + rows @ at)
+        slope = at + (weights * (q * totals - ones)) @ rows
+        bends = rows * np.sqrt(weights * totals * q * (1.0 - q))[:, None]
+        root = np.linalg.qr(np.vstack([np.eye(2), bends]), mode="r")
+        step = solve_triangular(root, solve_triangular(root, slope, trans="T"))
+        farthest = float(np.max(np.abs(rows @ step), initial=TINY))
+        at = at - step * (math.log1p(farthest) / farthest)
+        if farthest <= TINY:
+            break
+    return expected + off @ at, root @ np.linalg.inv(off)
