@@ -6,7 +6,7 @@ Sets with more than 1,000 columns, which are those that the rule cuts. *all* is 
 ``n_nonzero=None``; *kept* is what the rule keeps; below every factor stands the score with that
 many times *kept*, less the score of *all*. Scores are accuracies, areas under the ROC curve where
 labels are very unbalanced, and R2 for numbers (the labels -1 and 1 as numbers). delta is 1/rows^2.
-``--sets "20 newsgroups"`` is text with 20 classes, of which the rule keeps all; it takes long.
+``--sets 20_newsgroups`` is text with 20 classes, of which the rule keeps all; it takes long.
 
 Every second set belongs to the other half. The smallest factor that loses at most 0.005 on average
 is picked on one half and judged on the other. A gain counts as no loss. Prints a table and saves it
@@ -17,8 +17,8 @@ import statistics
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import newsgroups
 import numpy as np
+from comparison.splits import load as load_split
 from harness.cases import CASES, Case, bounded, split
 from harness.machine import machine
 from harness.options import allow_seeds, study
@@ -32,7 +32,7 @@ EPSILONS = (0.1, 1.0, 8.0)
 LARGEST_LOSS = 0.005
 FRESH = 5000  # seeds from here on were not used to find the rule
 NUMBERS = "reuters as numbers"
-GROUPS = "20 newsgroups"
+GROUPS = "20_newsgroups"
 SETS = (
     *("farm_ads", "reuters21578_usa", "imdb_uni", "zipf", "sms_spam", "rcv1_vw_small"),
     *(NUMBERS, "news20_rebuilt"),
@@ -100,17 +100,16 @@ def load(name: str) -> Problem | None:
 
 
 def _groups() -> Problem | None:
-    articles = newsgroups.load()
-    if articles is None:
+    rows = load_split(GROUPS, seed=0)
+    if rows is None:
         return None
-    rows = newsgroups.split(articles)
-    public = {"classes": articles.names, "n_rows": len(rows.train_groups), "x_bound": 1.0}
+    public = {"classes": list(range(rows.n_classes)), "n_rows": len(rows.labels), "x_bound": 1.0}
     return Problem(
         GROUPS,
         ColumnMatrix.of(rows.train, 1.0),
-        rows.train_groups,
+        rows.labels,
         lambda **own: PrivateLassoClassifier(**public, **own),
-        lambda model: float(model.score(rows.test, rows.test_groups)),
+        lambda model: float(model.score(rows.test, rows.truth)),
     )
 
 

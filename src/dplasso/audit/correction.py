@@ -247,7 +247,7 @@ def log_ratios(
 def _least(rows: Floats, first: Floats, totals: Floats, ones: Floats) -> tuple[Floats, Floats]:
     """The least regularised logistic loss, by Newton steps halved until it falls.
 
-    Returned with it is a matrix A, with as many rows as equations, so that A.T @ A is its curvature.
+    A matrix A is returned with it, one row per equation, so that A.T @ A is the curvature there.
     """
 
     def loss(at: Floats) -> float:

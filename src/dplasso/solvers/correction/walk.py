@@ -222,16 +222,17 @@ def _fitted(
     """
     rows = np.stack([places, np.ones(len(places))], axis=1) @ off
     start, totals = expected[0] * places + expected[1], counts.sum(axis=0)
-    # Noise takes a count below 0, but hardly farther than this, and a count far below would have no end.
+    # Noise takes counts below 0, but hardly farther than this.
     ones = np.clip(counts[1], -BELOW * noise, totals + BELOW * noise)
     q = expit(start)
     weights = np.minimum(totals * q * (1.0 - q) / (noise**2 * (q**2 + (1.0 - q) ** 2)), 1.0)
-    at, root = np.zeros(2), np.eye(2)
+    at: Floats = np.zeros(2)
+    root: Floats = np.eye(2)
     for _ in range(ITERATIONS):
         q = expit(start + rows @ at)
         slope = at + (weights * (q * totals - ones)) @ rows
         bends = rows * np.sqrt(weights * totals * q * (1.0 - q))[:, None]
-        root = np.linalg.qr(np.vstack([np.eye(2), bends]), mode="r")
+        root = np.asarray(np.linalg.qr(np.vstack([np.eye(2), bends]), mode="r"))
         step = solve_triangular(root, solve_triangular(root, slope, trans="T"))
         farthest = float(np.max(np.abs(rows @ step), initial=TINY))
         at = at - step * (math.log1p(farthest) / farthest)
