@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from comparison import cases
+from comparison import splits
 from rivals.problem import presence
 
 from dplasso import PrivateLassoRegressor
@@ -40,7 +40,7 @@ class Task(NamedTuple):
 
 def real(name: str) -> Task | None:
     """A real set as presence; None where it is not at hand."""
-    problem = cases.load(name, {})
+    problem = splits.problem(name)
     if problem is None:
         return None
     train, test = (
