@@ -2,6 +2,7 @@
 
 import json
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -282,3 +283,16 @@ def test_a_fit_that_would_be_noise_says_so_and_predicts_the_released_constant():
     with pytest.warns(dplasso.OnlyNoiseWarning):
         model = PrivateLassoRegressor(0.05, y_bound=1.0, solver="table", **public).fit(X, X[:, 0])
     assert len(set(model.predict(X))) == 1 and abs(model.predict(X[:1])[0]) <= 1.0
+
+
+def test_a_model_is_kept_if_a_warning_about_it_raises():
+    """It was paid for."""
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-1, 1, (60, 20)), np.arange(60) % 2
+    public = {"n_rows": 60, "x_bound": 1.0, "random_state": 0}
+    model = PrivateLassoClassifier(0.05, classes=[0, 1], solver="table", **public)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", dplasso.OnlyNoiseWarning)
+        with pytest.raises(dplasso.OnlyNoiseWarning):
+            model.fit(X, y)
+    assert model.privacy_["epsilon"] == 0.05 and len(set(model.decision_function(X))) == 1

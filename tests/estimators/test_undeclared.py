@@ -131,7 +131,7 @@ def test_a_number_of_rows_that_a_rule_reads_is_told_once(options):
 @pytest.mark.parametrize(
     "options",
     [
-        BY_NUMBERS,
+        {**BY_NUMBERS, "loss": "hinge"},  # nothing is corrected
         {"neighboring": "replace_one"},
         {"neighboring": "replace_one", "solver": "gradient"},
         {"epsilon": math.inf},
@@ -232,3 +232,28 @@ def test_ages_and_prices_are_what_the_warning_is_for():
     model = PrivateLassoRegressor(3.0, n_rows=4000, x_bound=80.0, y_bound=4000.0)
     assert told(lambda: model.fit(ages, prices)) == []
     assert model.predict(ages).max() > 1000.0
+
+
+@pytest.mark.parametrize("classes", [[0, 1], [0, 1, 2]])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"solver": "frank_wolfe"},
+        {"solver": "frank_wolfe", "radius": 2.0, "max_iter": 5},
+        {"solver": "frank_wolfe", "radius": 2.0, "max_iter": 5, "loss": "hinge"},
+        {"solver": "gradient"},
+        {"solver": "table"},
+        {"n_nonzero": 3},
+    ],
+)
+def test_a_plan_that_reads_the_number_of_rows_says_so(classes, options):
+    """Otherwise neighbours, whose numbers differ by 1, must have the same plan."""
+    if "loss" in options and len(classes) > 2:
+        pytest.skip("hinge loss is for two classes")
+    model = PrivateLassoClassifier(classes=classes, x_bound=1.0, **options)
+    fits = [model.prepare(np.zeros((n, 2000)), np.arange(n) % 2) for n in (60, 61)]
+    plans = [fit.plan for fit in fits]
+    assert plans[0].reads_row_count or plans[0].to_dict() == plans[1].to_dict()
+    if (correction := plans[0].correction) is not None:
+        assert plans[0].reads_row_count or correction == plans[1].correction

@@ -186,6 +186,13 @@ def test_the_statement_is_that_of_the_search(data):
     assert stated["bounds"]["x_bound"]["source"] == "declared"
 
 
+def test_the_statement_says_that_a_score_used_the_number_of_rows(data):
+    """Also where no fit does: hinge loss has no correction, radius and rounds are given."""
+    model = PrivateLassoClassifier(classes=[0, 1], x_bound=1.0, loss="hinge")
+    stated = search(model, grid=GRID).fit(*data).privacy_
+    assert stated["public"]["n_rows"] == {"value": ROWS, "source": "READ FROM THE DATA"}
+
+
 @pytest.mark.parametrize("solver", ["frank_wolfe", "gradient"])
 def test_a_regressor(data, solver):
     X, _ = data

@@ -141,14 +141,13 @@ class ColumnMatrix:
 
     def picked(self, columns: NDArray[np.int64]) -> "ColumnMatrix":
         """The matrix of some of the columns, in the given order."""
-        starts, lengths = self.indptr[columns], np.diff(self.indptr)[columns]
-        runs = [np.arange(a, a + n) for a, n in zip(starts, lengths, strict=True)]
-        places = np.concatenate(runs) if runs else np.empty(0, np.int64)
-        indptr = np.concatenate(([0], np.cumsum(lengths))).astype(self.indptr.dtype)
+        starts, ends = self.indptr[columns], self.indptr[columns + 1]
+        runs = [slice(a, b) for a, b in zip(starts, ends, strict=True)]
+        indptr = np.concatenate(([0], np.cumsum(ends - starts))).astype(self.indptr.dtype)
         return ColumnMatrix(
             indptr,
-            self.indices[places],
-            None if self.values is None else self.values[places],
+            _joined(self.indices, runs),
+            None if self.values is None else _joined(self.values, runs),
             (self.shape[0], len(columns)),
             self.x_bound,
             stretch=None if self.stretch is None else self.stretch[columns],
@@ -194,6 +193,10 @@ class ColumnMatrix:
         if self.stretch is not None:
             found.data = found.data / np.repeat(self.stretch, np.diff(self.indptr))
         return sp.csr_array(found)
+
+
+def _joined(array: NDArray[Any], runs: list[slice]) -> NDArray[Any]:
+    return np.concatenate([array[:0], *(array[run] for run in runs)])
 
 
 def positive_bound(x_bound: Any) -> float:

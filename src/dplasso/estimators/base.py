@@ -1,7 +1,6 @@
 """The steps of a fit that the classifier and the regressor share."""
 
 import math
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -126,6 +125,8 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
             ready = task.bounded()
             self.restore(ready.run())
         self.privacy_ = statement(self, ready.plan, receipt, secure=task.drawing.bits.secure)
+        if self.fitted_.only_noise:  # at the end: the model must not be lost if this raises
+            leaks.warn_caller(_ONLY_NOISE, leaks.OnlyNoiseWarning)
         return self
 
     def plan(self, n_rows: int, n_features: int) -> Plan:
@@ -179,7 +180,7 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
         _check_lengths(rows, labels)
         names = vars(self).get("feature_names_in_")
         plan = registry.plan(self._request(rows.shape, loss, described, names))
-        self._warn_of_presence(plan, rows)
+        self._warn_of_presence(plan, described)
         drawing = Drawing(self._random_bits(), _threads(self.n_jobs), self.verbose > 0)
         return registry.prepare(plan, rows, loss.encode(labels), drawing)
 
@@ -351,10 +352,17 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
         read = f"{READ} and treated as public"
         return fact("those of X", read if self.feature_names is None else "declared")
 
-    def _warn_of_presence(self, plan: Plan, X: Rows | ColumnMatrix) -> None:
-        """Warn if a rule reads dense columns, which may be numbers, as present or absent."""
-        if self.row_map == "auto" and not plan.needs_x_bound and isinstance(X, np.ndarray):
-            warnings.warn(PresenceWarning(_presence(X.shape[1])), stacklevel=4)
+    def _warn_of_presence(self, plan: Plan, described: DescribedRows) -> None:
+        """Warn if a rule reads columns that may be numbers as present or absent.
+
+        It depends on what is declared, and not on how rows are stored: a loader may choose the
+        storage by the data. Entries bounded by 1 are mostly presence already, and columns that
+        were made from a table are what its plan says.
+        """
+        by_rule = self.row_map == "auto" and not plan.needs_x_bound
+        if by_rule and described.table_plan is None and not _is_one(self.x_bound):
+            columns = plan.request.n_features.value
+            leaks.warn_caller(_presence(columns), PresenceWarning)
 
     def _random_bits(self) -> RandomBits:
         return bits_of(self)
@@ -423,6 +431,20 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+_ONLY_NOISE = Message(
+    "at this {epsilon} the noise would hide what the columns say, so the model predicts the "
+    "released mean or shares of the classes; fit more rows, fewer columns, or raise {epsilon}"
+)
+
+
+def _is_one(bound: object) -> bool:
+    """Whether a declared bound is 1 for every column."""
+    if bound is None or isinstance(bound, str):
+        return False
+    bounds = list(bound.values()) if isinstance(bound, Mapping) else bound
+    return bool(np.all(np.asarray(bounds) == 1))
 
 
 def _presence(columns: int) -> Message:

@@ -31,6 +31,9 @@ class Fitted:
     correction : Correction or None
         Scale and shifts by which weights and intercepts were corrected, so that they give
         probabilities; None if the solver's own are unchanged, or in files of earlier versions.
+    only_noise : bool
+        Whether columns would have added nothing but noise, so that the model does without them. A
+        model that was loaded from a file does not say.
     """
 
     solver: str
@@ -40,3 +43,4 @@ class Fitted:
     steps: int
     reader: RowReader
     correction: Correction | None = None
+    only_noise: bool = False

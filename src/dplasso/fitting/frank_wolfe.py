@@ -130,9 +130,9 @@ class FrankWolfePlan(Plan):
 
     @property
     def n_rows(self) -> Sourced[int | None]:
-        """Number of rows, which is not used if both radius and rounds were given."""
-        rows = self.request.n_rows
-        if rows.declared or "auto" in (self.request.radius, self.request.max_iter):
+        """Number of rows: not used if radius and rounds were given and nothing is corrected."""
+        by_rules = "auto" in (self.request.radius, self.request.max_iter)
+        if self.request.n_rows.declared or by_rules or self.correction is not None:
             return super().n_rows
         return Sourced(None, "not used")
 
@@ -205,12 +205,13 @@ class FrankWolfeTask(CorrectedTask):
         return sp.csr_array(bounds.unstretched(weights))
 
     def margins(self, solved: Solved, threads: int) -> Floats:
-        """Margins of the rows, from the columns that have a weight."""
-        columns = np.unique(solved.weights.indices)
-        matrix, weights = self.matrix.picked(columns), solved.weights[:, columns].toarray()
+        matrix, grains = self.matrix, MARGIN_GRAINS / self.usual(solved).margin
+        outputs, columns = solved.weights.shape
+        weights = (solved.weights[[k]].toarray()[0] for k in range(outputs))
         arrays = matrix.indptr, matrix.indices, matrix.values
-        grains = MARGIN_GRAINS / self.usual(solved).margin
-        runs, units = pool.balanced_runs(matrix.indptr, threads), np.ones(matrix.shape[0])
+        # Not the last column, that of an intercept.
+        runs = pool.balanced_runs(matrix.indptr[: columns + 1], threads)
+        units = np.ones(matrix.shape[0])
         return exact_margins(arrays, units, grains, weights, solved.intercepts, runs)
 
     def usual(self, solved: Solved) -> Usual:
@@ -224,10 +225,11 @@ class FrankWolfeTask(CorrectedTask):
             return correction
         scale = min(correction.scale, 1.0)
         intercepts = scale * solved.intercepts + correction.shifts
-        room = self.plan.radius - scale * float(np.sum(np.abs(solved.weights.data)))
+        # Rounded sums may exceed the radius by a hair; then no room is left.
+        room = max(self.plan.radius - scale * float(np.sum(np.abs(solved.weights.data))), 0.0)
         length = float(np.sum(np.abs(intercepts))) / self.matrix.constant
         if length > room:
-            intercepts = intercepts * (max(room, 0.0) / length)
+            intercepts = intercepts * (room / length)
         return Correction(scale, intercepts - scale * solved.intercepts)
 
     def count_to_keep(self) -> int | None:

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from dplasso.base.arrays import Floats
 from dplasso.base.progress import rounds_bar
-from dplasso.base.wording import Message
 from dplasso.data import ColumnBounds
 from dplasso.data.row_maps import row_view
 from dplasso.data.table_cells import table_cells
@@ -19,15 +18,9 @@ from dplasso.fitting.gaussian_plan import GaussianPlan
 from dplasso.fitting.release import Release, gaussian_release
 from dplasso.fitting.request import Fact, Request, Sourced
 from dplasso.fitting.task import BoundedTask, Drawing
-from dplasso.privacy import leaks
 from dplasso.privacy.statement import fact
 from dplasso.solvers.calibration import STEPS
 from dplasso.solvers.table import TablePlan, TableSolution, fit_table, plan_table
-
-ONLY_NOISE = Message(
-    "at this {epsilon} the noise would hide what the columns say, so the model predicts the "
-    "released mean or shares of the classes; fit more rows, fewer columns, or raise {epsilon}"
-)
 
 
 class Table(Fitter):
@@ -147,8 +140,7 @@ class TableTask(BoundedTask):
                 progress=progress,
                 noise_of=drawing.noise_of,
             )
-        if solution.length == 0.0:
-            leaks.warn_caller(ONLY_NOISE, leaks.OnlyNoiseWarning)
         none = np.empty((0, 2 if table.outputs == 1 else 3), np.int64)
         weights, intercepts = self.plan.model_of(solution, self.held)
-        return self.plan.fitted(weights, intercepts, none, table.steps)
+        found = self.plan.fitted(weights, intercepts, none, table.steps)
+        return replace(found, only_noise=solution.length == 0.0)

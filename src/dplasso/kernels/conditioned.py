@@ -68,6 +68,8 @@ def add_margins(indptr, indices, values, weights, grains, most, first, last, out
     """
     for j in range(first, last):
         weight = weights[j] * grains
+        if weight == 0.0:
+            continue
         for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
             term = min(max(weight * entry(values, p), -most), most)
             out[np.uint64(indices[p])] += nearest_integer(term)

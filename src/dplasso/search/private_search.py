@@ -187,7 +187,7 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
         if rows.names is not None:
             self.feature_names_in_ = rows.names
         self.best_params_ = best.setting
-        self.privacy_ = stated(self, best.model.privacy_, rho, stop, scorer)
+        self.privacy_ = stated(self, best.model.privacy_, rho, stop, scorer, len(rows.y))
         if receipt is not None:
             self.privacy_["ledger"] = receipt._asdict()
         self._keep(best, len(rows.y))

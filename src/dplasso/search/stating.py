@@ -10,7 +10,7 @@ from dplasso.search.scoring import Scorer
 
 
 def stated(
-    search: Any, of_fit: PrivacyStatement, rho: float, stop: float, scorer: Scorer
+    search: Any, of_fit: PrivacyStatement, rho: float, stop: float, scorer: Scorer, n_rows: int
 ) -> PrivacyStatement:
     """Turn the statement of the fit that was kept into the statement of the whole search."""
     alone = {name: value for name, value in of_fit.items() if name not in ("rho", "mu")}
@@ -24,6 +24,8 @@ def stated(
         "grid": fact(f"{len(ParameterGrid(search.grid))} settings", "given"),
         "validation": fact(float(search.validation), "given"),
     }
+    if search.estimator.n_rows is None:  # the score is divided by it, whatever the fits do
+        public["n_rows"] = fact(n_rows, READ)
     if "classes" in public and search.estimator.classes is None:
         public["classes"] = fact(public["classes"]["value"], READ)
     return PrivacyStatement(

@@ -1,5 +1,6 @@
 """Margins of rows as sums of whole numbers, which are the same whatever the order of columns."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,16 +19,17 @@ def exact_margins(
     matrix: Matrix,
     units: Floats,
     grains: float,
-    weights: Floats,
+    weights: Iterable[Floats],
     intercepts: Floats,
     column_runs: Runs,
 ) -> Floats:
     """Margins, outputs x rows: entries times weights, times the row's unit, plus the intercept.
 
-    Every product is rounded to whole ``1 / grains`` before it is added, so a row's margins are a
-    function of that row, the weights and the intercepts alone, to the last bit.
+    ``weights`` has one vector per output. Every product is rounded to whole ``1 / grains`` before
+    it is added, so a row's margins are a function of that row, the weights and the intercepts
+    alone, to the last bit.
     """
-    found = np.empty((len(weights), len(units)))
+    found = np.empty((len(intercepts), len(units)))
     for margins, of_output, intercept in zip(found, weights, intercepts, strict=True):
         facts = (of_output, grains, MOST_GRAINS)
         sums = row_sums(conditioned.add_margins, matrix, facts, column_runs, len(units))
