@@ -65,8 +65,9 @@ class ColumnBounds:
             plain = cls.of(sizes_of(ranges), columns, None, among)
             return replace(plain, ranges=kept, paired=_paired(x_bound))
         found = cls._of_sizes(x_bound, columns, among)
-        if isinstance(x_bound, SparseBounds) and len(x_bound.paired) > 0:
-            return replace(found, ranges=x_bound.ends(among), paired=x_bound.paired)
+        if isinstance(x_bound, SparseBounds) and len(x_bound.paired):
+            paired = x_bound.paired if len(x_bound.paired) < columns else None
+            return replace(found, ranges=x_bound.ends(among), paired=paired)
         return found
 
     @classmethod
@@ -161,7 +162,7 @@ def ranges_of(x_bound: Any) -> Floats | None:
 
 
 def _paired(x_bound: Any) -> NDArray[np.int64] | None:
-    """The columns of which both ends are given; None if that are all."""
+    """The columns of which both ends are given; None if all of them are."""
     if isinstance(x_bound, np.ndarray):
         return None
     found = np.flatnonzero([np.ndim(bound) == 1 for bound in x_bound])

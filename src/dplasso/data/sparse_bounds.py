@@ -59,12 +59,15 @@ class SparseBounds(Sequence[float]):
         return found
 
     def ends(self, among: NDArray[Any] | None = None) -> Floats:
-        """Low and high end of all columns, or of some that are increasing, columns x 2."""
-        columns = np.arange(self._columns) if among is None else np.asarray(among)
-        sizes = self.at(columns)
+        """Low and high end of all columns, or of some, columns x 2."""
+        sizes = np.asarray(self) if among is None else self.at(among)
         found = np.column_stack([-sizes, sizes])
-        _, places, known = np.intersect1d(columns, self.paired, return_indices=True)
-        found[places] = self._ends[known]
+        if among is None:
+            found[self.paired] = self._ends
+        elif len(self.paired):
+            near = np.minimum(np.searchsorted(self.paired, among), len(self.paired) - 1)
+            known = self.paired[near] == among
+            found[known] = self._ends[near[known]]
         return found
 
     def __len__(self) -> int:

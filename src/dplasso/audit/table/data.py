@@ -55,6 +55,12 @@ def neighbours(columns: int, facts: TableFacts, rng: np.random.Generator) -> syn
     other, others = _far_row(columns, facts, rng)
     # The replacements with the largest effect: the same row with another label, or its negative.
     other = (row, -row, other)[rng.integers(3)]
+    if facts.in_table(columns) < columns and rng.random() < 0.5:
+        # Of wide columns, those that the other row lacks: no other rows are as far apart.
+        row, other = (entries_at(rng.choice([-1.0, 1.0], columns), facts) for _ in range(2))
+        own = rng.random(columns) < 0.5
+        own[: facts.in_table(columns)] = True
+        row, other = np.where(own, row, 0.0), np.where(own, 0.0, other)
     return (
         synthetic.replaced(table, at, row, label),
         synthetic.replaced(table, at, other, others),

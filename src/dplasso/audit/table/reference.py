@@ -49,8 +49,9 @@ class TableFacts(DescentFacts):
 
     def in_table(self, columns: int) -> int:
         """The number of columns of a table that are not wide."""
-        mixed = self.n_ranges is not None and self.ranges is not None
-        return self.n_ranges if mixed and columns == len(self.ranges) else columns
+        if self.n_ranges is None or self.ranges is None or columns != len(self.ranges):
+            return columns
+        return self.n_ranges
 
     def ends(self, columns: int) -> tuple[Floats, Floats]:
         """The low and high end of every column that a fit holds."""
