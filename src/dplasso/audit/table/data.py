@@ -19,12 +19,17 @@ _MOST = 2.0**61  # largest number of a forged release
 
 
 def entries_at(ends: Floats, facts: TableFacts) -> Floats:
-    """A row beyond the high end (1) or the low end (-1) of every column's range."""
+    """A row beyond the high end (1) or the low end (-1) of every column's range.
+
+    Of wide columns, those at the low end are left out.
+    """
     if facts.row_map == PRESENCE:
         return np.where(ends > 0.0, 1.0, 0.0)
     if facts.row_map == AS_IS:
         low, high = facts.ends(len(ends))
-        return (low + high) / 2.0 + _BEYOND * ends * (high - low) / 2.0
+        row = (low + high) / 2.0 + _BEYOND * ends * (high - low) / 2.0
+        is_wide = np.arange(len(ends)) >= facts.in_table(len(ends))
+        return np.where(is_wide & (ends < 0.0), 0.0, row)
     return _BEYOND * ends * column_bounds(len(ends), facts)
 
 

@@ -34,6 +34,7 @@ from dplasso.solvers.table import TablePlan
 
 _COLUMNS = (1, 2, 3, 12, 30)  # of the tables whose sums are compared
 _RUNS_PER_FIT = 200  # columns of the canary's fits, each of which counts as one run
+_RUNS_BESIDE_WIDE = 150  # the same beside wide columns, some of which may be taken up
 _LIBRARIES = ThreadpoolController()
 _WIDE = 1001  # wide columns of a table that has some
 _APART = 0.01  # tolerance between integer and real sums, in rows
@@ -100,12 +101,18 @@ class TableSubject(descent.DescentSubject):
         columns; the sums of a step are then turned until the canary is equally long in every
         direction (`_evenly`), which leaves their noise as it is.
         """
-        facts = self.facts
-        mu = math.sqrt(_RUNS_PER_FIT) * facts.mu
+        facts, mixed = self.facts, self.facts.n_ranges is not None
+        runs = _RUNS_BESIDE_WIDE if mixed else _RUNS_PER_FIT
+        mu = math.sqrt(runs) * facts.mu
         epsilon = account.gaussian_epsilon(mu, facts.delta)
         model = self.copy(epsilon=epsilon, n_rows=data.CROWD, n_nonzero=None)
         wide = type(self)(model, self.name)
-        wide.columns = _RUNS_PER_FIT
+        wide.columns = runs
+        if mixed:
+            bounds = _mixed(model.x_bound, runs)
+            assert bounds is not None
+            wide._fix_mixed(bounds, len(bounds))
+            wide.facts = wide._read_facts()
         return FitSubject.attack(wide, session)
 
     def canary_rows(self) -> synthetic.Neighbours:
@@ -114,24 +121,26 @@ class TableSubject(descent.DescentSubject):
     def log_ratios(self, tables: synthetic.Neighbours, prepared: Any, released: Any) -> Ratios:
         """Log-likelihood ratios by column: of all releases, of those before the steps, of steps.
 
-        Numbers that belong to no column are left out: those of cells, of labels, of corrections and
-        of intercepts.
+        Numbers that belong to no column are left out: those of cells, of labels, of corrections, of
+        intercepts, and of wide columns that were taken up.
         """
+        own_columns = self.facts.in_table(self.columns)
         rows = [TableRows.of(X, y, self.facts) for X, y in tables]
         found, squares = list[Floats](), list[Floats]()
         for records in released:
-            ratios, square = np.zeros((2, self.columns)), np.zeros(self.columns)
+            ratios, square = np.zeros((2, own_columns)), np.zeros(own_columns)
             for release in prepared.followed(records).releases:
                 there, not_there = (release.expected.sums(side) for side in rows)
-                noise, columns = release.expected.noise, _columns_of(release, self.columns)
+                noise = release.expected.noise
+                columns = _columns_of(release, own_columns, self.facts.outputs)
                 apart = (there - not_there) / noise
                 middle = (release.released + 0.5 - 0.5 * (there + not_there)) / noise
                 in_steps = int(release.kind == reference.STEPS)
                 if in_steps and self.facts.outputs == 1:
-                    own = columns < self.columns
+                    own = columns < own_columns
                     apart[own], middle[own] = _evenly(apart[own], middle[own])
                 for total, numbers in ((ratios[in_steps], middle * apart), (square, apart**2)):
-                    total += np.bincount(columns, numbers, self.columns)[: self.columns]
+                    total += np.bincount(columns, numbers, own_columns)[:own_columns]
             found.append(np.stack([ratios.sum(axis=0), *ratios], axis=1))
             squares.append(square)
         return Ratios(np.concatenate(found), np.concatenate(squares))
@@ -465,7 +474,7 @@ def _mixed(x_bound: Any, columns: int) -> SparseBounds | None:
         return None
     low, high = bounds.ends(len(given))
     order = paired[np.argsort((high - low)[paired], kind="stable")]
-    own = order[np.linspace(0, len(order) - 1, min(columns, len(order))).round().astype(int)]
+    own = order[np.linspace(0, len(order) - 1, columns).round().astype(int)]
     sizes = np.sort(np.delete(high, paired))
     sizes = sizes[np.linspace(0, len(sizes) - 1, _WIDE).round().astype(int)]
     ranges = {place: (float(low[j]), float(high[j])) for place, j in enumerate(own)}
@@ -483,20 +492,26 @@ def _stated_multipliers(statement: Mapping[str, Any]) -> list[float]:
     return found
 
 
-def _columns_of(release: Release, columns: int) -> Ints:
+def _columns_of(release: Release, columns: int, outputs: int) -> Ints:
     """The column to which each number of a release belongs; ``columns`` if it belongs to none.
 
-    A product of two columns belongs to one of them, in turns.
+    A product of two columns belongs to one of them, and the presence of a wide column to any, in
+    turns.
     """
     places = np.arange(len(release.expected.noise))
-    if release.kind in (reference.MEANS, reference.SPREADS, reference.STEPS):
-        found = places % (columns + 1)
+    if release.kind in (reference.MEANS, reference.SPREADS):
+        found = places
+    elif release.kind == reference.STEPS:
+        found = places % (len(places) // outputs)
+    elif release.kind == reference.PRESENCES:
+        found = places % columns
     elif release.kind == reference.PRODUCTS:
-        one, other = np.triu_indices(columns + 1, 1)
-        found = np.append(np.arange(columns + 1), np.where((one + other) % 2 == 0, one, other))
+        size = math.isqrt(2 * len(places))  # of size (size + 1) / 2 places
+        one, other = np.triu_indices(size, 1)
+        found = np.append(np.arange(size), np.where((one + other) % 2 == 0, one, other))
     else:
         found = np.full_like(places, columns)
-    return found
+    return np.minimum(found, columns)
 
 
 def _evenly(apart: Floats, values: Floats) -> tuple[Floats, Floats]:
