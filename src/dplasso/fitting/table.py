@@ -119,7 +119,7 @@ class TableFitPlan(GaussianPlan):
         return {"residual": fact(self.table.pace.cut, "public rule", of)}
 
     def solver_facts(self) -> dict[str, Fact]:
-        wide = Sourced(self.table.n_wide, "columns with one bound instead of a range").fact()
+        wide = Sourced(self.table.n_wide, "one bound instead of a range; kept if frequent").fact()
         return super().solver_facts() | ({"wide_columns": wide} if self.table.n_wide else {})
 
     def at(self, bound: float) -> "TableFitPlan":

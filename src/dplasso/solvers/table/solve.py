@@ -154,3 +154,9 @@ def _check_wide(wide: WideCells | None, n_labels: int, plan: TablePlan) -> None:
         )
     if shape[0] != n_labels:
         raise ValueError("wide and y differ in their number of rows; give one label per row")
+    if (
+        wide is not None
+        and len(wide.cells)
+        and not 0 <= wide.cells.min() <= wide.cells.max() <= CELL
+    ):
+        raise ValueError("wide cells must lie between 0 and 2^24; build them with WideCells.of")
