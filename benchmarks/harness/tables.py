@@ -103,7 +103,7 @@ class Table:
         name: str,
         X: Any,
         y: np.ndarray,
-        ranges: Sequence[Range],
+        ranges: Sequence[Range | float],
         *,
         n_classes: int = 0,
         y_bound: float = 1.0,
@@ -111,7 +111,7 @@ class Table:
         n_categories: int = 0,
     ) -> None:
         self.name, self.X, self.y, self.n_classes, self.y_bound = name, X, y, n_classes, y_bound
-        self.ranges = [(float(low), float(high)) for low, high in ranges]
+        self.ranges = list(ranges)
         self.n_numbers = X.shape[1] if n_numbers is None else n_numbers
         self.n_categories = n_categories
 
@@ -153,7 +153,7 @@ def load(name: str) -> Table | None:
         return None
     cells, schema = _read(path), SCHEMAS[plain]
     columns: list[np.ndarray] = []
-    ranges: list[Range] = []
+    ranges: list[Range | float] = []
     for column, (low, high) in schema.numbers.items():
         columns.append(np.array([_number(cell, (low + high) / 2.0) for cell in cells[column]]))
         ranges.append((low, high))
@@ -168,7 +168,7 @@ def load(name: str) -> Table | None:
     if hashed:
         wide = _hashed({column: cells[column] for column in hashed}, apart=name == "adult_hashed")
         X = sp.csr_array(sp.hstack([sp.csr_array(X), wide], format="csr"))
-        ranges += [(0, 1)] * wide.shape[1]
+        ranges += [1.0] * wide.shape[1]  # wide columns have one bound
     shape: dict[str, Any] = {"n_numbers": len(schema.numbers)}
     shape["n_categories"] = len(schema.categories)
     if schema.y_range is None:

@@ -61,6 +61,36 @@ def test_correct_code_does_not_alarm(fewer_runs, place, relation):
     assert report.passed, str(report)
 
 
+MIXED = [(0.0, 1.0), (18.0, 100.0), (-3.0, 5.0), *[1.0] * 1200, *[2.5] * 100]
+
+
+@pytest.mark.parametrize("place", range(3))
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_wide_columns_beside_a_table_are_audited(fewer_runs, place, relation):
+    options = {"neighboring": relation, "x_bound": MIXED}
+    estimator = audit.example_estimators("table", **options)[place]
+    report = audit.run(estimator, seed=place, checks=[*FAST, "noise", "canary"])
+    assert report.passed, str(report)
+    assert any("presences" in verdict.tested for verdict in report if verdict.check == "noise")
+    session = session_of(estimator)
+    scores, details = session.subject.attack(session)(0, 2, session)
+    least = 0.7 if relation == "replace_one" else 0.85
+    claimed = session.subject.facts.mu
+    assert least * claimed <= details["mu_of_the_row"] <= claimed and scores.shape == (300, 3)
+
+
+def test_the_reference_finds_the_model_of_the_solver_beside_wide_columns():
+    subject = TableSubject(audit.example_estimators("table", x_bound=MIXED)[0])
+    X, y = rows_of_descents.random_rows(subject.columns, subject.facts, np.random.default_rng(0))
+    prepared = subject.prepare(X, y)
+    followed = prepared.followed(prepared.releases(random_bits(0)))
+    weights = prepared.fitted.weights.toarray()
+    taken = np.count_nonzero(weights[0, subject.facts.n_ranges :])
+    assert taken > 5  # wide columns
+    both = np.append(weights.ravel(), prepared.fitted.intercepts)
+    assert followed.result == pytest.approx(both, rel=1e-6, abs=1e-6)
+
+
 def test_the_storage_of_rows_is_audited():
     report = audit.run(audit.example_estimators("table")[1], seed=0, checks=["representation"])
     assert report.passed, str(report)

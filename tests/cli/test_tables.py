@@ -288,3 +288,18 @@ def test_a_dry_run_shows_what_a_fit_would_cost(tmp_path, good):
     stated = load(path).privacy_
     for name in ("epsilon", "delta", "rho", "rounds", "releases", "bounds", "solver", "row_map"):
         assert stated[name] == plan[name]
+
+
+def test_numbers_with_hashed_columns_and_text_beside_them_are_one_table(tmp_path, good):
+    rows = [
+        {"age": 20 + k % 50, "dose": k % 7, "town": f"t{k % 9}", "note": f"w{k % 2} x", "y": k % 2}
+        for k in range(400)
+    ]
+    data, path = write_table(tmp_path / "rows.csv", rows), tmp_path / "model.dpl"
+    roles = ("--target", "y", "--bounds", "age=0:100,dose=0:7", "--hash", "town", "--text", "note")
+    public = ("--classes", "0,1", "--rows", 400, "--buckets", 1024, "--epsilon", 8)
+    good("train", data, "-o", path, *roles, *public)
+    model = load(path)
+    assert model.solver_ == "table" and model.privacy_["public"]["wide_columns"]["value"] == 2048
+    found = good("predict", path, data).split()
+    assert np.mean(np.array(found) == [str(row["y"]) for row in rows]) > 0.9

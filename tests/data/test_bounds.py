@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.clip_limit import clip_limit
+from dplasso.data.sparse_bounds import SparseBounds
 
 BOUNDS = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=6)
 
@@ -141,3 +142,16 @@ def test_other_solvers_clip_ranges_to_the_larger_end(pairs):
 def test_what_is_no_range_is_refused(x_bound):
     with pytest.raises(ValueError, match="x_bound"):
         ColumnBounds.of(x_bound, 3)
+
+
+def test_sparse_bounds_with_ranges_are_those_of_a_list():
+    sparse = SparseBounds(5, {0: 90.0, 3: 4.0}, {0: (17.0, 90.0), 1: (0.0, 1.0)})
+    listed = ColumnBounds.of([(17, 90), (0, 1), 1.0, 4.0, 1.0], 5)
+    found = ColumnBounds.of(sparse, 5)
+    assert np.array_equal(found.ranges, listed.ranges)
+    assert found.paired.tolist() == listed.paired.tolist() == [0, 1]
+    assert np.array_equal(found.stretch, listed.stretch) and found.largest == listed.largest
+    among = ColumnBounds.of(sparse, 5, None, np.array([1, 3]))
+    assert among.ranges.tolist() == [[0.0, 1.0], [-4.0, 4.0]]
+    assert sparse != SparseBounds(5, {0: 90.0, 3: 4.0})
+    assert ColumnBounds.of(SparseBounds(1, {}, {0: (0.0, 1.0)}), 1).paired is None

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dplasso.data.wide_cells import WideCells
 from dplasso.kernels.calibration import UNIT
 from dplasso.losses import LogisticLoss, Loss, SoftmaxLoss, SquaredLoss
 from dplasso.losses.smoothed_hinge import SmoothedHingeLoss
@@ -15,6 +16,7 @@ from dplasso.solvers.table.questions import (
     GradientSums,
     LabelSums,
     MeanSums,
+    PresenceSums,
     Products,
     Question,
     ResidualSize,
@@ -37,9 +39,14 @@ def small_plan(loss: Loss, columns: int, rows: int = 50, **changes: object) -> T
 
 
 def private_table(
-    cells: np.ndarray, labels: np.ndarray, loss: Loss, plan: TablePlan, threads: int = 1
+    cells: np.ndarray,
+    labels: np.ndarray,
+    loss: Loss,
+    plan: TablePlan,
+    threads: int = 1,
+    wide: WideCells | None = None,
 ) -> PrivateTable:
-    return PrivateTable(np.ascontiguousarray(cells, np.int32), labels, loss, plan, threads)
+    return PrivateTable(np.ascontiguousarray(cells, np.int32), labels, loss, plan, threads, wide)
 
 
 def square(vector: np.ndarray, question: Question, plan: TablePlan) -> int:
@@ -55,6 +62,8 @@ def square_limit(question: Question, plan: TablePlan, *, replaced: bool) -> Frac
     """Largest squared length of what one row adds, or of the difference of two rows."""
     s, factor = plan.square_length, 4 if replaced else 1
     match question:
+        case PresenceSums():
+            return Fraction((2 if replaced else 1) * CELL**2)
         case CellSums():
             return Fraction(2 * CELL**2)
         case MeanSums(_, length):
@@ -80,6 +89,7 @@ def square_limit(question: Question, plan: TablePlan, *, replaced: bool) -> Frac
 def multiplier(question: Question, plan: TablePlan) -> float:
     """The noise multiplier that the event of the plan has for a question."""
     return {
+        PresenceSums: plan.presence_multiplier,
         CellSums: plan.cell_multiplier,
         MeanSums: plan.mean_multiplier,
         SpreadSums: plan.spread_multiplier,

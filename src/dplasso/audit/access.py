@@ -1,9 +1,11 @@
 """What the audit needs from an estimator in addition to fitting it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from dplasso.data import ColumnBounds
 from dplasso.fitting import registry
+from dplasso.fitting.auto_rules import table_part
 from dplasso.mechanisms.random_bits import RandomBits
 
 
@@ -20,7 +22,11 @@ def with_bits(model: Any, bits: Callable[[], RandomBits]) -> Any:
 
 def solver_of(estimator: Any, rows: int, columns: int) -> str:
     """The solver of a fit of this size; a declared ``n_rows`` takes precedence over ``rows``."""
-    classes = getattr(estimator, "classes", None)
+    classes, given = getattr(estimator, "classes", None), estimator.x_bound
+    given = list(given.values()) if isinstance(given, Mapping) else given
+    ranges = None
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        ranges = table_part(ColumnBounds.of(given, len(given)), len(given))
     name, _ = registry.choose(
         estimator.solver,
         epsilon=float(estimator.epsilon),
@@ -31,6 +37,7 @@ def solver_of(estimator: Any, rows: int, columns: int) -> str:
         n_nonzero=n_nonzero_of(estimator),
         of_numbers=classes is None and not hasattr(estimator, "classes"),
         in_ball=estimator.in_ball,
+        n_ranges=0 if ranges is None else len(ranges),
     )
     return name
 

@@ -33,11 +33,14 @@ class ColumnBounds:
     stretch : array of float64, one factor per column, or None if all bounds are equal
     ranges : array of float64, columns x 2, or None
         Low and high end of every column; None if all reach from minus their bound to the bound.
+    paired : array of int, or None
+        The columns for which both ends were given, where others got one number; otherwise None.
     """
 
     largest: float
     stretch: Floats | None
     ranges: Floats | None = None
+    paired: NDArray[np.int64] | None = None
 
     @classmethod
     def of(
@@ -59,7 +62,18 @@ class ColumnBounds:
         x_bound = by_position(x_bound, names)
         if (ranges := ranges_of(x_bound)) is not None:
             kept = ranges if among is None else ranges[among]
-            return replace(cls.of(sizes_of(ranges), columns, None, among), ranges=kept)
+            plain = cls.of(sizes_of(ranges), columns, None, among)
+            return replace(plain, ranges=kept, paired=_paired(x_bound))
+        found = cls._of_sizes(x_bound, columns, among)
+        if isinstance(x_bound, SparseBounds) and len(x_bound.paired):
+            paired = x_bound.paired if len(x_bound.paired) < columns else None
+            return replace(found, ranges=x_bound.ends(among), paired=paired)
+        return found
+
+    @classmethod
+    def _of_sizes(
+        cls, x_bound: Any, columns: int, among: NDArray[np.int64] | None
+    ) -> "ColumnBounds":
         bounds = x_bound if isinstance(x_bound, SparseBounds) else _vector(x_bound)
         if len(bounds) != columns:
             raise ParameterError(
@@ -145,6 +159,14 @@ def ranges_of(x_bound: Any) -> Floats | None:
     if not np.all(np.isfinite(ranges)) or np.any(ranges[:, 0] > ranges[:, 1]):
         raise ValueError("x_bound must have finite ranges, each with its low end first")
     return ranges
+
+
+def _paired(x_bound: Any) -> NDArray[np.int64] | None:
+    """The columns of which both ends are given; None if all of them are."""
+    if isinstance(x_bound, np.ndarray):
+        return None
+    found = np.flatnonzero([np.ndim(bound) == 1 for bound in x_bound])
+    return found if len(found) < len(x_bound) else None
 
 
 def _pair(bound: Any) -> Any:

@@ -13,15 +13,23 @@ class SparseBounds(Sequence[float]):
     """One bound per column; only those that are not 1 are stored.
 
     It takes memory only for the listed columns, however many columns there are; `numpy.asarray`
-    returns all bounds.
+    returns all bounds. ``ranges`` has the low and the high end of some columns, ``paired``; the
+    others reach from minus their bound to the bound.
 
     >>> bounds = SparseBounds(10**12, {3: 120.0})
     >>> len(bounds), bounds[3], bounds[4], bounds.max()
     (1000000000000, 120.0, 1.0, 120.0)
     """
 
-    def __init__(self, columns: int, others: Mapping[int, float]) -> None:
+    def __init__(
+        self,
+        columns: int,
+        others: Mapping[int, float],
+        ranges: Mapping[int, tuple[float, float]] | None = None,
+    ) -> None:
         places = sorted(others)
+        self.paired = np.array(sorted(ranges or ()), np.int64)
+        self._ends = np.array([(ranges or {})[place] for place in self.paired]).reshape(-1, 2)
         if places and not 0 <= places[0] <= places[-1] < columns:
             raise ValueError("bounds are of columns that do not exist; number them from 0")
         self._columns = columns
@@ -48,6 +56,18 @@ class SparseBounds(Sequence[float]):
             near = np.minimum(np.searchsorted(self._places, columns), len(self._places) - 1)
             known = self._places[near] == columns
             found[known] = self._values[near[known]]
+        return found
+
+    def ends(self, among: NDArray[Any] | None = None) -> Floats:
+        """Low and high end of all columns, or of some, columns x 2."""
+        sizes = np.asarray(self) if among is None else self.at(among)
+        found = np.column_stack([-sizes, sizes])
+        if among is None:
+            found[self.paired] = self._ends
+        elif len(self.paired):
+            near = np.minimum(np.searchsorted(self.paired, among), len(self.paired) - 1)
+            known = self.paired[near] == among
+            found[known] = self._ends[near[known]]
         return found
 
     def __len__(self) -> int:
@@ -80,6 +100,8 @@ class SparseBounds(Sequence[float]):
             len(self) == len(other)
             and np.array_equal(self._places, other._places)
             and np.array_equal(self._values, other._values)
+            and np.array_equal(self.paired, other.paired)
+            and np.array_equal(self._ends, other._ends)
         )
 
     __hash__ = None  # type: ignore[assignment]  # as of an array

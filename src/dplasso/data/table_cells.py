@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dplasso.base.arrays import Floats
+from dplasso.base.arrays import Floats, Ints
 from dplasso.data.bounds import ColumnBounds
 from dplasso.data.clip_limit import clipped_in_place
 from dplasso.data.columns import ColumnMatrix
@@ -19,7 +19,7 @@ _BLOCK = 1 << 16  # rows that are converted at a time
 NARROWEST = 1e-290
 
 
-def table_cells(X: Any, bounds: ColumnBounds) -> NDArray[np.int32]:
+def table_cells(X: Any, bounds: ColumnBounds, columns: Ints | None = None) -> NDArray[np.int32]:
     """Entries between the ends of their column's range, as whole numbers from 0 to 2^24.
 
     Parameters
@@ -28,6 +28,8 @@ def table_cells(X: Any, bounds: ColumnBounds) -> NDArray[np.int32]:
         Checked rows. A NaN would count as the low end of its range.
     bounds : ColumnBounds
         Public ranges of the columns.
+    columns : array of int, optional
+        The columns to convert, increasing; all by default.
 
     Formal guarantees
     -----------------
@@ -37,30 +39,41 @@ def table_cells(X: Any, bounds: ColumnBounds) -> NDArray[np.int32]:
     >>> table_cells(np.array([[-1.0, 0.0], [9.0, 0.5]]), ColumnBounds(1.0, None)).tolist()
     [[0, 8388608], [16777216, 12582912]]
     """
+    own = np.arange(X.shape[1]) if columns is None else np.asarray(columns)
+    if isinstance(X, ColumnMatrix) or sp.issparse(X):
+        held, cells, at_zero = cells_of_columns(X, bounds)
+        out = np.empty((held.shape[0], len(own)), np.int32)
+        out[:] = at_zero[own]
+        for place, j in enumerate(own):
+            among = slice(held.indptr[j], held.indptr[j + 1])
+            out[held.indices[among], place] = cells[among]
+        return out
+    low, width = _scale(bounds, X.shape[1])
+    out = np.empty((len(X), len(own)), np.int32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for begin in range(0, len(X), _BLOCK):
+            entries = np.array(X[begin : begin + _BLOCK, own], np.float64)
+            if bounds.stretch is not None:
+                entries *= bounds.stretch[own]
+            out[begin : begin + _BLOCK] = _cells(entries, bounds.largest, low[own], width[own])
+    return out
+
+
+def cells_of_columns(
+    X: Any, bounds: ColumnBounds
+) -> tuple[Any, NDArray[np.int32], NDArray[np.int32]]:
+    """Nonzero entries stored by column, the cell of each of them, and the cell of 0 by column."""
     low, width = _scale(bounds, X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
-        if isinstance(X, ColumnMatrix) or sp.issparse(X):
-            return _of_columns(X, bounds, low, width)
-        out = np.empty(X.shape, np.int32)
-        for begin in range(0, len(X), _BLOCK):
-            entries = np.array(X[begin : begin + _BLOCK], np.float64)
-            if bounds.stretch is not None:
-                entries *= bounds.stretch
-            out[begin : begin + _BLOCK] = _cells(entries, bounds.largest, low, width)
-    return out
-
-
-def _of_columns(X: Any, bounds: ColumnBounds, low: Floats, width: Floats) -> NDArray[np.int32]:
-    held = bounds.apply(X)
-    if not isinstance(held, ColumnMatrix):
-        held = merged(held, "csc")
-    values = held.values if isinstance(held, ColumnMatrix) else held.data
-    out = np.empty(held.shape, np.int32)
-    out[:] = _cells(np.zeros(held.shape[1]), bounds.largest, low, width)
-    for j, (first, last) in enumerate(zip(held.indptr[:-1], held.indptr[1:], strict=True)):
-        entries = np.ones(last - first) if values is None else np.array(values[first:last], float)
-        out[held.indices[first:last], j] = _cells(entries, bounds.largest, low[j], width[j])
-    return out
+        held = bounds.apply(X)
+        if not isinstance(held, ColumnMatrix):
+            held = merged(held, "csc")
+        values = held.values if isinstance(held, ColumnMatrix) else held.data
+        columns = np.repeat(np.arange(held.shape[1]), np.diff(held.indptr))
+        entries = np.ones(len(columns)) if values is None else np.array(values, np.float64)
+        cells = _cells(entries, bounds.largest, low[columns], width[columns])
+        at_zero = _cells(np.zeros(held.shape[1]), bounds.largest, low, width)
+    return held, cells.astype(np.int32), at_zero.astype(np.int32)
 
 
 def _scale(bounds: ColumnBounds, columns: int) -> tuple[Floats, Floats]:

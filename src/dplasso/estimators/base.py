@@ -163,7 +163,7 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
         columns = checks.count("n_features", n_features, least=1)
         names = self.feature_names
         if names is None and isinstance(self.x_bound, Mapping):
-            names = list(self.x_bound)  # in any order: only the largest bound matters
+            names = list(self.x_bound)  # in any order, which no plan depends on
         loss = self._declared_loss()
         return registry.plan(self._request((rows, columns), loss, DescribedRows(None), names))
 

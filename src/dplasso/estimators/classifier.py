@@ -59,7 +59,8 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
     x_bound : float, sequence, mapping, "private" or None, default=None
         Public bound on the absolute value of entries: one number, one per column, or a mapping from
         feature names. A pair (low, high) instead of a number is the range of a column, which
-        "table" uses. Larger entries are clipped; a bound that no entry reaches wastes budget.
+        "table" uses; of more than 1,000 columns, those without a pair are then wide. Larger entries
+        are clipped; a bound that no entry reaches wastes budget.
         "private" first releases a bound: about the median entry size of a row that nine rows in ten
         exceed, chosen among the powers of sqrt(2) from 2^-20 to 2^20. None, not declared, means 1
         and warns, except under "frank_wolfe" with an automatic ``radius``, where it means

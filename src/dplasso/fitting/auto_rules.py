@@ -8,14 +8,15 @@ public; the privacy statement of a fit says which. The constants were chosen on 
 
 import math
 
+from dplasso.base.arrays import Ints
+from dplasso.data import ColumnBounds
 from dplasso.privacy.gaussian import mu_of
 from dplasso.privacy.zcdp import rho_of
-from dplasso.solvers.table.plan import reach_of
+from dplasso.solvers.table.plan import MOST_IN_TABLE, pays_for_two_classes
 
 FEWEST_ROUNDS, MOST_ROUNDS = 3, 1000
 SMALLEST_REACH, LARGEST_REACH = 0.5, 30.0  # the largest is per output
-MOST_TABLE_COLUMNS, MOST_COLUMNS_OF_TWO_CLASSES = 1000, 200
-LARGEST_NOISE_OF_PRODUCTS = 13.0  # in units of a column's variance
+FEWEST_RANGES = 4  # columns with ranges that are taken for a table beside wide columns
 NONZEROS_PER_ROOT = 16  # coefficients per root of the number of columns
 FEW_NONZEROS = 4  # largest number of columns that are selected before they are fitted
 STANDS_OUT = 9.0  # required signal of the rows, in units of the signal that a selection needs
@@ -93,6 +94,14 @@ def is_table(
     (measured on the sets of benchmarks/accuracy.py).
     """
     if of_numbers or outputs > 1:
-        return columns <= MOST_TABLE_COLUMNS
-    noise = reach_of(rows * mu_of(min(epsilon, 1e3), delta), columns)
-    return columns <= MOST_COLUMNS_OF_TWO_CLASSES and noise <= LARGEST_NOISE_OF_PRODUCTS
+        return columns <= MOST_IN_TABLE
+    return pays_for_two_classes(rows * mu_of(min(epsilon, 1e3), delta), columns)
+
+
+def table_part(bounds: ColumnBounds | None, columns: int) -> Ints | None:
+    """The columns with ranges, if the others are wide; None if no column is.
+
+    Of more columns than a table has, those with one bound instead of a range are wide: they are
+    hashed, or words of a text.
+    """
+    return None if bounds is None or columns <= MOST_IN_TABLE else bounds.paired

@@ -8,7 +8,13 @@ from dplasso.base import memory
 from dplasso.base.arrays import Floats
 from dplasso.base.wording import ParameterError, Setting
 from dplasso.data.row_maps import needs_bound
-from dplasso.fitting.auto_rules import FEW_NONZEROS, few_stand_out, is_table
+from dplasso.fitting.auto_rules import (
+    FEW_NONZEROS,
+    FEWEST_RANGES,
+    few_stand_out,
+    is_table,
+    table_part,
+)
 from dplasso.fitting.fitter import Fitter
 from dplasso.fitting.frank_wolfe import FrankWolfe
 from dplasso.fitting.gradient import Gradient
@@ -54,6 +60,7 @@ def auto_solver(
     n_nonzero: int | None = None,
     of_numbers: bool = False,
     in_ball: bool = False,
+    n_ranges: int = 0,
 ) -> tuple[str, str]:
     """Choose the solver for ``solver="auto"``, and return it with the reason.
 
@@ -62,7 +69,9 @@ def auto_solver(
     columns by the results of its first, noisiest steps. There the exponential mechanism is more
     accurate, provided that `few_stand_out` holds. From 5 to 10 nonzeros on, columns that are chosen
     before anything is fitted are the worse choice (benchmarks/results/gradient_ideas.txt).
-    ``in_ball`` says that an option was given which only Frank-Wolfe has.
+    ``in_ball`` says that an option was given which only Frank-Wolfe has. ``n_ranges`` is the number
+    of columns with ranges beside wide ones (`table_part`). They are a table, unless they are very
+    few: the wide columns, mostly words, then say most of what there is to learn.
 
     >>> auto_solver(1.0, 1e-6, 15_000, 42_000)[0], auto_solver(math.inf, 1e-6, 15_000, 42_000)[0]
     ('gradient', 'frank_wolfe')
@@ -76,6 +85,8 @@ def auto_solver(
         return FrankWolfe.name, "public rule: options of the L1 ball are given"
     if is_table(epsilon, delta, rows, columns, outputs, of_numbers):
         return Table.name, "public rule: few columns are a table"
+    if n_ranges >= FEWEST_RANGES and is_table(epsilon, delta, rows, n_ranges, outputs, of_numbers):
+        return Table.name, "public rule: columns with ranges are a table, beside wide columns"
     wide = columns > NARROW_COLUMNS and outputs == 1
     if n_nonzero is None or n_nonzero > FEW_NONZEROS or not wide:
         return Gradient.name, "public rule: the more accurate one"
@@ -98,17 +109,19 @@ def choose(
     n_nonzero: int | None = None,
     of_numbers: bool = False,
     in_ball: bool = False,
+    n_ranges: int = 0,
 ) -> tuple[str, str]:
     """Return the solver of a fit and the reason."""
     if solver == AUTO:
         return auto_solver(
-            epsilon, delta, n_rows, n_features, outputs, n_nonzero, of_numbers, in_ball
+            epsilon, delta, n_rows, n_features, outputs, n_nonzero, of_numbers, in_ball, n_ranges
         )
     return solver, "given"
 
 
 def plan(request: Request) -> Plan:
     """Choose the solver, the map of rows and the nonzeros, and fix all numbers of the fit."""
+    ranges = table_part(request.bounds, request.n_features.value)
     name, reason = choose(
         request.solver,
         epsilon=request.epsilon,
@@ -119,6 +132,7 @@ def plan(request: Request) -> Plan:
         n_nonzero=request.n_nonzero,
         of_numbers=request.loss.of_numbers,
         in_ball=request.in_ball,
+        n_ranges=0 if ranges is None else len(ranges),
     )
     fitter = FITTERS[name]
     if request.n_nonzero_source == AUTO:

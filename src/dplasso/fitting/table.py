@@ -7,11 +7,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dplasso.base.arrays import Floats
+from dplasso.base.arrays import Floats, Ints
 from dplasso.base.progress import rounds_bar
 from dplasso.data import ColumnBounds
 from dplasso.data.row_maps import row_view
 from dplasso.data.table_cells import table_cells
+from dplasso.data.wide_cells import WideCells
+from dplasso.fitting.auto_rules import table_part
 from dplasso.fitting.fitted import Fitted
 from dplasso.fitting.fitter import Fitter
 from dplasso.fitting.gaussian_plan import GaussianPlan
@@ -30,12 +32,18 @@ class Table(Fitter):
     reads_ranges = True
 
     def plan(self, request: Request, reason: str, row_map: str) -> "TableFitPlan":
+        narrow, n_features = (
+            table_part(request.bounds, request.n_features.value),
+            request.n_features,
+        )
+        n_columns = n_features.value if narrow is None else len(narrow)
         table = plan_table(
             request.loss,
             epsilon=request.epsilon,
             delta=request.delta,
             n_rows=request.n_rows.value,
-            n_columns=request.n_features.value,
+            n_columns=n_columns,
+            n_wide=n_features.value - n_columns,
             n_nonzero=request.n_nonzero,
             neighboring=request.neighboring,
             account="zcdp" if request.charged else "gaussian",  # a ledger adds up rho
@@ -48,6 +56,7 @@ class Table(Fitter):
             row_map=row_map,
             bounds=request.bounds,
             table=table,
+            narrow=np.arange(n_columns) if narrow is None else narrow,
         )
 
     def auto_row_map(self, n_features: int) -> str:
@@ -69,6 +78,7 @@ class TableFitPlan(GaussianPlan):
 
     mechanism = "private preconditioned descent on standardised columns"
     table: TablePlan
+    narrow: Ints  # columns of the table; the others are wide
 
     @property
     def numbers(self) -> TablePlan:
@@ -83,6 +93,8 @@ class TableFitPlan(GaussianPlan):
             ("spreads of the columns", table.spread_multiplier),
             (labels, table.label_multiplier),
         ]
+        if table.has_wide:
+            found.insert(0, ("presences of the wide columns", table.presence_multiplier))
         if table.has_products:
             found.append(("products of all pairs of columns", table.product_multiplier))
         found.append((f"{table.steps} sums of row gradients, each", table.step_multiplier))
@@ -99,23 +111,40 @@ class TableFitPlan(GaussianPlan):
         of = "times the spread of the labels, at first" if self.table.pace.of_numbers else ""
         return {"residual": fact(self.table.pace.cut, "public rule", of)}
 
+    def solver_facts(self) -> dict[str, Fact]:
+        wide = Sourced(self.table.n_wide, "one bound instead of a range; kept if frequent").fact()
+        return super().solver_facts() | ({"wide_columns": wide} if self.table.n_wide else {})
+
     def at(self, bound: float) -> "TableFitPlan":
         return replace(self, bounds=ColumnBounds(bound, None))
 
     def prepare(self, X: Any, labels: Floats, drawing: Drawing) -> "TableTask":
         assert self.bounds is not None
         seen, held = row_view(X, self.row_map, self.bounds)
-        cells = table_cells(seen, held)
-        return TableTask(plan=self, labels=labels, drawing=drawing, cells=cells, held=held)
+        cells = table_cells(seen, held, self.narrow)
+        wide = WideCells.of(seen, held, self.wide) if self.table.n_wide else None
+        return TableTask(
+            plan=self, labels=labels, drawing=drawing, cells=cells, held=held, wide=wide
+        )
+
+    @property
+    def wide(self) -> Ints:
+        """The columns that are not in ``narrow``."""
+        return np.setdiff1d(np.arange(self.request.n_features.value), self.narrow)
 
     def model_of(self, solution: TableSolution, held: ColumnBounds) -> tuple[sp.csr_array, Floats]:
         """Return weights and intercepts for entries in their own units."""
-        low, high = held.ends(self.request.n_features.value)
+        columns = self.request.n_features.value
+        own = np.concatenate([self.narrow, self.wide[np.array(solution.taken, np.int64)]])
+        low, high = (ends[own] for ends in held.ends(columns))
         with np.errstate(divide="ignore"):
             per_unit = np.where(high > low, 1.0 / (high - low), 0.0)
         weights = solution.weights * per_unit
         intercepts = solution.intercepts - weights @ low
-        return sp.csr_array(weights), intercepts
+        outputs, places = np.nonzero(weights)
+        shape = len(weights), columns
+        found = sp.csr_array((weights[outputs, places], (outputs, own[places])), shape=shape)
+        return found, intercepts
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -125,6 +154,7 @@ class TableTask(BoundedTask):
     plan: TableFitPlan
     cells: NDArray[np.int32]
     held: ColumnBounds
+    wide: WideCells | None
 
     def run(self) -> Fitted:
         """Ask all questions, and return the fitted model."""
@@ -139,6 +169,7 @@ class TableTask(BoundedTask):
                 n_threads=drawing.n_threads,
                 progress=progress,
                 noise_of=drawing.noise_of,
+                wide=self.wide,
             )
         none = np.empty((0, 2 if table.outputs == 1 else 3), np.int64)
         weights, intercepts = self.plan.model_of(solution, self.held)

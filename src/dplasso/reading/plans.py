@@ -159,9 +159,14 @@ class FeatureSpace:
 
     @property
     def bounds(self) -> SparseBounds:
-        """Public bounds on the absolute values of every feature."""
-        sizes = {name: max(abs(low), abs(high)) for name, (low, high) in self.plan.bounds.items()}
-        return SparseBounds(self.size, {self.starts[name]: size for name, size in sizes.items()})
+        """Public bounds of every feature: ranges of numbers and of the flags of missing ones.
+
+        Buckets have a bound of 1 and no range, which tells solvers that they are wide.
+        """
+        starts = {self.starts[name]: ends for name, ends in self.plan.bounds.items()}
+        sizes = {at: max(abs(low), abs(high)) for at, (low, high) in starts.items()}
+        missing = {at + 1: (0.0, 1.0) for at in starts}
+        return SparseBounds(self.size, sizes, {**starts, **missing})
 
     def bucket(self, name: str, text: str) -> int:
         """The feature to which a text of a column is hashed."""

@@ -55,6 +55,9 @@ def _in_streams(plant, *found_by, **options):
     return Bug(plant, found_by, "online", options)
 
 
+# Ranges of a few columns, and bounds of wide ones.
+_MIXED = [(0.0, 1.0), (18.0, 100.0), (-3.0, 5.0), *[1.0] * 1001]
+
 # Planted by those who wrote the checks.
 _OWN = {
     "margins of a correction not cut": Bug(corrections.margins_not_cut, ("sensitivity",)),
@@ -151,6 +154,21 @@ _OWN = {
     ),
     "tables: products counted half": _in_tables(
         table_fits.products_counted_half, "accounting", "sensitivity", "noise"
+    ),
+    "tables: presences not cut": _in_tables(
+        table_fits.presences_not_cut, "sensitivity", "release", x_bound=_MIXED
+    ),
+    "tables: presences for one row only": _in_tables(
+        table_fits.presences_as_if_a_row_came_or_went,
+        *("accounting", "sensitivity", "noise"),
+        x_bound=_MIXED,
+        neighboring="replace_one",
+    ),
+    "tables: wide columns by exact counts": _in_tables(
+        table_fits.wide_columns_taken_by_exact_counts, "release", x_bound=_MIXED
+    ),
+    "tables: presences not charged": _in_tables(
+        table_fits.presences_not_charged, "accounting", x_bound=_MIXED
     ),
     "tables: spreads not charged": _in_tables(table_fits.spreads_not_charged, "accounting"),
     "tables: noise of two steps the same": _in_tables(descents.noise_of_two_steps, "noise"),

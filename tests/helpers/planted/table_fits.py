@@ -7,13 +7,20 @@ import numpy as np
 from scipy.special import expit
 
 from dplasso.fitting import table as fitting
-from dplasso.kernels import calibration
+from dplasso.kernels import calibration, wide_table
 from dplasso.kernels import table as kernels
 from dplasso.losses import SquaredLoss
 from dplasso.mechanisms.grid_gaussian import GridGaussian
 from dplasso.solvers.table import plan as planning
+from dplasso.solvers.table import walk as walking
 from dplasso.solvers.table.plan import CELL, TablePlan
-from dplasso.solvers.table.questions import LabelSums, MeanSums, Products, Standard
+from dplasso.solvers.table.questions import (
+    LabelSums,
+    MeanSums,
+    PresenceSums,
+    Products,
+    Standard,
+)
 from dplasso.solvers.table.rows import PrivateTable
 from planted.bug import of_any_size
 
@@ -153,12 +160,12 @@ def cells_in_the_precision_of_the_entries(monkeypatch):
     """Cells of entries in single precision are computed in single precision."""
     right = fitting.table_cells
 
-    def table_cells(X, bounds):
+    def table_cells(X, bounds, columns):
         if not isinstance(X, np.ndarray) or X.dtype != np.float32:
-            return right(X, bounds)
+            return right(X, bounds, columns)
         low, high = (end.astype(np.float32) for end in bounds.ends(X.shape[1]))
         shares = (np.clip(X, low, high) - low) / (high - low)
-        return np.floor(shares * np.float32(CELL)).astype(np.int32)
+        return np.floor(shares * np.float32(CELL)).astype(np.int32)[:, columns]
 
     monkeypatch.setattr(fitting, "table_cells", table_cells)
 
@@ -169,6 +176,46 @@ def noise_of_one_step(monkeypatch):
     monkeypatch.setattr(
         TablePlan, "step_sigma", property(lambda plan: right(plan) / math.sqrt(plan.steps))
     )
+
+
+def presences_not_cut(monkeypatch):
+    """A row adds as much to every wide column in it, however many there are."""
+
+    def presence_lengths(rows, n_rows):
+        return np.where(np.bincount(rows, minlength=n_rows) > 0, CELL, 0)
+
+    monkeypatch.setattr(wide_table, "presence_lengths", presence_lengths)
+
+
+def presences_as_if_a_row_came_or_went(monkeypatch):
+    """The noise of the presences lacks the root of 2 for a replaced row."""
+    monkeypatch.setattr(
+        TablePlan, "presence_sigma", property(lambda plan: plan.presence_multiplier * CELL)
+    )
+
+
+def wide_columns_taken_by_exact_counts(monkeypatch):
+    """The wide columns of the table are the most frequent ones, not those that seem so."""
+    answer, right, exact = PrivateTable.answer, walking._standing_out, []
+
+    def noted(self, question):
+        found = answer(self, question)
+        if isinstance(question, PresenceSums):
+            exact[:] = [found.copy()]
+        return found
+
+    monkeypatch.setattr(PrivateTable, "answer", noted)
+    monkeypatch.setattr(walking, "_standing_out", lambda released, plan: right(exact[0], plan))
+
+
+def presences_not_charged(monkeypatch):
+    """Whether a word occurs often is no secret: it is missing from the charge."""
+    right = planning._event
+
+    def event(bound, multipliers, counts):
+        return right(bound, [*multipliers[:7], *multipliers[8:]], (*counts[:7], *counts[8:]))
+
+    monkeypatch.setattr(planning, "_event", event)
 
 
 @of_any_size
@@ -207,8 +254,8 @@ def cells_by_storage(monkeypatch, size):
     """Cells of entries in single precision are a little larger than others."""
     right = fitting.table_cells
 
-    def table_cells(X, bounds):
-        cells = right(X, bounds)
+    def table_cells(X, bounds, columns):
+        cells = right(X, bounds, columns)
         single = isinstance(X, np.ndarray) and X.dtype == np.float32
         return np.minimum(np.rint(cells * size), CELL).astype(np.int32) if single else cells
 

@@ -19,12 +19,17 @@ _MOST = 2.0**61  # largest number of a forged release
 
 
 def entries_at(ends: Floats, facts: TableFacts) -> Floats:
-    """A row beyond the high end (1) or the low end (-1) of every column's range."""
+    """A row beyond the high end (1) or the low end (-1) of every column's range.
+
+    Of wide columns, those at the low end are left out.
+    """
     if facts.row_map == PRESENCE:
         return np.where(ends > 0.0, 1.0, 0.0)
     if facts.row_map == AS_IS:
         low, high = facts.ends(len(ends))
-        return (low + high) / 2.0 + _BEYOND * ends * (high - low) / 2.0
+        row = (low + high) / 2.0 + _BEYOND * ends * (high - low) / 2.0
+        is_wide = np.arange(len(ends)) >= facts.in_table(len(ends))
+        return np.where(is_wide & (ends < 0.0), 0.0, row)
     return _BEYOND * ends * column_bounds(len(ends), facts)
 
 
@@ -55,6 +60,12 @@ def neighbours(columns: int, facts: TableFacts, rng: np.random.Generator) -> syn
     other, others = _far_row(columns, facts, rng)
     # The replacements with the largest effect: the same row with another label, or its negative.
     other = (row, -row, other)[rng.integers(3)]
+    if facts.in_table(columns) < columns and rng.random() < 0.5:
+        # Of wide columns, those that the other row lacks: no other rows are as far apart.
+        row, other = (entries_at(rng.choice([-1.0, 1.0], columns), facts) for _ in range(2))
+        own = rng.random(columns) < 0.5
+        own[: facts.in_table(columns)] = True
+        row, other = np.where(own, row, 0.0), np.where(own, 0.0, other)
     return (
         synthetic.replaced(table, at, row, label),
         synthetic.replaced(table, at, other, others),

@@ -8,7 +8,7 @@ Weights that are dropped are left out: this is for fits that keep all of them.
 
 import math
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from dplasso.base.arrays import Floats
 CELL = 2.0**24  # whole number of a cell at the high end of its range, of a label, and of a term
 CELLS, MEANS, SPREADS, LABELS = "cells", "means", "spreads", "labels"
 PRODUCTS, STEPS, SIZES, CORRECTIONS = "products", "steps", "sizes", "corrections"
+PRESENCES = "presences"
 CONSTANT = 0.3  # value of the intercept's column, for rows of length 1
 _SIZES_AFTER = (0.25, 0.5)  # shares of the steps after which the size of residuals is released
 N_SIZES, N_CORRECTIONS = len(_SIZES_AFTER), 2
@@ -37,15 +38,27 @@ _BEND, _BEND_OF_CLASSES = 2.7, 1.0  # weights of curvatures in the terms of a co
 
 @dataclass(frozen=True, kw_only=True)
 class TableFacts(DescentFacts):
-    """One configuration of the table solver; ``ranges`` are declared ends, columns x 2."""
+    """One configuration of the table solver; ``ranges`` are declared ends, columns x 2.
+
+    ``n_ranges`` is the number of columns with ranges, the first ones, if the others are wide in
+    tables of as many columns as there are ranges; it is None if no table has wide columns.
+    """
 
     ranges: NDArray[np.float64] | None = None
+    n_ranges: int | None = None
+
+    def in_table(self, columns: int) -> int:
+        """The number of columns of a table that are not wide."""
+        if self.n_ranges is None or self.ranges is None or columns != len(self.ranges):
+            return columns
+        return self.n_ranges
 
     def ends(self, columns: int) -> tuple[Floats, Floats]:
         """The low and high end of every column that a fit holds."""
         if self.row_map != AS_IS:
             return np.full(columns, -self.held_bound), np.full(columns, self.held_bound)
-        if self.ranges is not None:
+        symmetric = self.n_ranges is not None and self.in_table(columns) == columns
+        if self.ranges is not None and not symmetric:
             low, high = np.resize(self.ranges, (columns, 2)).T
             return low, high
         return -column_bounds(columns, self), column_bounds(columns, self)
@@ -60,10 +73,12 @@ class Course:
     """
 
     multipliers: Mapping[str, float]
-    columns: int
+    columns: int  # of the table, without wide ones at first
+    n_wide: int
+    most_taken: int  # largest number of wide columns that are taken up
     steps: int
     unit: float  # whole number of the length of a row, and of a clipped residual
-    row_length: float  # length of a row whose columns have variance 1
+    stretch: float  # length of a row whose columns have variance 1, over their root
     clip: float  # of residuals; of numbers in units of their spread
     margin_noise: float
     curvature: float
@@ -71,13 +86,23 @@ class Course:
     keeps_short: bool
     calibrated: bool
 
+    @property
+    def row_length(self) -> float:
+        return self.stretch * math.sqrt(self.columns)
+
 
 @dataclass(frozen=True, eq=False)
 class TableRows:
-    """Rows as shares of the ranges of their columns, and their labels."""
+    """Rows as shares of the ranges of their columns, and their labels.
+
+    ``wide`` are shares of wide columns, and ``at_zero`` those of an entry of 0.
+    """
 
     shares: Floats
     y: Floats
+    wide: Floats
+    at_zero: Floats
+    known: dict[tuple[int, ...], "TableRows"] = field(default_factory=dict)
 
     @classmethod
     def of(cls, X: Floats, y: Floats, facts: TableFacts) -> "TableRows":
@@ -85,7 +110,16 @@ class TableRows:
         low, high = facts.ends(X.shape[1])
         rows = np.clip(X, low, high) if facts.row_map == AS_IS else held_rows(X, facts)
         width = np.where(high > low, high - low, np.inf)
-        return cls((rows - low) / width, held_labels(y, facts))
+        own, shares = facts.in_table(X.shape[1]), (rows - low) / width
+        at_zero = (np.clip(np.zeros_like(low), low, high) - low) / width
+        return cls(shares[:, :own], held_labels(y, facts), shares[:, own:], at_zero[own:])
+
+    def taking(self, taken: tuple[int, ...]) -> "TableRows":
+        """The same rows, with some of the wide columns as the last ones of the table."""
+        if taken not in self.known:
+            shares = np.hstack([self.shares, self.wide[:, list(taken)]])
+            self.known[taken] = replace(self, shares=shares, known={})
+        return self.known[taken]
 
 
 @dataclass(frozen=True)
@@ -115,10 +149,12 @@ class _Fit:
 
     def __init__(self, course: Course, facts: TableFacts) -> None:
         self._course, self._facts, self._n = course, facts, float(facts.n_rows)
+        self._taken: tuple[int, ...] = ()
         self._row_changes = facts.rows_changed == 2
         self._square = 1.0 + float(int(CONSTANT * course.unit) / course.unit) ** 2
 
     def walk(self) -> Walk:
+        yield from self._take()
         centres, spreads, still = yield from self._standard()
         start, spread, curvature, shares, most = yield from self._labels()
         standard = _Standard(self._course, centres, spreads)
@@ -130,15 +166,33 @@ class _Fit:
         intercepts = CONSTANT * self._course.row_length * weights[:, -1] + start
         weights = weights[:, :-1]
         if hidden:
-            return np.zeros_like(weights), start
+            return np.zeros((len(weights), self._all_columns)), start
         if self._course.calibrated:
             scale, shifts = yield from self._correction(margins, shares)
             weights, intercepts = scale * weights, scale * intercepts + shifts
         slopes = weights / np.sqrt(spreads)
-        low, high = self._facts.ends(self._course.columns)
+        table = self._course.columns - len(self._taken)
+        own = np.append(np.arange(table), table + np.array(self._taken, np.int64))
+        low, high = (ends[own] for ends in self._facts.ends(self._all_columns))
         with np.errstate(divide="ignore"):
             coefficients = slopes * np.where(high > low, 1.0 / (high - low), 0.0)
-        return coefficients, intercepts - slopes @ centres - coefficients @ low
+        found = np.zeros((len(slopes), self._all_columns))
+        found[:, own] = coefficients
+        return found, intercepts - slopes @ centres - coefficients @ low
+
+    def _take(self) -> Generator[Expected, Floats, None]:
+        """Take up the wide columns that are more frequent than noise alone would make them."""
+        course = self._course
+        self._all_columns = course.columns + course.n_wide
+        if PRESENCES not in course.multipliers:
+            return
+        size = CELL * (math.sqrt(2.0) if self._row_changes else 1.0)
+        asked = self._expect(PRESENCES, size, course.n_wide, _presence_sums)
+        released = yield asked
+        least = math.sqrt(2.0 * math.log(max(course.n_wide, 2))) * asked.noise[0]
+        order = np.argsort(-released, kind="stable")[: course.most_taken]
+        self._taken = tuple(sorted(int(j) for j in order if released[j] > least))
+        self._course = replace(course, columns=course.columns + len(self._taken))
 
     def _expect(
         self,
@@ -147,8 +201,9 @@ class _Fit:
         places: int,
         sums: Callable[[TableRows], Floats],
     ) -> Expected:
-        sigma = self._course.multipliers[kind] * sensitivity
-        return Expected(kind, sensitivity, np.full(places, sigma), sums)
+        sigma, taken = self._course.multipliers[kind] * sensitivity, self._taken
+        seen = (lambda rows: sums(rows.taking(taken))) if taken else sums
+        return Expected(kind, sensitivity, np.full(places, sigma), seen)
 
     def _mean_noise(self, expected: Expected) -> float:
         """The noise of a mean over the declared rows, in cells."""
@@ -463,6 +518,14 @@ class _Terms:
         variances = np.sum(q * t**2, axis=1) - np.sum(q * t, axis=1) ** 2
         bend = _BEND_OF_CLASSES * variances.sum()
         return CELL * np.concatenate([[np.sum(r * t), bend], r.sum(axis=0)])
+
+
+def _presence_sums(rows: TableRows) -> Floats:
+    """The sum of rows of length 1 that are equal in all wide columns present, and 0 in others."""
+    present = np.floor(rows.wide * CELL) != np.floor(rows.at_zero * CELL)
+    counts = np.maximum(present.sum(axis=1, keepdims=True), 1.0)
+    found: Floats = CELL * np.sum(present / np.sqrt(counts), axis=0)
+    return found
 
 
 def _cell_sums(rows: TableRows) -> Floats:

@@ -23,7 +23,10 @@ from dplasso.audit.table import data, reference
 from dplasso.audit.table.reference import Course, Expected, TableFacts, TableRows
 from dplasso.audit.verdict import ROUNDING
 from dplasso.base.arrays import Floats, Ints
+from dplasso.data import ColumnBounds
 from dplasso.data.bounds import ranges_of, sizes_of
+from dplasso.data.sparse_bounds import SparseBounds
+from dplasso.fitting.auto_rules import table_part
 from dplasso.fitting.table import TableTask
 from dplasso.mechanisms.grid_gaussian import GridGaussian
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
@@ -31,7 +34,9 @@ from dplasso.solvers.table import TablePlan
 
 _COLUMNS = (1, 2, 3, 12, 30)  # of the tables whose sums are compared
 _RUNS_PER_FIT = 200  # columns of the canary's fits, each of which counts as one run
+_RUNS_BESIDE_WIDE = 150  # the same beside wide columns, some of which may be taken up
 _LIBRARIES = ThreadpoolController()
+_WIDE = 1001  # wide columns of a table that has some
 _APART = 0.01  # tolerance between integer and real sums, in rows
 
 
@@ -96,12 +101,18 @@ class TableSubject(descent.DescentSubject):
         columns; the sums of a step are then turned until the canary is equally long in every
         direction (`_evenly`), which leaves their noise as it is.
         """
-        facts = self.facts
-        mu = math.sqrt(_RUNS_PER_FIT) * facts.mu
+        facts, mixed = self.facts, self.facts.n_ranges is not None
+        runs = _RUNS_BESIDE_WIDE if mixed else _RUNS_PER_FIT
+        mu = math.sqrt(runs) * facts.mu
         epsilon = account.gaussian_epsilon(mu, facts.delta)
         model = self.copy(epsilon=epsilon, n_rows=data.CROWD, n_nonzero=None)
         wide = type(self)(model, self.name)
-        wide.columns = _RUNS_PER_FIT
+        wide.columns = runs
+        if mixed:
+            bounds = _mixed(model.x_bound, runs)
+            assert bounds is not None
+            wide._fix_mixed(bounds, len(bounds))
+            wide.facts = wide._read_facts()
         return FitSubject.attack(wide, session)
 
     def canary_rows(self) -> synthetic.Neighbours:
@@ -110,24 +121,26 @@ class TableSubject(descent.DescentSubject):
     def log_ratios(self, tables: synthetic.Neighbours, prepared: Any, released: Any) -> Ratios:
         """Log-likelihood ratios by column: of all releases, of those before the steps, of steps.
 
-        Numbers that belong to no column are left out: those of cells, of labels, of corrections and
-        of intercepts.
+        Numbers that belong to no column are left out: those of cells, of labels, of corrections, of
+        intercepts, and of wide columns that were taken up.
         """
+        own_columns = self.facts.in_table(self.columns)
         rows = [TableRows.of(X, y, self.facts) for X, y in tables]
         found, squares = list[Floats](), list[Floats]()
         for records in released:
-            ratios, square = np.zeros((2, self.columns)), np.zeros(self.columns)
+            ratios, square = np.zeros((2, own_columns)), np.zeros(own_columns)
             for release in prepared.followed(records).releases:
                 there, not_there = (release.expected.sums(side) for side in rows)
-                noise, columns = release.expected.noise, _columns_of(release, self.columns)
+                noise = release.expected.noise
+                columns = _columns_of(release, own_columns, self.facts.outputs)
                 apart = (there - not_there) / noise
                 middle = (release.released + 0.5 - 0.5 * (there + not_there)) / noise
                 in_steps = int(release.kind == reference.STEPS)
                 if in_steps and self.facts.outputs == 1:
-                    own = columns < self.columns
+                    own = columns < own_columns
                     apart[own], middle[own] = _evenly(apart[own], middle[own])
                 for total, numbers in ((ratios[in_steps], middle * apart), (square, apart**2)):
-                    total += np.bincount(columns, numbers, self.columns)[: self.columns]
+                    total += np.bincount(columns, numbers, own_columns)[:own_columns]
             found.append(np.stack([ratios.sum(axis=0), *ratios], axis=1))
             squares.append(square)
         return Ratios(np.concatenate(found), np.concatenate(squares))
@@ -136,7 +149,7 @@ class TableSubject(descent.DescentSubject):
 
     def again(self, session: Session[Any], k: int) -> Again:
         """All sums are rebuilt from raw rows and releases, and from one row and all others."""
-        rng, columns = session.rng, _COLUMNS[3 + k % 2]
+        rng, columns = session.rng, self._compared(3 + k % 2)
         (X, y), other = (descent_data.random_rows(columns, self.facts, rng) for _ in range(2))
         seed, prepared = int(rng.integers(1 << 62)), self.prepare(X, y)
         drawn = prepared.releases(random_bits(seed))
@@ -163,6 +176,12 @@ class TableSubject(descent.DescentSubject):
         more["sums beyond rows and releases, in rows"] = (apart, max(_APART, rounding))
         return found._replace(rebuilt=(own, followed.result), more=more)
 
+    def _compared(self, k: int) -> int:
+        """The number of columns of the k-th table whose sums are compared."""
+        if self.facts.n_ranges is not None and k % 2 == 0:
+            return self.columns
+        return _COLUMNS[k % len(_COLUMNS)]
+
     def widest_changes(self, session: Session[Any], k: int) -> dict[str, float]:
         """The distances of the sums of two neighbours, by kind of release, divided by the charge.
 
@@ -170,7 +189,7 @@ class TableSubject(descent.DescentSubject):
         almost exact, or drowned.
         """
         rng = session.rng
-        both = data.neighbours(_COLUMNS[k % len(_COLUMNS)], self.facts, rng)
+        both = data.neighbours(self._compared(k), self.facts, rng)
         form = synthetic.random_form(rng)
         pair = [self.prepare(form(rows), labels) for rows, labels in both]
         hostile = data.Hostile(rng)
@@ -227,7 +246,11 @@ class TableSubject(descent.DescentSubject):
         }
 
     def held(self, task: TableTask) -> list[Floats]:
-        return [task.cells.astype(np.float64)]
+        cells = [task.cells.astype(np.float64)]
+        if task.wide is not None:
+            columns = len(task.wide.at_zero)
+            cells.append(task.wide.columns(range(columns)).astype(np.float64))
+        return cells
 
     def holders(self) -> list[Holder]:
         """Fewer than for other solvers, because a fit takes longer.
@@ -247,6 +270,9 @@ class TableSubject(descent.DescentSubject):
     def _fix_bounds(self) -> None:
         """Reduce ranges by column to a few, from the narrowest to the widest."""
         x_bound = self._model.x_bound
+        if (mixed := _mixed(x_bound, type(self).columns)) is not None:
+            self._fix_mixed(mixed, len(x_bound))
+            return
         ranges = ranges_of(list(x_bound.values()) if isinstance(x_bound, Mapping) else x_bound)
         if ranges is not None:
             rising = ranges[np.argsort(ranges[:, 1] - ranges[:, 0], kind="stable")]
@@ -256,12 +282,22 @@ class TableSubject(descent.DescentSubject):
                 self.notes.append(f"of {len(rising)} ranges of columns, {self.columns} are audited")
         super()._fix_bounds()
 
+    def _fix_mixed(self, mixed: SparseBounds, given: int) -> None:
+        if getattr(self._model, "y_bound", 1.0) is None:
+            self._model.set_params(y_bound=1.0)  # as in a fit
+        self._model.set_params(x_bound=mixed)
+        self.columns = len(mixed)
+        if len(mixed) != given:
+            self.notes.append(f"of {given} columns, {len(mixed)} are audited")
+
     def _read_facts(self) -> TableFacts:
-        ranges = None
+        ranges, n_ranges, x_bound = None, None, self._model.x_bound
+        if isinstance(x_bound, SparseBounds):
+            ranges, n_ranges = x_bound.ends(), len(x_bound.paired)
         if np.ndim(self._model.x_bound) == 2:
             ranges = np.asarray(self._model.x_bound, np.float64)
         common = self._common_facts()
-        if ranges is not None:
+        if ranges is not None and n_ranges is None:
             common["bounds"] = sizes_of(ranges)
             common["x_bound"] = float(common["bounds"].max())
         return TableFacts(
@@ -269,6 +305,7 @@ class TableSubject(descent.DescentSubject):
             n_rows=int(self._model.n_rows),
             n_nonzero=n_nonzero_of(self._model),
             ranges=ranges,
+            n_ranges=n_ranges,
         )
 
 
@@ -300,14 +337,17 @@ class TablePrepared(descent.Prepared):
             reference.PRODUCTS: plan.product_multiplier,
             reference.SIZES: plan.scale_multiplier,
             reference.CORRECTIONS: plan.calibration_multiplier,
+            reference.PRESENCES: plan.presence_multiplier,
             reference.STEPS: plan.step_multiplier,
         }
         return Course(
             multipliers={kind: stated[kind] for kind in stated if stated[kind] < math.inf},
             columns=plan.n_columns,
+            n_wide=plan.n_wide,
+            most_taken=plan.most_taken,
             steps=plan.steps,
             unit=float(plan.unit),
-            row_length=plan.row_length,
+            stretch=plan.stretch,
             clip=plan.pace.cut,
             margin_noise=plan.pace.margin_noise,
             curvature=plan.pace.curvature,
@@ -344,7 +384,9 @@ class TablePrepared(descent.Prepared):
         """The same fit to all rows but the last, and to the last row alone."""
         for part in (slice(None, -1), slice(-1, None)):
             cells, labels = self.task.cells[part], self.task.labels[part]
-            yield TablePrepared(replace(self.task, cells=cells, labels=labels), self._facts, {})
+            wide = None if self.task.wide is None else self.task.wide.of_rows(part)
+            own = replace(self.task, cells=cells, labels=labels, wide=wide)
+            yield TablePrepared(own, self._facts, {})
 
 
 @dataclass(frozen=True)
@@ -419,6 +461,28 @@ def follow(course: Course, facts: TableFacts, records: Sequence[Recorded]) -> Fo
     return Followed(found, np.full(1, np.nan), 1)
 
 
+def _mixed(x_bound: Any, columns: int) -> SparseBounds | None:
+    """Ranges of some columns and bounds of wide ones, both from the smallest to the largest.
+
+    None if there are no wide columns.
+    """
+    given = list(x_bound.values()) if isinstance(x_bound, Mapping) else x_bound
+    if np.isscalar(given) or given is None:
+        return None
+    bounds = ColumnBounds.of(given, len(given))
+    if (paired := table_part(bounds, len(given))) is None:
+        return None
+    low, high = bounds.ends(len(given))
+    order = paired[np.argsort((high - low)[paired], kind="stable")]
+    own = order[np.linspace(0, len(order) - 1, columns).round().astype(int)]
+    sizes = np.sort(np.delete(high, paired))
+    sizes = sizes[np.linspace(0, len(sizes) - 1, _WIDE).round().astype(int)]
+    ranges = {place: (float(low[j]), float(high[j])) for place, j in enumerate(own)}
+    known = {place: max(map(abs, ends)) or 1.0 for place, ends in ranges.items()}
+    known |= {len(ranges) + place: float(size) for place, size in enumerate(sizes)}
+    return SparseBounds(len(known), known, ranges)
+
+
 def _stated_multipliers(statement: Mapping[str, Any]) -> list[float]:
     """Noise multipliers of all releases in a statement; some begin with their number."""
     found = list[float]()
@@ -428,20 +492,26 @@ def _stated_multipliers(statement: Mapping[str, Any]) -> list[float]:
     return found
 
 
-def _columns_of(release: Release, columns: int) -> Ints:
+def _columns_of(release: Release, columns: int, outputs: int) -> Ints:
     """The column to which each number of a release belongs; ``columns`` if it belongs to none.
 
-    A product of two columns belongs to one of them, in turns.
+    A product of two columns belongs to one of them, and the presence of a wide column to any, in
+    turns.
     """
     places = np.arange(len(release.expected.noise))
-    if release.kind in (reference.MEANS, reference.SPREADS, reference.STEPS):
-        found = places % (columns + 1)
+    if release.kind in (reference.MEANS, reference.SPREADS):
+        found = places
+    elif release.kind == reference.STEPS:
+        found = places % (len(places) // outputs)
+    elif release.kind == reference.PRESENCES:
+        found = places % columns
     elif release.kind == reference.PRODUCTS:
-        one, other = np.triu_indices(columns + 1, 1)
-        found = np.append(np.arange(columns + 1), np.where((one + other) % 2 == 0, one, other))
+        size = math.isqrt(2 * len(places))  # of size (size + 1) / 2 places
+        one, other = np.triu_indices(size, 1)
+        found = np.append(np.arange(size), np.where((one + other) % 2 == 0, one, other))
     else:
         found = np.full_like(places, columns)
-    return found
+    return np.minimum(found, columns)
 
 
 def _evenly(apart: Floats, values: Floats) -> tuple[Floats, Floats]:

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dplasso.base.wording import ParameterError, Setting
 from dplasso.reading.formats.base import Format, labels_of
 from dplasso.reading.options import ReadingOptions, as_objects
@@ -29,7 +31,7 @@ class StoreFolder(Format):
         return Rows(
             store.matrix(options.x_bound),
             labels_of(store.labels, store.classes),
-            bounds=store.bounds,
+            bounds=_bounds_of(store, plan),
             names=None if store.feature_names is None else as_objects(store.feature_names),
             plan=plan,
             classes=store.classes,
@@ -45,6 +47,15 @@ class StoreFolder(Format):
             parameter=Setting(parameter),
             path=path,
         )
+
+
+def _bounds_of(store: ColumnStore, plan: TablePlan | None) -> Any:
+    """The bounds of a store's columns, with the ranges of its plan if it has one."""
+    bounds = store.bounds
+    if plan is None or bounds is None:
+        return bounds
+    planned = FeatureSpace(plan).bounds
+    return planned if np.array_equal(planned, bounds) else bounds
 
 
 def _plan_of(store: ColumnStore, source: dict[str, Any]) -> TablePlan | None:

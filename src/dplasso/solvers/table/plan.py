@@ -1,7 +1,7 @@
 """The plan of a fit to a table and its cost, fixed by public numbers before data are read."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dplasso.base import checks
 from dplasso.kernels.table import CELL_BITS
@@ -18,11 +18,14 @@ from dplasso.solvers.descent_budget import Account, descent_budget, weights_left
 LOSSES = (OneMarginLoss, SoftmaxLoss)
 # Squared lengths of rows then fit into 64 bits: columns times the square of a cell.
 MOST_COLUMNS = 1 << 14
+# Columns of a table in which wide columns are taken up, and the noise of its products, in units of
+# a column's variance: beyond these, two classes lose by more columns.
+MOST_IN_TABLE, MOST_OF_TWO_CLASSES, LARGEST_NOISE_OF_PRODUCTS = 1000, 200, 13.0
 # The intercept is a column of this share of a row's length.
 CONSTANT = 0.3
 # Shares of mu^2. The steps get what the others leave.
 CELLS, MEANS, SPREADS, NUMBERS, COUNTS, SCALE = 0.02, 0.05, 0.05, 0.02, 0.01, 0.01
-CALIBRATION = 0.05
+CALIBRATION, PRESENCES = 0.05, 0.02
 # Releases of the size of residuals, after these shares of the steps; numbers only.
 SCALE_AFTER = (0.25, 0.5)
 # Share of the products of columns: it grows with their noise, within limits.
@@ -53,7 +56,8 @@ class TablePlan:
     Formal guarantees
     -----------------
     The fit makes these releases, each a sum of whole vectors, one per row, plus Gaussian noise on a
-    grid (`GridGaussian`) of standard deviation multiplier times sensitivity: the mean cell and
+    grid (`GridGaussian`) of standard deviation multiplier times sensitivity: the presences of wide
+    columns, if there are any (the others then see those that stand out, too); the mean cell and
     mean squared cell; the means of the columns; their spreads; the labels (mean and spread, or
     counts of classes); the matrix of products of columns; ``steps`` sums of row gradients; for
     numbers two sizes of residuals; and for probabilities two sums that correct them. Each may
@@ -69,7 +73,9 @@ class TablePlan:
     delta: float
     neighboring: Neighboring
     n_rows: int
-    n_columns: int
+    n_columns: int  # of the table; `with_taken` adds the wide columns that are taken up
+    n_wide: int
+    most_taken: int  # largest number of wide columns that are taken up
     outputs: int
     pace: TablePace
     mu: float
@@ -80,10 +86,11 @@ class TablePlan:
     product_multiplier: float
     scale_multiplier: float  # of each size of residuals
     calibration_multiplier: float  # of each release that corrects probabilities
+    presence_multiplier: float
     step_multiplier: float
     steps: int
     longest: float  # largest total length of the steps
-    row_length: float  # length of a standardised row, whose columns have variance 1
+    stretch: float  # length of a standardised row, in units of the root of its number of columns
     n_nonzero: int | None  # number of weights that remain, all outputs together
     unit_bits: int  # of a row, and of a residual
     event: Event
@@ -107,6 +114,25 @@ class TablePlan:
     def square_length(self) -> int:
         """Largest squared 2-norm of a whole row with its constant."""
         return self.unit**2 + self.constant**2
+
+    def row_length(self, columns: int) -> float:
+        """Length of a standardised row of this many columns, which have variance 1."""
+        return self.stretch * math.sqrt(columns)
+
+    @property
+    def has_wide(self) -> bool:
+        """Whether presences of wide columns are released."""
+        return self.most_taken > 0
+
+    def with_taken(self, taken: int) -> "TablePlan":
+        """The same plan, with the same noise, once wide columns were taken up."""
+        return replace(self, n_columns=self.n_columns + taken)
+
+    @property
+    def presence_sigma(self) -> float:
+        """Noise standard deviation of the presences: rows of length CELL, no entry negative."""
+        factor = math.sqrt(2.0) * _UP if self.replaces else 1.0
+        return self.presence_multiplier * CELL * factor * _UP
 
     @property
     def cell_sigma(self) -> float:
@@ -186,6 +212,7 @@ def plan_table(
     delta: float,
     n_rows: int,
     n_columns: int,
+    n_wide: int = 0,
     n_nonzero: int | None = None,
     neighboring: Neighboring = "add_remove",
     account: Account = "gaussian",
@@ -201,6 +228,8 @@ def plan_table(
         Budget of all releases together.
     n_rows, n_columns : int
         Public numbers of rows and columns.
+    n_wide : int, default 0
+        Public number of further columns, mostly 0, of which the frequent ones are taken up.
     n_nonzero : int, optional
         Number of weights that remain, all outputs together; the limit costs nothing.
     neighboring : "add_remove" or "replace_one", default "add_remove"
@@ -226,20 +255,24 @@ def plan_table(
     epsilon, delta = checks.target("epsilon", epsilon), checks.probability("delta", delta)
     n_rows = checks.count("n_rows", n_rows, least=1)
     n_columns = checks.count("n_columns", n_columns, least=1, most=MOST_COLUMNS)
+    n_wide = checks.count("n_wide", n_wide, least=0)
     if n_nonzero is not None:
         n_nonzero = checks.count("n_nonzero", n_nonzero, least=1)
     if neighboring not in ("add_remove", "replace_one"):
         raise ValueError(f"neighboring must be 'add_remove' or 'replace_one', got {neighboring!r}")
     mu, bound_epsilon = descent_budget(epsilon, delta, account, bound_share, share)
     pace = loss.table_pace()
+    two_classes = loss.outputs == 1 and not pace.of_numbers
+    most_taken = _most_taken(n_rows * mu, n_columns, n_wide, two_classes)
     reach = reach_of(n_rows * mu, n_columns)
     products = _product_share(reach, n_columns, pace)
     labels = NUMBERS if pace.of_numbers else COUNTS
     sizes = SCALE * len(SCALE_AFTER) if pace.of_numbers else 0.0
     corrections = CALIBRATION if pace.calibrated else 0.0
+    presences = PRESENCES if most_taken else 0.0
     steps = math.ceil(STEPS_PER_LENGTH * pace.longest)
-    before = (CELLS, MEANS, SPREADS, labels, products, sizes, corrections)
-    counts = (1, 1, 1, 1, 1, len(SCALE_AFTER), calibration.STEPS, steps)
+    before = (CELLS, MEANS, SPREADS, labels, products, sizes, corrections, presences)
+    counts = (1, 1, 1, 1, 1, len(SCALE_AFTER), calibration.STEPS, 1, steps)
     parts = gaussian.split(mu, (*before, 1.0 - math.fsum(before)))
     multipliers = [
         math.sqrt(count) / part if part else math.inf
@@ -252,6 +285,8 @@ def plan_table(
         neighboring=neighboring,
         n_rows=n_rows,
         n_columns=n_columns,
+        n_wide=n_wide,
+        most_taken=most_taken,
         outputs=loss.outputs,
         pace=pace,
         mu=mu,
@@ -262,17 +297,34 @@ def plan_table(
         product_multiplier=multipliers[4],
         scale_multiplier=multipliers[5],
         calibration_multiplier=multipliers[6],
-        step_multiplier=multipliers[7],
+        presence_multiplier=multipliers[7],
+        step_multiplier=multipliers[8],
         steps=steps,
         longest=pace.longest,
-        row_length=stretch * math.sqrt(n_columns),
+        stretch=stretch,
         n_nonzero=n_nonzero,
-        unit_bits=_unit_bits(n_rows, multipliers[4], multipliers[7]),
+        unit_bits=_unit_bits(n_rows, multipliers[4], multipliers[8]),
         event=_event(bound_epsilon, multipliers, counts),
         bound_epsilon=bound_epsilon,
     )
     _check_noise(plan)
     return plan
+
+
+def pays_for_two_classes(signal: float, columns: int) -> bool:
+    """Whether a table of two classes gains by this many columns; ``signal`` as in `reach_of`."""
+    reach = reach_of(signal, columns)
+    return columns <= MOST_OF_TWO_CLASSES and reach <= LARGEST_NOISE_OF_PRODUCTS
+
+
+def _most_taken(signal: float, columns: int, wide: int, two_classes: bool) -> int:
+    """The largest number of wide columns by which the table may grow."""
+    most = min(wide, max(MOST_IN_TABLE - columns, 0))
+    if two_classes:
+        most = min(most, max(MOST_OF_TWO_CLASSES - columns, 0))
+        while most and not pays_for_two_classes(signal, columns + most):
+            most -= 1
+    return most
 
 
 def reach_of(signal: float, columns: int) -> float:
@@ -306,7 +358,7 @@ def _check_noise(plan: TablePlan) -> None:
     """Reject noise that cannot be drawn before a fit is charged, whatever lengths it will use."""
     if not plan.mu < math.inf:
         return
-    longest = math.ceil(math.sqrt(plan.n_columns) * CELL)
+    longest = math.ceil(math.sqrt(plan.n_columns + plan.most_taken) * CELL)
     sigmas = [plan.cell_sigma, plan.label_sigma, plan.step_sigma]
     sigmas += [
         sigma(length)
@@ -314,6 +366,7 @@ def _check_noise(plan: TablePlan) -> None:
         for length in (CELL // 4, longest)
     ]
     sigmas += [plan.product_sigma, plan.product_sigma / 2.0] if plan.has_products else []
+    sigmas += [plan.presence_sigma] if plan.has_wide else []
     sigmas += [plan.scale_sigma] if plan.pace.of_numbers else []
     sigmas += [plan.calibration_sigma] if plan.pace.calibrated else []
     if not (min(sigmas) >= LEAST_SIGMA and max(sigmas) * (1.0 + 1e-9) <= MOST_SIGMA):

@@ -8,6 +8,7 @@ from dplasso.base.arrays import Floats, Ints
 from dplasso.solvers.calibration import Correction, terms_of
 from dplasso.solvers.table.plan import TablePlan
 
+Taken = tuple[int, ...]  # numbers of the wide columns that belong to the table, the last ones
 _UP = 1.0 + 1e-15  # covers the rounding of a product
 
 
@@ -26,8 +27,18 @@ class Question(ABC):
         """Numbers of places of the answer, in order, and the noise standard deviation of each."""
 
 
+class PresenceSums(Question):
+    """Sums over rows of the wide columns that are present, as vectors of one common length."""
+
+    def noise(self, plan: TablePlan) -> list[tuple[int, float]]:
+        return [(plan.n_wide, plan.presence_sigma)]
+
+
+@dataclass(frozen=True, eq=False)
 class CellSums(Question):
     """Sums of the mean cell and of the mean squared cell of every row."""
+
+    taken: Taken = ()
 
     def noise(self, plan: TablePlan) -> list[tuple[int, float]]:
         return [(2, plan.cell_sigma)]
@@ -39,9 +50,10 @@ class MeanSums(Question):
 
     centre: int
     length: int
+    taken: Taken = ()
 
     def noise(self, plan: TablePlan) -> list[tuple[int, float]]:
-        return [(plan.n_columns, plan.mean_sigma(self.length) * _UP)]
+        return [(plan.n_columns + len(self.taken), plan.mean_sigma(self.length) * _UP)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +62,10 @@ class SpreadSums(Question):
 
     centres: Ints
     length: int
+    taken: Taken = ()
 
     def noise(self, plan: TablePlan) -> list[tuple[int, float]]:
-        return [(plan.n_columns, plan.spread_sigma(self.length) * _UP)]
+        return [(len(self.centres), plan.spread_sigma(self.length) * _UP)]
 
 
 class LabelSums(Question):
@@ -68,6 +81,7 @@ class Standard:
 
     centres: Ints
     factors: Floats
+    taken: Taken = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +95,7 @@ class Products(Question):
     standard: Standard
 
     def noise(self, plan: TablePlan) -> list[tuple[int, float]]:
-        size, sigma = plan.n_columns + 1, plan.product_sigma * _UP
+        size, sigma = len(self.standard.centres) + 1, plan.product_sigma * _UP
         others = size * (size - 1) // 2
         return [(size, sigma), (others, sigma * math.sqrt(0.5) * _UP)]
 
@@ -103,7 +117,7 @@ class GradientSums(Question):
     at: Position
 
     def noise(self, plan: TablePlan) -> list[tuple[int, float]]:
-        return [(plan.outputs * (plan.n_columns + 1), plan.step_sigma)]
+        return [(plan.outputs * (self.at.weights.shape[1] + 1), plan.step_sigma)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from dplasso.base import threads as pool
 from dplasso.base.arrays import Floats, Ints
-from dplasso.kernels import calibration, descent
+from dplasso.data.wide_cells import WideCells
+from dplasso.kernels import calibration, descent, wide_table
 from dplasso.kernels import table as kernels
 from dplasso.losses import Loss, OneMarginLoss
 from dplasso.solvers.calibration import Correction, limit_of, terms_of
@@ -20,11 +21,13 @@ from dplasso.solvers.table.questions import (
     LabelSums,
     MeanSums,
     Position,
+    PresenceSums,
     Products,
     Question,
     ResidualSize,
     SpreadSums,
     Standard,
+    Taken,
 )
 
 # A margin sees rows up to this multiple of the length that gradients see.
@@ -44,6 +47,7 @@ class PrivateTable:
     row, its label and the question alone. The 2-norm of a row's vector, and its distance from the
     vector of another row, are at most
 
+    - `PresenceSums`: CELL, sqrt(2) CELL, because no entry is negative;
     - `CellSums`: sqrt(2) CELL, sqrt(2) CELL, because both numbers lie between 0 and CELL;
     - `MeanSums`: length, 2 length;
     - `SpreadSums`: length, sqrt(2) length, because no entry is negative;
@@ -56,6 +60,7 @@ class PrivateTable:
     - `ResidualSize`: CELL, CELL, a number between 0 and CELL;
     - `CalibrationSums`: `sensitivity_of`, and twice that (`dplasso.kernels.calibration`).
 
+    Wide columns that are taken up are columns like the others: which ones, the question says.
     So adding or removing a row moves an answer by no more than the first number, exactly, and
     replacing a row by no more than the second. Matrix products of double precision are used only
     where every partial sum is a whole number below 2^53, so they are exact in any order. Sums that
@@ -69,7 +74,10 @@ class PrivateTable:
         loss: Loss,
         plan: TablePlan,
         threads: int,
+        wide: WideCells | None = None,
     ) -> None:
+        self._narrow, self._wide = cells, wide
+        self._taken: Taken = ()
         self._cells, self._labels, self._loss, self._plan = cells, labels, loss, plan
         self._runs = pool.even_runs(len(labels), threads)
         self._standard: Standard | None = None
@@ -79,11 +87,16 @@ class PrivateTable:
     def answer(self, question: Question) -> Ints:
         """Exact sums, without noise: never release them."""
         match question:
-            case CellSums():
+            case PresenceSums():
+                return self._presences()
+            case CellSums(taken):
+                self._take(taken)
                 return self._summed(kernels.cell_sums, (self._cells,))
-            case MeanSums(centre, length):
+            case MeanSums(centre, length, taken):
+                self._take(taken)
                 return self._summed(kernels.mean_sums, (self._cells, centre, length))
-            case SpreadSums(centres, length):
+            case SpreadSums(centres, length, taken):
+                self._take(taken)
                 return self._summed(kernels.spread_sums, (self._cells, centres, length))
             case LabelSums():
                 return self._label_sums()
@@ -97,6 +110,22 @@ class PrivateTable:
             case CalibrationSums(at, correction):
                 return self._calibration_sums(at, correction)
         raise TypeError(f"there is no answer to {type(question).__name__}")
+
+    def _presences(self) -> Ints:
+        assert self._wide is not None
+        indptr, indices, columns = self._wide.indptr, self._wide.indices, len(self._wide.at_zero)
+        lengths = wide_table.presence_lengths(indices, len(self._labels))
+        runs = pool.even_runs(columns, len(self._runs))
+        parts = pool.run(wide_table.presence_sums, [(indptr, indices, lengths, *r) for r in runs])
+        return np.concatenate(parts)
+
+    def _take(self, taken: Taken) -> None:
+        """Make the wide columns ``taken`` the last ones of the table."""
+        if taken == self._taken:
+            return
+        assert self._wide is not None
+        self._cells = np.hstack([self._narrow, self._wide.columns(taken)])
+        self._taken, self._standard = taken, None
 
     def _summed(self, kernel: Any, facts: tuple[Any, ...]) -> Ints:
         found: Ints = np.sum(pool.run(kernel, [(*facts, *run) for run in self._runs]), axis=0)
@@ -119,21 +148,23 @@ class PrivateTable:
         """Compute the standardised rows, unless they are known."""
         if standard is self._standard:
             return
+        self._take(standard.taken)
         plan, shape = self._plan, self._cells.shape
         rows, ratios = np.empty(shape, np.int32), np.empty(shape[0])
-        longest = LONGEST_OF_MARGINS * plan.row_length
-        rule = (plan.row_length, longest, plan.pace.keeps_short, plan.unit)
+        length = plan.row_length(shape[1])
+        longest = LONGEST_OF_MARGINS * length
+        rule = (length, longest, plan.pace.keeps_short, plan.unit)
         facts = (self._cells, standard.centres, standard.factors, rule)
         pool.run(kernels.standardise, [(*facts, *run, rows, ratios) for run in self._runs])
         self._standard, self._rows, self._ratios = standard, rows, ratios
 
     def _products(self) -> Ints:
-        size = self._plan.n_columns + 1
+        size = self._rows.shape[1] + 1
         found = sum(pool.run(self._products_of, self._runs), np.zeros((size, size), np.int64))
         return np.concatenate([np.diag(found), found[np.triu_indices(size, 1)]])
 
     def _products_of(self, first: int, last: int) -> Ints:
-        size, constant = self._plan.n_columns + 1, self._plan.constant
+        size, constant = self._rows.shape[1] + 1, self._plan.constant
         total = np.zeros((size, size), np.int64)
         for begin in range(first, last, BLOCK):
             block = np.empty((min(BLOCK, last - begin), size))
@@ -149,7 +180,7 @@ class PrivateTable:
 
     def _gradient_sums_of(self, at: Position, first: int, last: int) -> Ints:
         plan = self._plan
-        sums = np.zeros((plan.outputs, plan.n_columns + 1), np.int64)
+        sums = np.zeros((plan.outputs, self._rows.shape[1] + 1), np.int64)
         whole = _WholeWeights(at, plan)
         for begin in range(first, last, BLOCK):
             end = min(begin + BLOCK, last)
@@ -236,9 +267,10 @@ class _WholeWeights:
         # Weights are brought near 1 first: their squares could overflow, or vanish.
         power, finite = math.frexp(largest)[1], math.isfinite(largest)
         near = np.ldexp(at.weights, -power) if finite else np.zeros_like(at.weights)
-        length = float(np.sqrt(np.max(np.sum(near**2, axis=1))))
-        finest = EXACT_BITS - 2 - plan.unit_bits - math.frexp(length)[1]
+        norm = float(np.sqrt(np.max(np.sum(near**2, axis=1))))
+        finest = EXACT_BITS - 2 - plan.unit_bits - math.frexp(norm)[1]
         self.weights = np.trunc(np.ldexp(near, finest))
         with np.errstate(over="ignore"):
-            self.unit = float(np.ldexp(plan.row_length / plan.unit, power - finest))
+            length = plan.row_length(at.weights.shape[1])
+            self.unit = float(np.ldexp(length / plan.unit, power - finest))
         self.intercepts = at.intercepts

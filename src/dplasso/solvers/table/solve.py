@@ -10,6 +10,7 @@ from threadpoolctl import ThreadpoolController  # scikit-learn installs it
 from dplasso.base import checks
 from dplasso.base import threads as pool
 from dplasso.base.arrays import Ints
+from dplasso.data.wide_cells import WideCells
 from dplasso.losses import Loss, SquaredLoss, check_taken
 from dplasso.losses.encoded import EncodedLabels, encoded
 from dplasso.mechanisms.grid_gaussian import GridGaussian, NoiseOf
@@ -31,6 +32,7 @@ def fit_table(
     releases: list[Ints] | None = None,
     progress: Callable[[int], None] | None = None,
     noise_of: NoiseOf = GridGaussian,
+    wide: WideCells | None = None,
 ) -> TableSolution:
     """Minimise ``loss`` over linear models of a table, by noisy sums over its rows.
 
@@ -54,6 +56,8 @@ def fit_table(
         Called after every step with the number of steps done.
     noise_of : callable, default GridGaussian
         Makes the mechanism for a standard deviation; an audit passes one that records the noise.
+    wide : WideCells, optional
+        Cells of the wide columns, where the plan has some.
 
     Returns
     -------
@@ -72,7 +76,8 @@ def fit_table(
     threads = pool.available() if n_threads is None else checks.count("n_threads", n_threads, 1)
     labels = encoded(loss, y)
     _check(cells, len(labels), loss, plan)
-    table = PrivateTable(cells, labels, loss, plan, threads)
+    _check_wide(wide, len(labels), plan)
+    table = PrivateTable(cells, labels, loss, plan, threads, wide)
     course, done = walk(plan, _y_bound(loss)), 0
     mechanism = cache(noise_of)  # all steps have the same noise
     # Rows are already divided among threads; those of BLAS would only compete with them.
@@ -139,3 +144,19 @@ def _check(cells: NDArray[np.int32], n_labels: int, loss: Loss, plan: TablePlan)
     if n_labels != len(cells):
         # The number of rows may itself be private: the message does not reveal it.
         raise ValueError("cells and y differ in their number of rows; give one label per row")
+
+
+def _check_wide(wide: WideCells | None, n_labels: int, plan: TablePlan) -> None:
+    shape = (n_labels, 0) if wide is None else (wide.n_rows, len(wide.at_zero))
+    if shape[1] != plan.n_wide:
+        raise ValueError(
+            f"there are {shape[1]} wide columns and the plan has {plan.n_wide}; plan for those"
+        )
+    if shape[0] != n_labels:
+        raise ValueError("wide and y differ in their number of rows; give one label per row")
+    if (
+        wide is not None
+        and len(wide.cells)
+        and not 0 <= wide.cells.min() <= wide.cells.max() <= CELL
+    ):
+        raise ValueError("wide cells must lie between 0 and 2^24; build them with WideCells.of")

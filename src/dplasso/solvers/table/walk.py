@@ -18,11 +18,13 @@ from dplasso.solvers.table.questions import (
     LabelSums,
     MeanSums,
     Position,
+    PresenceSums,
     Products,
     Question,
     ResidualSize,
     SpreadSums,
     Standard,
+    Taken,
 )
 
 # Share of the iterates, the last ones, that are averaged.
@@ -65,12 +67,15 @@ class TableSolution:
         Total length of the steps; 0 if there would be nothing but noise, and weights are 0.
     margin_noise : float
         Predicted noise standard deviation of a margin.
+    taken : tuple of int
+        Numbers of the wide columns that were taken up; their weights come last.
     """
 
     weights: Floats
     intercepts: Floats
     length: float
     margin_noise: float
+    taken: Taken = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,39 +116,54 @@ def walk(plan: TablePlan, y_bound: float = 1.0) -> Walk:
     It is post-processing: a function of ``plan`` and the answers, which are noisy. It never sees
     data, and anyone can repeat it (`dplasso.solvers.table.replay`).
     """
-    standard, hardly_vary = yield from _standard(plan)
+    taken: Taken = ()
+    if plan.has_wide:
+        taken = _standing_out((yield PresenceSums()), plan)
+        plan = plan.with_taken(len(taken))
+    standard, hardly_vary = yield from _standard(plan, taken)
     labels = _labels((yield LabelSums()), plan, y_bound)
     released = (yield Products(standard)) if plan.has_products else None
     shape = Shape.of(released, plan, labels.curvature)
     found = yield from _descent(plan, standard, labels, shape, hardly_vary)
     if plan.pace.calibrated and not found.is_noise:
         found = yield from _calibrated(plan, found, labels)
-    return found.solution(plan, labels)
+    return replace(found.solution(plan, labels), taken=taken)
 
 
-def _standard(plan: TablePlan) -> Generator[Question, Ints, tuple[Standard, Flags]]:
+def _standing_out(released: Ints, plan: TablePlan) -> Taken:
+    """The wide columns that are more frequent than noise alone would make any, in their order.
+
+    Of so many columns the largest noise is about sqrt(2 ln columns) standard deviations.
+    """
+    least = math.sqrt(2.0 * math.log(max(plan.n_wide, 2))) * plan.presence_sigma
+    found = np.flatnonzero(released > least)
+    largest = np.argsort(-released[found], kind="stable")[: plan.most_taken]
+    return tuple(np.sort(found[largest]).tolist())
+
+
+def _standard(plan: TablePlan, taken: Taken) -> Generator[Question, Ints, tuple[Standard, Flags]]:
     """Means and spreads of the columns, which are shrunk to their own means.
 
     The flags mark columns that hardly vary: their spread is surely below the smallest one that
     counts.
     """
     n, p = plan.n_rows, plan.n_columns
-    mean, square = np.clip((yield CellSums()) / (n * CELL), 0.0, 1.0)
+    mean, square = np.clip((yield CellSums(taken)) / (n * CELL), 0.0, 1.0)
     noise = plan.cell_sigma / CELL / n
     longest = math.sqrt(p * min(max(square - mean**2, noise, 1.0 / p), 1.0))
     centre, length = round(mean * CELL), math.ceil(longest * CELL)
-    offsets = (yield MeanSums(centre, length)) / (n * CELL)
+    offsets = (yield MeanSums(centre, length, taken)) / (n * CELL)
     offsets = shrunk(offsets, 0.0, plan.mean_sigma(length) / CELL / n)
     centres = np.rint(np.clip(centre / CELL + offsets, 0.0, 1.0) * CELL).astype(np.int64)
     taken_off = float(np.sum((centres / CELL - mean) ** 2))
     length = math.ceil(math.sqrt(max(longest**2 - taken_off, LEAST_LEFT * longest**2)) * CELL)
-    spreads = (yield SpreadSums(centres, length)) / (n * CELL)
+    spreads = (yield SpreadSums(centres, length, taken)) / (n * CELL)
     noise = plan.spread_sigma(length) / CELL / n
     usual = max(float(spreads.mean()), noise / math.sqrt(p), 1.0 / CELL)
     least = max(LEAST_SPREAD * usual, noise)
     hardly_vary = spreads + noise < LEAST_SPREAD * usual
     spreads = np.maximum(shrunk(spreads, usual, noise), least)
-    return Standard(centres, 1.0 / (np.sqrt(spreads) * CELL)), hardly_vary
+    return Standard(centres, 1.0 / (np.sqrt(spreads) * CELL), taken), hardly_vary
 
 
 def shrunk(values: Floats, target: float, noise: float) -> Floats:
@@ -196,12 +216,12 @@ class Shape:
     @classmethod
     def of(cls, released: Ints | None, plan: TablePlan, curvature: float) -> "Shape":
         size = plan.n_columns + 1
-        length = plan.row_length**2 * plan.square_length / plan.unit**2
+        length = plan.row_length(plan.n_columns) ** 2 * plan.square_length / plan.unit**2
         if released is None:  # all rows may point in one direction, which has all their length
             return cls(np.eye(size) * length / size, length / math.sqrt(2.0 * size), curvature)
         upper = np.zeros((size, size))
         upper[np.triu_indices(size, 1)] = released[size:]
-        unit = (plan.row_length / plan.unit) ** 2 / plan.n_rows
+        unit = (plan.row_length(plan.n_columns) / plan.unit) ** 2 / plan.n_rows
         matrix = (upper + upper.T + np.diag(released[:size])) * unit
         return cls(matrix, plan.product_sigma * unit, curvature)
 
@@ -252,7 +272,7 @@ def _descent(
     kept = np.ones((plan.outputs, size), bool)
     scales, scaled, seen = np.ones(size), standard, shape
     cut = plan.pace.cut * labels.unit
-    gradient_noise = plan.step_sigma / plan.unit**2 * plan.row_length / plan.n_rows
+    gradient_noise = plan.step_sigma / plan.unit**2 * plan.row_length(plan.n_columns) / plan.n_rows
     inverse, spread = seen.preconditioner(kept[0])
     inverses = [inverse] * plan.outputs
     noise_of_one = gradient_noise / math.sqrt(plan.steps) * spread * cut
@@ -260,11 +280,11 @@ def _descent(
     is_noise = noise_of_one * length > labels.most_noise
     weights, total = np.zeros((plan.outputs, size)), np.zeros((plan.outputs, size))
     variances = np.zeros((plan.outputs, size))  # of the noise in weights, in units of labels
-    constant, averaged = CONSTANT * plan.row_length, 0
+    constant, averaged = CONSTANT * plan.row_length(plan.n_columns), 0
     for done in range(plan.steps):
         if done in plan.reweighting_steps:
             scales = shape.column_scales(_shown(weights / labels.unit, variances))
-            scaled = Standard(standard.centres, standard.factors * scales[:-1])
+            scaled = replace(standard, factors=standard.factors * scales[:-1])
             seen = shape.rescaled(scales)
             _, spread = seen.preconditioner(np.ones(size, bool))
             inverses = [seen.preconditioner(mine)[0] for mine in kept]
@@ -281,7 +301,7 @@ def _descent(
             cut = min(cut, CUT_OF_SIZE * cut * math.sqrt(max(mean_square, noise)))
             at = replace(at, cut=cut)
         answer = (yield GradientSums(at)).reshape(weights.shape)
-        unit = cut * plan.row_length / plan.unit**2 / plan.n_rows
+        unit = cut * plan.row_length(plan.n_columns) / plan.unit**2 / plan.n_rows
         gradients = (answer + 0.5) * unit
         step = length / plan.steps * scales
         moves = [inverses[k] @ gradients[k] for k in range(plan.outputs)]
