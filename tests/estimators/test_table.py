@@ -285,6 +285,7 @@ def test_a_fit_that_would_be_noise_says_so_and_predicts_the_released_constant():
     assert len(set(model.predict(X))) == 1 and abs(model.predict(X[:1])[0]) <= 1.0
 
 
+@seeds
 def test_a_model_is_kept_if_a_warning_about_it_raises():
     """It was paid for."""
     rng = np.random.default_rng(0)
@@ -296,3 +297,71 @@ def test_a_model_is_kept_if_a_warning_about_it_raises():
         with pytest.raises(dplasso.OnlyNoiseWarning):
             model.fit(X, y)
     assert model.privacy_["epsilon"] == 0.05 and len(set(model.decision_function(X))) == 1
+
+
+def r2(y, found):
+    return 1.0 - np.mean((y - found) ** 2) / np.var(y)
+
+
+@seeds
+@pytest.mark.parametrize(("n_rows", "epsilon"), [(2000, 10.0), (20_000, 1.0)])
+def test_labels_that_columns_explain_are_no_noise_however_small_they_are(n_rows, epsilon):
+    """Their spread, and what is left of it, are below the noise of their measurement."""
+    X = np.random.default_rng(0).uniform(-1.0, 1.0, (n_rows, 3))
+    y = 0.03 * X[:, 0]
+    public = {"n_rows": n_rows, "x_bound": 1.0, "y_bound": 1.0, "solver": "table"}
+    for seed in range(3):
+        model = PrivateLassoRegressor(epsilon, random_state=seed, **public).fit(X, y)
+        assert r2(y, model.predict(X)) > 0.95
+
+
+@seeds
+def test_columns_that_are_rarely_on_do_not_lead_many_classes_astray():
+    """Gradients saw rows without them far longer than margins did: steps overshot."""
+    rng = np.random.default_rng(3)
+    shares = np.append(0.95, np.full(20, 0.0025))
+    flags = np.eye(21)[rng.choice(21, 10_000, p=shares)]
+    X = np.hstack([flags, rng.normal(size=(10_000, 2)) / 4])
+    margins = X @ rng.normal(size=23)
+    y = np.digitize(margins, np.quantile(margins, [0.25, 0.5, 0.75]))
+    public = {"classes": range(4), "n_rows": 5000, "x_bound": 1.0, "solver": "table"}
+    losses = []
+    for epsilon in (1.0, 100.0):
+        model = PrivateLassoClassifier(epsilon, random_state=0, **public).fit(X[:5000], y[:5000])
+        found = model.predict_log_proba(X[5000:])[np.arange(5000), y[5000:]]
+        losses.append(-float(found.mean()))
+    assert max(losses) < 0.9 * math.log(4)  # what the shares of the classes have
+
+
+@pytest.mark.parametrize(
+    ("x_bound", "y_bound"), [(1.0, 5e-324), (1.0, 1e-300), (1e-200, 1e200), (1e-290, 1e20)]
+)
+def test_labels_beyond_what_numbers_can_hold_are_rejected_before_the_charge(
+    x_bound, y_bound, tmp_path
+):
+    budget = Budget(1.0, 1e-6, tmp_path / "budget.sqlite")
+    X = np.linspace(0.0, x_bound, 60)[:, None]
+    public = {"n_rows": 60, "x_bound": x_bound, "y_bound": y_bound, "solver": "table"}
+    with pytest.raises(ValueError, match="rescale the labels or X"):
+        PrivateLassoRegressor(0.5, accountant=budget, **public).fit(X, np.zeros(60))
+    assert not budget.entries()
+
+
+@pytest.mark.parametrize("form", ["dense", "csr", "csc", "coo with repeats"])
+def test_new_rows_are_cut_to_their_ranges(form):
+    X, y = easy_table(ROWS)[:2]
+    model = regressor(x_bound=[(-1.0, 1.0)] * X.shape[1]).fit(X, y)
+    inside = np.clip(X, -1.0, 1.0)
+    beyond = np.where(np.abs(X) >= 1.0, 1e6 * X, X)
+    assert np.array_equal(model.predict(FORMS[form](beyond)), model.predict(FORMS[form](inside)))
+
+
+@seeds
+def test_without_privacy_rare_columns_beside_their_sum_can_be_fitted():
+    rng = np.random.default_rng(0)
+    flags = np.eye(30)[rng.choice(30, 3000, p=np.append(0.9, np.full(29, 0.1 / 29)))]
+    public = {"classes": [0, 1], "n_rows": 3000, "x_bound": 1.0, "solver": "table"}
+    for seed in range(3):
+        y = (rng.random(3000) < 0.5).astype(int)
+        model = PrivateLassoClassifier(math.inf, random_state=seed, **public).fit(flags, y)
+        assert np.all(np.isfinite(model.coef_))

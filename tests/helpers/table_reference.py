@@ -44,14 +44,14 @@ def descent(u, labels, loss, steps):
     """Weights and intercepts of shares of ranges before probabilities are calibrated."""
     pace, (n, p), outputs = loss.table_pace(), u.shape, loss.outputs
     a, m, sd = standardised(u)
-    C = math.sqrt(p) * (MOST_STRETCH if pace.keeps_short else 1.0)
+    C = math.sqrt(p) * (MOST_STRETCH if pace.of_numbers else 1.0)
     sizes = np.linalg.norm(a, axis=1, keepdims=True)
-    b = cut(a, C) if pace.keeps_short else a * C / np.maximum(sizes, 1e-300)
+    b = a * np.minimum(pace.lengthened, C / np.maximum(sizes, 1e-300))
     seen = cut(a, LONGEST_OF_MARGINS * C)
     b = np.column_stack([b, np.full(n, CONSTANT * C)])
     constant, clip, curvature = _of_labels(labels, loss, pace)
     values, directions = np.linalg.eigh(b.T @ b / n)
-    inverse = (directions / (curvature * np.maximum(values, 1e-12))) @ directions.T
+    inverse = (directions / (curvature * np.maximum(values, 2.0**-19))) @ directions.T
     weights = np.zeros((outputs, p + 1))
     total, averaged = np.zeros_like(weights), 0
     for done in range(steps):

@@ -54,7 +54,7 @@ class Fitter(ABC):
     def reader(self, row_map: str, n_features: int, x_bound: XBound, released: Ints) -> RowReader:
         """Return how a model of this solver reads new rows."""
         chosen = self.chosen_columns(released)
-        return RowReader(row_map, n_features, x_bound, self.scales_rows, chosen)
+        return RowReader(row_map, n_features, x_bound, self.scales_rows, chosen, self.reads_ranges)
 
     def chosen_columns(self, released: Ints) -> Ints | None:
         """Return the only columns that a model reads, or None for all columns."""

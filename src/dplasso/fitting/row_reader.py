@@ -32,6 +32,8 @@ class RowReader:
         Whether rows are scaled to length 1.
     chosen : ndarray of int or None
         The only columns that are read; None for all columns.
+    cuts : bool
+        Whether entries that are not mapped are cut to the ranges of their columns.
     """
 
     row_map: str
@@ -39,6 +41,7 @@ class RowReader:
     x_bound: XBound
     unit_rows: bool = False
     chosen: Ints | None = None
+    cuts: bool = False
 
     @property
     def plain(self) -> bool:
@@ -50,6 +53,8 @@ class RowReader:
 
         ``columns`` are the numbers of the columns of ``X``, if it does not have all of them.
         """
+        if self.plain and self.cuts:
+            return _cut(X, *self.bounds(columns).ends(X.shape[1]))
         if self.plain:
             # scipy would add repeated entries in the precision of the matrix.
             return merged(X, "csr") if sp.issparse(X) and X.format == "coo" else X
@@ -92,3 +97,13 @@ class RowReader:
             return chosen
         places, known = places_in(chosen, columns)
         return places[known]
+
+
+def _cut(X: Any, low: Floats, high: Floats) -> Any:
+    """Cut entries to their ranges, and leave entries of 0, which sparse rows do not store."""
+    low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
+    if not sp.issparse(X):
+        return np.clip(X, low, high)
+    found = merged(X, "csr")
+    entries = np.clip(found.data, low[found.indices], high[found.indices])
+    return sp.csr_array((entries, found.indices, found.indptr), shape=found.shape)

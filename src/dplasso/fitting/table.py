@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dplasso.base.arrays import Floats, Ints
 from dplasso.base.progress import rounds_bar
+from dplasso.base.wording import ParameterError
 from dplasso.data import ColumnBounds
 from dplasso.data.row_maps import row_view
 from dplasso.data.table_cells import table_cells
@@ -17,12 +18,16 @@ from dplasso.fitting.auto_rules import table_part
 from dplasso.fitting.fitted import Fitted
 from dplasso.fitting.fitter import Fitter
 from dplasso.fitting.gaussian_plan import GaussianPlan
+from dplasso.fitting.private_bound import CANDIDATES
 from dplasso.fitting.release import Release, gaussian_release
 from dplasso.fitting.request import Fact, Request, Sourced
 from dplasso.fitting.task import BoundedTask, Drawing
 from dplasso.privacy.statement import fact
 from dplasso.solvers.calibration import STEPS
 from dplasso.solvers.table import TablePlan, TableSolution, fit_table, plan_table
+
+# Smallest bound on labels, and largest one per unit of an entry.
+SMALLEST_LABEL, MOST_PER_ENTRY = 1e-290, 1e307
 
 
 class Table(Fitter):
@@ -32,6 +37,7 @@ class Table(Fitter):
     reads_ranges = True
 
     def plan(self, request: Request, reason: str, row_map: str) -> "TableFitPlan":
+        _check_units(request)
         narrow, n_features = (
             table_part(request.bounds, request.n_features.value),
             request.n_features,
@@ -70,6 +76,21 @@ class Table(Fitter):
 
     def course(self, n_released: int, steps: int) -> str:
         return f"It was fitted by {steps:,} steps; no rounds to show."
+
+
+def _check_units(request: Request) -> None:
+    """Reject labels in units in which coefficients could not be written as numbers."""
+    if not request.loss.of_numbers:
+        return
+    y_bound, narrowest = float(getattr(request.loss, "y_bound", 1.0)), 2.0 * CANDIDATES[0]
+    if request.bounds is not None:
+        low, high = request.bounds.ends(request.n_features.value)
+        narrowest = float(np.min(high - low, where=high > low, initial=1.0))
+    if y_bound < SMALLEST_LABEL or y_bound > MOST_PER_ENTRY * min(narrowest, 1.0):
+        raise ParameterError(
+            "{y_bound} is too small for a number, or too large beside the narrowest range of "
+            "{x_bound}; rescale the labels or X first"
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -76,12 +76,12 @@ def _add_cut(row, length, sums):  # type: ignore[no-untyped-def]
 def standardise(cells, centres, factors, rule, first, last, rows, ratios):  # type: ignore[no-untyped-def]
     """Write the standardised rows, scaled to whole vectors, and their margins' factors.
 
-    ``rule`` holds the length to which rows are scaled, the largest length that a margin sees,
-    whether shorter rows stay as they are, and the whole number that stands for that first length.
+    ``rule`` holds the length to which rows are scaled, the largest length that a margin sees, the
+    largest factor by which a row is lengthened, and the whole number of that first length.
     A row of ``rows`` has a 2-norm of at most that number. Its entry in ``ratios`` is the length
     that margins see over the length that the row was scaled to.
     """
-    length, longest, keeps_short, unit = rule
+    length, longest, lengthened, unit = rule
     columns = cells.shape[1]
     row = np.empty(columns)
     limit = np.int64(unit) * np.int64(unit)
@@ -91,7 +91,7 @@ def standardise(cells, centres, factors, rule, first, last, rows, ratios):  # ty
             row[j] = np.float64(np.int64(cells[i, j]) - centres[j]) * factors[j]
             square += row[j] * row[j]
         size = math.sqrt(square)
-        scaled = min(size, length) if keeps_short else length
+        scaled = min(lengthened * size, length)
         factor = scaled / length * unit * _SAFE / size
         if not (0.0 < size < math.inf and 0.0 < factor < math.inf):
             rows[i, :] = 0

@@ -72,9 +72,7 @@ class SquaredLoss(OneMarginLoss):
 
     def table_pace(self) -> TablePace:
         # In units of the labels' spread, which is released.
-        return TablePace(
-            cut=1.5, margin_noise=0.8, curvature=1.0, keeps_short=True, of_numbers=True
-        )
+        return TablePace(cut=1.5, margin_noise=0.8, curvature=1.0, lengthened=1.0, of_numbers=True)
 
     def shape_within(self, bound: float) -> float:
         return min(self.clip, bound)

@@ -55,8 +55,8 @@ class Calibration:
     It is post-processing: a function of public numbers and of the releases received.
     """
 
-    def __init__(self, n_rows: int, sigma: float, shares: Floats) -> None:
-        self._outputs = 1 if len(shares) == 2 else len(shares)
+    def __init__(self, n_rows: int, sigma: float, shares: Floats, outputs: int) -> None:
+        self._outputs = outputs
         self._limit, self._shares, self._n_rows = limit_of(self._outputs), shares, n_rows
         self._sigma = max(sigma / UNIT, 1e-9 * n_rows)
         self._at = np.zeros(1 + self._outputs)

@@ -83,7 +83,7 @@ class Course:
     margin_noise: float
     curvature: float
     longest: float
-    keeps_short: bool
+    lengthened: float  # largest factor that brings a row to its length
     calibrated: bool
 
     @property
@@ -352,6 +352,8 @@ class _Fit:
         kept = [k for k in range(course.steps) if k + 1 > 0.5 * course.steps]
         found: Floats = np.mean([iterates[k] for k in kept], axis=0)
         squares = (found / spread) ** 2
+        if hidden and facts.loss == SQUARED:
+            hidden = not shape.shows(found[0] / spread, noises)
         signal = np.maximum(squares - noises, 0.0) / np.maximum(squares, 1e-300)
         found = np.where(np.append(still, False), signal * found, found)
         return found, rows.margins_of(found / factors, start), hidden
@@ -412,7 +414,7 @@ class _Shape:
         """The preconditioner for columns times ``factors``, and the noise it leaves in a margin."""
         matrix = np.diag(factors) @ self._matrix @ np.diag(factors)
         values, axes = np.linalg.eigh(matrix)
-        least = max(self._edge * factors.max(), 1e-12)
+        least = max(self._edge * factors.max(), 2.0**-19)
         floored = self._curvature * np.maximum(values, least)
         noise = self._edge * factors.max() / math.sqrt(2.0)
         seen = np.maximum(values, 1e-12)
@@ -420,9 +422,18 @@ class _Shape:
         inverse: Floats = axes @ np.diag(1.0 / floored) @ axes.T
         return inverse, float(np.sqrt(np.sum(seen / floored**2)))
 
+    def shows(self, weights: Floats, noises: Floats) -> bool:
+        """Whether margins vary by more than four times their noise, whatever the products' noise.
+
+        The column of the intercept is left out.
+        """
+        doubt = self._edge * np.eye(len(weights) - 1)
+        least, most = self._matrix[:-1, :-1] - doubt, self._matrix[:-1, :-1].clip(0.0) + doubt
+        return bool(weights[:-1] @ least @ weights[:-1] > 4.0 * np.diag(most) @ noises[:-1])
+
     def factors(self, squares: Floats, noises: Floats) -> Floats:
         """Factors of the columns, by the squares of their weights and the noise in these."""
-        excess = np.maximum(squares / np.maximum(noises, 1e-300), 1.0) - 1.0
+        excess = np.clip(squares / np.maximum(noises, 1e-300), 1.0, 1e12) - 1.0
         share = 1.0 - 0.9 / (1.0 + excess)
         sizes = np.maximum(np.diag(self._matrix), 0.05)
         share *= np.sum(sizes[:-1]) / np.sum(share[:-1] * sizes[:-1])
@@ -456,8 +467,7 @@ class _Standard:
             usual = self.course.row_length
             apart = (rows.shares - self._centres) / np.sqrt(self._spreads)
             lengths = np.linalg.norm(apart, axis=1, keepdims=True)
-            longest = np.maximum(lengths, usual) if self.course.keeps_short else lengths
-            units = np.divide(apart, longest, out=np.zeros_like(apart), where=longest > 0.0)
+            units = apart / np.maximum(lengths, usual / self.course.lengthened)
             seen = apart * np.minimum(1.0, 3.0 * usual / np.maximum(lengths, 1e-300))
             constant = np.full(len(units), CONSTANT)
             self._known[rows] = np.column_stack([units, constant]), seen

@@ -352,7 +352,7 @@ class TablePrepared(descent.Prepared):
             margin_noise=plan.pace.margin_noise,
             curvature=plan.pace.curvature,
             longest=plan.longest,
-            keeps_short=plan.pace.keeps_short,
+            lengthened=plan.pace.lengthened,
             calibrated=plan.pace.calibrated,
         )
 

@@ -278,7 +278,7 @@ def plan_table(
         math.sqrt(count) / part if part else math.inf
         for part, count in zip(parts, counts, strict=True)
     ]
-    stretch = min(max((0.3 / reach) ** 0.25, 1.0), MOST_STRETCH) if pace.keeps_short else 1.0
+    stretch = min(max((0.3 / reach) ** 0.25, 1.0), MOST_STRETCH) if pace.of_numbers else 1.0
     plan = TablePlan(
         epsilon=epsilon,
         delta=delta,

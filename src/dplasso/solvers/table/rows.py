@@ -153,7 +153,7 @@ class PrivateTable:
         rows, ratios = np.empty(shape, np.int32), np.empty(shape[0])
         length = plan.row_length(shape[1])
         longest = LONGEST_OF_MARGINS * length
-        rule = (length, longest, plan.pace.keeps_short, plan.unit)
+        rule = (length, longest, plan.pace.lengthened, plan.unit)
         facts = (self._cells, standard.centres, standard.factors, rule)
         pool.run(kernels.standardise, [(*facts, *run, rows, ratios) for run in self._runs])
         self._standard, self._rows, self._ratios = standard, rows, ratios

@@ -33,12 +33,16 @@ AVERAGED = 0.5
 LEAST_SPREAD = 0.05
 # Share of its variance that a column keeps whose weights have shown nothing but noise.
 LEAST_SHOWN = 0.1
+# Squared weights over their noise count up to this.
+MOST_RATIO = 1e12
 # The variance of a standardised column is at least this where columns are re-weighted.
 LEAST_VARIANCE = 0.05
 # Clip of residuals in units of their root mean square, once that is released.
 CUT_OF_SIZE = 2.5
 # Smallest length of a row after its mean was taken off, as a share of the squared length before.
 LEAST_LEFT = 0.1
+# Smallest eigenvalue of products: rows are whole numbers, and smaller ones are rounding.
+LEAST_EIGENVALUE = 2.0**-19
 # Usual size of the mean of numbers, and smallest spread of them, as shares of their bound.
 USUAL_MEAN = 0.3
 LEAST_LABEL_SPREAD = 1e-4
@@ -47,6 +51,9 @@ LEAST_LABEL_SPREAD = 1e-4
 MOST_NOISE, MOST_NOISE_OF_NUMBERS = 1.5, 0.6
 # Standard deviations of noise that a mean square must exceed before anything is concluded from it.
 SURE = 2.0
+# For numbers: the variance of margins over that of their noise from which on a model is kept, even
+# if the spread of the labels, or of their residuals, is too small to be measured.
+CLEAR_SIGNAL = 4.0
 # For numbers whose residuals are clearly measured: the largest share of their mean square that the
 # noise may have half way, where its variance is half of what it will be.
 MOST_NOISE_SHARE = 0.6
@@ -225,6 +232,17 @@ class Shape:
         matrix = (upper + upper.T + np.diag(released[:size])) * unit
         return cls(matrix, plan.product_sigma * unit, curvature)
 
+    def is_clear(self, weights: Floats, variances: Floats) -> bool:
+        """Whether margins surely vary far more than by the noise of the weights.
+
+        ``variances`` are those of the noise; the last column, the intercept, does not count.
+        """
+        weights, matrix = weights[:-1], self._matrix[:-1, :-1]
+        doubt = self._noise * math.sqrt(2.0 * len(self._matrix))
+        surely = weights @ matrix @ weights - doubt * float(weights @ weights)
+        noise = (np.maximum(np.diag(matrix), 0.0) + doubt) @ variances[:-1]
+        return bool(surely > CLEAR_SIGNAL * noise)
+
     def column_scales(self, shown: Floats) -> Floats:
         """Factors that give columns the ``shown`` shares of their variance, and rows their length.
 
@@ -249,7 +267,7 @@ class Shape:
         size = len(part)
         found, directions = np.linalg.eigh(part)
         edge = self._noise * math.sqrt(2.0 * size)
-        floored = self._curvature * np.maximum(found, max(edge, 1e-12))
+        floored = self._curvature * np.maximum(found, max(edge, LEAST_EIGENVALUE))
         # A trace within its noise is taken for that noise: rows are never taken for empty.
         total = max(float(np.trace(part)), self._noise * math.sqrt(size))
         seen = np.maximum(found, 1e-12)
@@ -316,6 +334,8 @@ def _descent(
         if done + 1 > (1.0 - AVERAGED) * plan.steps:
             total, averaged = total + weights, averaged + 1
     weights = total / averaged
+    if is_noise and plan.pace.of_numbers:
+        is_noise = not shape.is_clear(weights[0] / labels.unit, variances[0])
     certain = _certain(weights / labels.unit, variances)
     weights[:, :-1] *= np.where(hardly_vary, certain[:, :-1], 1.0)
     intercepts = constant * weights[:, -1] + labels.constant
@@ -326,6 +346,7 @@ def _descent(
 def _shown(weights: Floats, variances: Floats) -> Floats:
     """The share of a column's variance that its weights deserve: 1 if they are far above noise."""
     ratios = np.sum(weights**2, axis=0) / np.maximum(np.sum(variances, axis=0), 1e-300)
+    ratios = np.minimum(ratios, MOST_RATIO)  # without privacy there is no noise
     signals = np.maximum(ratios - 1.0, 0.0)
     found: Floats = (LEAST_SHOWN + signals) / (1.0 + signals)
     return found
@@ -341,7 +362,7 @@ def _calibrated(
     plan: TablePlan, found: "Found", labels: Labels
 ) -> Generator[Question, Ints, "Found"]:
     """Correct the scale and the intercepts of margins, so that probabilities are right."""
-    calibration = Calibration(plan.n_rows, plan.calibration_sigma, labels.shares)
+    calibration = Calibration(plan.n_rows, plan.calibration_sigma, labels.shares, plan.outputs)
     for _ in range(STEPS):
         calibration.receive((yield CalibrationSums(found.at, calibration.correction)))
     scale, shifts = calibration.correction
