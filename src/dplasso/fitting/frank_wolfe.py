@@ -282,8 +282,14 @@ def split(task: FrankWolfeTask, weights: sp.csr_array) -> tuple[sp.csr_array, Fl
     request, columns = task.plan.request, task.plan.request.n_features.value
     if not request.fit_intercept:
         return weights, np.zeros(request.loss.outputs)
-    intercepts = weights[:, [columns]].toarray()[:, 0] * task.matrix.constant
-    return weights[:, :columns], intercepts
+    # By hand: slices of a sparse matrix would take longer than the rounds of a small fit.
+    outputs, last = weights.shape[0], weights.indices == columns
+    owner = np.repeat(np.arange(outputs), np.diff(weights.indptr))
+    intercepts = np.zeros(outputs)
+    intercepts[owner[last]] = weights.data[last] * task.matrix.constant
+    starts = np.append(0, np.cumsum(np.bincount(owner[~last], minlength=outputs)))
+    kept = weights.data[~last], weights.indices[~last], starts
+    return sp.csr_array(kept, shape=(outputs, columns)), intercepts
 
 
 def _reach(request: Request) -> float | None:
