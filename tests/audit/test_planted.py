@@ -13,7 +13,8 @@ from dplasso.losses import LogisticLoss
 from dplasso.solvers.gradient import plan_descent
 from planted import BUGS, bugs_of, choices, corrections, descents, frank_wolfe, rows
 
-SEEDS = range(4)
+# `make bench-planted_bugs` plants every bug with ten seeds. One shows that no check is broken.
+SEED = 0
 # Found by as many runs as a quick audit makes, and not by fewer.
 SMALL = {
     "theta a tenth too large in the engine",
@@ -53,17 +54,14 @@ def fewer_runs(monkeypatch):
 def test_a_planted_bug_is_found(monkeypatch, fewer_runs, bug, check):
     BUGS[bug].plant(monkeypatch)
     classifier = audit.example_estimators(BUGS[bug].solver)[0]
-    for seed in SEEDS:
-        report = audit.run(classifier, checks=[check], seed=seed)
-        assert not report.passed, seed
-        assert {verdict.check for verdict in report.alarms} == {check}
+    report = audit.run(classifier, checks=[check], seed=SEED)
+    assert {verdict.check for verdict in report.alarms} == {check}
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_correct_code_does_not_alarm(monkeypatch, fewer_runs, seed):
+def test_correct_code_does_not_alarm(monkeypatch, fewer_runs):
     for solver, runs in (("frank_wolfe", 100), ("gradient", 40), ("select", 20)):
         monkeypatch.setattr(SUBJECTS[solver], "canary_runs", runs)
-    report = audit.run(seed=seed)
+    report = audit.run(seed=SEED)
     assert report.passed, str(report)
     assert {verdict.check for verdict in report} == set(audit.CHECKS)
     assert {verdict.estimator for verdict in report} == {
