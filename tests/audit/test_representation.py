@@ -61,9 +61,8 @@ def test_one_row_decides_in_what_numbers_all_are_stored(value, kind):
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_slip_of_storage_is_found(monkeypatch, bug):
     BUGS[bug].plant(monkeypatch)
-    for seed in range(2):
-        report = audit.run(BUGS[bug].estimator(), checks=list(BUGS[bug].found_by), seed=seed)
-        assert not report.passed, seed
+    report = audit.run(BUGS[bug].estimator(), checks=list(BUGS[bug].found_by), seed=0)
+    assert not report.passed
 
 
 @pytest.mark.parametrize(

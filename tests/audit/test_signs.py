@@ -54,10 +54,9 @@ def test_the_opposite_sign_is_found_where_it_is_all_but_impossible():
     assert tallied(laws, drawn ^ 1) < 1e-12
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_quick_audit_finds_signs_that_are_read_now_and_then(monkeypatch, seed):
+def test_a_quick_audit_finds_signs_that_are_read_now_and_then(monkeypatch):
     bug = BUGS["signs read in 5 % of rounds"]
     bug.plant(monkeypatch)
-    report = audit.run(bug.estimator(), checks=list(bug.found_by), seed=seed, seconds=600.0)
+    report = audit.run(bug.estimator(), checks=list(bug.found_by), seed=0, seconds=600.0)
     alarms = {verdict.tested: verdict.figure for verdict in report.alarms}
     assert alarms["signs given columns: p"] < 1e-6  # a whole audit allows each test that much

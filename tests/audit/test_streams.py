@@ -10,6 +10,7 @@ from dplasso import PrivateOnlineClassifier, PrivateOnlineRegressor, audit
 from dplasso.audit import session as session_module
 from dplasso.audit.examples import subject_of
 from dplasso.audit.stream import reference
+from dplasso.audit.stream import subject as stream_subject
 from dplasso.audit.stream.statistics import COLUMNS
 from dplasso.audit.stream.subject import StreamSubject
 from dplasso.domains import L1Ball
@@ -37,10 +38,8 @@ def classifier(*budget, **options):
 @pytest.mark.parametrize(("bug", "check"), FOUND)
 def test_a_planted_bug_is_found(monkeypatch, bug, check):
     BUGS[bug].plant(monkeypatch)
-    for seed in range(2):
-        report = audit.run(classifier(**BUGS[bug].options), checks=[check], seed=seed)
-        assert not report.passed, seed
-        assert {verdict.check for verdict in report.alarms} == {check}
+    report = audit.run(classifier(**BUGS[bug].options), checks=[check], seed=0)
+    assert {verdict.check for verdict in report.alarms} == {check}
 
 
 @pytest.mark.parametrize(
@@ -60,10 +59,12 @@ def test_a_planted_bug_is_found(monkeypatch, bug, check):
     ],
     ids=range(15),
 )
-def test_correct_code_does_not_alarm(estimator):
+def test_correct_code_does_not_alarm(monkeypatch, estimator):
+    monkeypatch.setattr(stream_subject, "_LONG", {"gaussian": 300, "gamma": 60})
+    monkeypatch.setattr(StreamSubject, "canary_runs", 30)
     before = estimator.get_params()
-    # What parties release does not depend on the estimator.
-    own = [name for name in audit.CHECKS if name != "parties"]
+    # What parties and searches release, and how tables are read, depends on no estimator.
+    own = [name for name in audit.CHECKS if name not in ("parties", "search", "tables")]
     report = audit.run(estimator, checks=own, seed=1)
     assert report.passed, str(report)
     assert estimator.get_params() == before and not hasattr(estimator, "_run")

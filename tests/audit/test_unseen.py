@@ -12,17 +12,14 @@ from dplasso.audit.descent.recording import Recorded, shares_of_charges
 from dplasso.audit.verdict import Verdict
 from planted import BUGS, UNSEEN
 
-SEEDS = {"parties": range(2)}  # its checks of storage take seconds
-
 
 @pytest.mark.parametrize(
     ("name", "check"), [(name, check) for name in UNSEEN for check in BUGS[name].found_by]
 )
 def test_a_planted_bug_is_found(monkeypatch, name, check):
     BUGS[name].plant(monkeypatch)
-    for seed in SEEDS.get(check, range(10)):
-        report = audit.run(BUGS[name].estimator(), checks=[check], seed=seed)
-        assert {verdict.check for verdict in report.alarms} == {check}, seed
+    report = audit.run(BUGS[name].estimator(), checks=[check], seed=0)
+    assert {verdict.check for verdict in report.alarms} == {check}
 
 
 def test_a_check_without_a_verdict_is_an_alarm(monkeypatch):

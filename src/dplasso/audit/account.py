@@ -10,6 +10,7 @@ N(0, 1), integrated over the draws where it is positive.
 
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
@@ -43,6 +44,7 @@ def epsilon_at(rho: float, delta: float) -> float:
     return max(0.0, min(float(found.fun), at(best)))
 
 
+@lru_cache(maxsize=256)
 def rho_for(epsilon: float, delta: float) -> float:
     """The rho whose epsilon at ``delta`` is the given one."""
 
@@ -134,6 +136,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     return float(brentq(lambda e: log_delta_at(mu, e) - wanted, 0.0, most, xtol=1e-13, rtol=1e-13))
 
 
+@lru_cache(maxsize=256)
 def mu_for(epsilon: float, delta: float) -> float:
     """The mu whose epsilon at ``delta`` is the given one."""
     wanted = math.log(delta)

@@ -1,6 +1,6 @@
 """Turn an attacker's correct guesses into a lower bound on the privacy loss, with confidence."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,11 +34,49 @@ def certify(
     the threshold and the direction of the guess are chosen on the first third of the runs; only
     the rest is counted.
     """
-    third = len(present) // 3
+    return certify_at(present, absent, measure, (error,))[0]
 
-    def proved(part: slice, guess: _Guess, error: float) -> tuple[float, dict[str, float]]:
-        runs = len(present[part])
-        hits, false_hits = _hits(present[part], absent[part], guess)
+
+def certify_at(
+    present: Floats, absent: Floats, measure: Measure, errors: Sequence[float]
+) -> list[tuple[float, dict[str, float]]]:
+    """The same for several errors: the guess does not depend on them, and is chosen once."""
+    third = len(present) // 3
+    guess = _chosen(present[:third], absent[:third], measure)
+    rest = _Runs.of(present[third:], absent[third:])
+    return [rest.proved(guess, measure, error) for error in errors]
+
+
+def _chosen(present: Floats, absent: Floats, measure: Measure) -> _Guess:
+    guesses, runs = _guesses(np.concatenate([present, absent])), _Runs.of(present, absent)
+    # Rank by a bound with some confidence: the best rates alone may rest on a few lucky runs.
+    worth = [[runs.proved(guess, measure, error)[0] for error in _CHOICE] for guess in guesses]
+    most = max(worth)
+    best = guesses[worth.index(most)]
+    alike = [
+        guess
+        for guess, figures in zip(guesses, worth, strict=True)
+        if figures == most and (guess.score, guess.there) == (best.score, best.there)
+    ]
+    # Of equally good thresholds take the middle one: it is farthest from the worse ones.
+    return alike[len(alike) // 2]
+
+
+class _Runs(NamedTuple):
+    """Scores with the canary and without, sorted by score: runs x scores."""
+
+    present: Floats
+    absent: Floats
+
+    @classmethod
+    def of(cls, present: Floats, absent: Floats) -> "_Runs":
+        return cls(np.sort(present, axis=0), np.sort(absent, axis=0))
+
+    def proved(
+        self, guess: _Guess, measure: Measure, error: float
+    ) -> tuple[float, dict[str, float]]:
+        """The figure that the rates of a guess prove, and the rates."""
+        runs, (hits, false_hits) = len(self.present), self._hits(guess)
         low, high = at_least(hits, runs, error / 2.0), at_most(false_hits, runs, error / 2.0)
         return measure(low, high), {
             "hits": hits,
@@ -49,18 +87,15 @@ def certify(
             "threshold": guess.threshold,
         }
 
-    first, rest = slice(0, third), slice(third, None)
-    guesses = _guesses(np.concatenate([present[first], absent[first]]))
-    # Rank by a bound with some confidence: the best rates alone may rest on a few lucky runs.
-    worth = [[proved(first, guess, choice)[0] for choice in _CHOICE] for guess in guesses]
-    best = guesses[worth.index(max(worth))]
-    alike = [
-        guess
-        for guess, figures in zip(guesses, worth, strict=True)
-        if figures == max(worth) and (guess.score, guess.there) == (best.score, best.there)
-    ]
-    # Of equally good thresholds take the middle one: it is farthest from the worse ones.
-    return proved(rest, alike[len(alike) // 2], error)
+    def _hits(self, guess: _Guess) -> tuple[int, int]:
+        """How often the guess is made and correct, and how often it is made and wrong."""
+        below, below_absent = (
+            int(np.searchsorted(scores[:, guess.score], guess.threshold, side="right"))
+            for scores in self
+        )
+        if guess.there:
+            return len(self.present) - below, len(self.absent) - below_absent
+        return below_absent, below
 
 
 def _guesses(scores: Floats) -> list[_Guess]:
@@ -70,13 +105,6 @@ def _guesses(scores: Floats) -> list[_Guess]:
         for threshold in np.unique(np.quantile(column, _PLACES))
         for there in (True, False)
     ]
-
-
-def _hits(present: Floats, absent: Floats, guess: _Guess) -> tuple[int, int]:
-    """How often the guess is made and correct, and how often it is made and wrong."""
-    k, threshold = guess.score, guess.threshold
-    above = int(np.sum(present[:, k] > threshold)), int(np.sum(absent[:, k] > threshold))
-    return above if guess.there else (len(absent) - above[1], len(present) - above[0])
 
 
 def histograms(present: Floats, absent: Floats) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from threadpoolctl import ThreadpoolController  # scikit-learn installs it
 
 from dplasso.audit.check import Check
 from dplasso.audit.checks import (
@@ -107,7 +108,9 @@ def run(
     sources = [own.spawn(2) for own in root.spawn(len(jobs))]
     error = FALSE_ALARM / max(sum(job.tests for job in jobs), 1)
     end, verdicts = time.monotonic() + given, list[Verdict]()
-    with checks_bar(len(jobs), shown=progress) as tell:
+    # Matrices are small: threads of BLAS wait for each other, and cost more time than they save.
+    one_thread = ThreadpoolController().limit(limits=1, user_api="blas")
+    with one_thread, checks_bar(len(jobs), shown=progress) as tell:
         for k, (job, (data, noise)) in enumerate(zip(jobs, sources, strict=True)):
             left, due = end - time.monotonic(), sum(later.weight for later in jobs[k:])
             session = Session(

@@ -12,11 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 _pool: ThreadPoolExecutor | None = None
+_SMALL = 1 << 14  # entries that are handled in less time than a thread takes to start
 
 
 def available() -> int:
     """Number of threads used by default: one per core this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def worth(entries: int) -> int:
+    """Number of threads for a loop over this many entries: one if they are few."""
+    return available() if entries > _SMALL else 1
 
 
 def run(function: Callable[..., Any], calls: Sequence[Iterable[Any]]) -> list[Any]:
@@ -33,6 +39,8 @@ def run(function: Callable[..., Any], calls: Sequence[Iterable[Any]]) -> list[An
 
 def even_runs(length: int, parts: int) -> list[tuple[int, int]]:
     """Split ``range(length)`` into at most ``parts`` runs of equal length."""
+    if parts == 1:
+        return [(0, length)]
     edges = [length * part // parts for part in range(parts + 1)]
     return [(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if a < b] or [(0, length)]
 
@@ -41,6 +49,8 @@ def balanced_runs(starts: NDArray[Any], parts: int) -> list[tuple[int, int]]:
     """Split items into at most ``parts`` runs of about equal work; item k's work is
     ``starts[k + 1] - starts[k]``."""
     items, total = len(starts) - 1, int(starts[-1])
+    if parts == 1:
+        return [(0, items)]
     # The goals have the type of the starts: searchsorted would otherwise copy all starts.
     goals = np.array([total * part // parts for part in range(1, parts)], starts.dtype)
     inner = np.minimum(np.searchsorted(starts, goals), items)

@@ -160,7 +160,7 @@ class ColumnMatrix:
         if self.values is None:
             return None
         norms = np.empty(self.shape[1], np.float32)
-        runs = threads.balanced_runs(self.indptr, threads.available())
+        runs = threads.balanced_runs(self.indptr, threads.worth(self.entries))
         calls = [(self.indptr, self.values, self.x_bound, *run, norms) for run in runs]
         threads.run(kernels.norms1, calls)
         return norms
@@ -246,7 +246,7 @@ def turned(X: Any) -> tuple[Any, _Room]:
     entries = int(indptr[-1])
     room = _Room(np.empty(entries + rows, np.int32), np.empty(entries + rows, X.dtype))
     cursor = indptr[:-1].copy()
-    runs = threads.balanced_runs(indptr, threads.available())
+    runs = threads.balanced_runs(indptr, threads.worth(entries))
     given = (X.indptr, X.indices, X.data)
     threads.run(
         transpose.scatter, [(*given, *run, cursor, room.indices, room.values) for run in runs]
@@ -310,7 +310,7 @@ def _inspect(found: Any, values: NDArray[Any] | None, x_bound: float) -> int:
     indptr, rows = found.indptr, found.shape[0]
     calls = [
         (indptr, found.indices, values, rows, clip_limit(x_bound), first, last)
-        for first, last in threads.balanced_runs(indptr, threads.available())
+        for first, last in threads.balanced_runs(indptr, threads.worth(len(found.indices)))
     ]
     bits: int = reduce(or_, threads.run(kernels.inspect, calls))
     return bits

@@ -31,6 +31,6 @@ def row_medians(entries: sp.csc_array) -> NDArray[np.float64]:
     """
     rows = entries.tocsr()
     indptr, medians = rows.indptr.astype(np.int64), np.empty(rows.shape[0])
-    runs = threads.balanced_runs(indptr, threads.available())
+    runs = threads.balanced_runs(indptr, threads.worth(int(indptr[-1])))
     threads.run(kernels.row_medians, [(indptr, rows.data, *run, medians) for run in runs])
     return medians[medians > 0.0]

@@ -94,7 +94,7 @@ def _whole(matrix: ColumnMatrix, values: NDArray[Any], most: int) -> NDArray[np.
         # A row whose entries are all tiny counts as empty.
         factors = np.where(largest > 1e-250, most / largest, 0.0)
     whole = np.empty(len(values), np.int32)
-    runs = threads.even_runs(len(values), threads.available())
+    runs = threads.even_runs(len(values), threads.worth(len(values)))
     calls = [(matrix.indices, values, factors, *run, whole) for run in runs]
     threads.run(kernels.whole, calls)
     return whole
@@ -102,7 +102,7 @@ def _whole(matrix: ColumnMatrix, values: NDArray[Any], most: int) -> NDArray[np.
 
 def _by_rows(kernel: Any, matrix: ColumnMatrix, values: Any, kind: Any) -> NDArray[Any]:
     """Sums or maxima per row, computed for parts of the entries in parallel."""
-    runs = threads.even_runs(matrix.entries, threads.available())
+    runs = threads.even_runs(matrix.entries, threads.worth(matrix.entries))
     parts = [np.zeros(matrix.shape[0], kind) for _ in runs]
     calls = [(matrix.indices, values, *run, part) for run, part in zip(runs, parts, strict=True)]
     threads.run(kernel, calls)

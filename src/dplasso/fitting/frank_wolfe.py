@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dplasso.base import threads as pool
-from dplasso.base.arrays import Floats
+from dplasso.base.arrays import Floats, Ints
 from dplasso.base.progress import rounds_bar
 from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.row_maps import held_bound, row_view
@@ -25,7 +25,7 @@ from dplasso.fitting.task import Drawing
 from dplasso.privacy.events import Event
 from dplasso.privacy.plan import SelectionPlan, plan_selections
 from dplasso.privacy.statement import BY_BOUNDS, fact
-from dplasso.solvers import check_range, frank_wolfe
+from dplasso.solvers import Solution, check_range, frank_wolfe
 from dplasso.solvers.correction import Correction, Usual
 from dplasso.solvers.exact_margins import MARGIN_GRAINS, exact_margins
 from dplasso.solvers.lasso import lasso
@@ -248,10 +248,22 @@ class FrankWolfeTask(CorrectedTask):
         )
 
     def walk(self, rounds: int) -> Solved:
+        """Run Frank-Wolfe, and split its weights into coefficients and intercepts."""
+        solution = self.solution(rounds)
+        return Solved(*split(self, solution.weights), self.vertices(solution), rounds)
+
+    def vertices(self, solution: Solution) -> Ints:
+        """The released vertices: column, sign of the step and, of several classes, the class."""
+        moves = [solution.columns, -solution.signs.astype(np.int64)]
+        if self.plan.request.loss.outputs > 1:
+            moves.append(solution.classes)
+        return np.stack(moves, axis=1)
+
+    def solution(self, rounds: int) -> Solution:
         """Run private Frank-Wolfe, or greedy Frank-Wolfe without privacy."""
         request, drawing = self.plan.request, self.drawing
         with rounds_bar(rounds, shown=drawing.shows_progress) as progress:
-            solution = frank_wolfe(
+            return frank_wolfe(
                 self.matrix,
                 self.encoded_labels,
                 loss=request.loss,
@@ -265,10 +277,6 @@ class FrankWolfeTask(CorrectedTask):
                 n_threads=drawing.n_threads,
                 progress=progress,
             )
-        moves = [solution.columns, -solution.signs.astype(np.int64)]
-        if request.loss.outputs > 1:
-            moves.append(solution.classes)
-        return Solved(*split(self, solution.weights), np.stack(moves, axis=1), rounds)
 
     def converge(self) -> Solved:
         """Compute the optimum without privacy, which releases no vertices."""
@@ -284,8 +292,14 @@ def split(task: FrankWolfeTask, weights: sp.csr_array) -> tuple[sp.csr_array, Fl
     request, columns = task.plan.request, task.plan.request.n_features.value
     if not request.fit_intercept:
         return weights, np.zeros(request.loss.outputs)
-    intercepts = weights[:, [columns]].toarray()[:, 0] * task.matrix.constant
-    return weights[:, :columns], intercepts
+    # By hand: slices of a sparse matrix would take longer than the rounds of a small fit.
+    outputs, last = weights.shape[0], weights.indices == columns
+    owner = np.repeat(np.arange(outputs), np.diff(weights.indptr))
+    intercepts = np.zeros(outputs)
+    intercepts[owner[last]] = weights.data[last] * task.matrix.constant
+    starts = np.append(0, np.cumsum(np.bincount(owner[~last], minlength=outputs)))
+    kept = weights.data[~last], weights.indices[~last], starts
+    return sp.csr_array(kept, shape=(outputs, columns)), intercepts
 
 
 def _reach(request: Request) -> float | None:

@@ -139,6 +139,10 @@ class SelectTask(UnitRowTask):
         return choose(self.scores, self.plan.few, drawing.bits, drawing.n_threads, drawing.noise_of)
 
     def refit(self, chosen: Chosen) -> Fitted:
+        """Fit the selected columns, and correct the result: the rest of the fit."""
+        return self.corrected(self.solved(chosen))
+
+    def solved(self, chosen: Chosen) -> Solved:
         """Fit the selected columns, which is the second part."""
         drawing, steps = self.drawing, self.plan.few.refit.steps
         with rounds_bar(steps, shown=drawing.shows_progress) as progress:
@@ -155,7 +159,7 @@ class SelectTask(UnitRowTask):
                 noise_of=drawing.noise_of,
             )
         released = np.stack([chosen.columns, chosen.signs], axis=1)
-        return self.corrected(Solved(solution.weights, solution.intercepts, released, steps))
+        return Solved(solution.weights, solution.intercepts, released, steps)
 
     def margins(self, solved: Solved, threads: int) -> Floats:
         """Margins of rows that have length 1 in the selected columns, as in the descent."""

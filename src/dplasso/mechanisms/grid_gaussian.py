@@ -77,13 +77,13 @@ class GridGaussian:
             return
         secret = generator.bytes(32)
         key = np.frombuffer(secret, "<u4").astype(np.uint32)
-        close_calls = NoiseKey(secret, secure=False)  # nobody reads this key's `secure`
         blocks = math.ceil(values.size / kernel.BLOCK)
         runs = pool.even_runs(blocks, threads or pool.available())
         calls = [(self._cells, key, values, *run) for run in runs]
         for found in pool.run(_add_blocks, calls):
             for place, row in found:
-                values[place] += self._cells.decided(row, close_calls.generator(place))
+                close_call = NoiseKey(secret, secure=False)  # nobody reads this key's `secure`
+                values[place] += self._cells.decided(row, close_call.generator(place))
 
 
 @lru_cache(maxsize=64)

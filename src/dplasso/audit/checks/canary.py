@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dplasso.audit.certify import certify, histograms
+from dplasso.audit.certify import certify_at, histograms
 from dplasso.audit.check import Check, Session, Subject, Verdict
 from dplasso.audit.subject import Scored
 
@@ -51,8 +51,9 @@ class Canary(Check[Subject]):
         for what, (measure, claimed) in subject.claims.items():
             found, shares, rates = math.nan, dict[str, float](), dict[str, float]()
             if not invalid:
-                found, rates = certify(present, absent, measure, session.error)
-                usual, _ = certify(present, absent, measure, 0.05)
+                (found, rates), (usual, _) = certify_at(
+                    present, absent, measure, (session.error, 0.05)
+                )
                 shares = {"share_of_claim": found / claimed, "at_95_percent": usual}
             yield Verdict(
                 *(self.name, subject.name, f"certified {what}, at least", found, claimed),

@@ -79,8 +79,9 @@ def compared(
         X, y = drawn(k + 1)
         if k % len(forms.KINDS) == 0:
             of_forms += _compare_orders(holder, X, y)
+        held = holder.held(forms.narrowest(X), y)
         for row in forms.telling_rows(holder.columns, holder.bound, session.rng):
-            of_rows += _compare_rows(holder, X, row, y, folder)
+            of_rows += _compare_rows(holder, X, held, row, y, folder)
         session.tell((k + 1) / len(holders))
     yield from check.counted(session, "releases that storage changes", of_forms)
     yield from check.counted(session, "rows that the storage of another row changes", of_rows)
@@ -123,11 +124,16 @@ def _compare_orders(holder: Holder, X: Floats, y: Any) -> _Compared:
         yield f"{name}; {holder.named or 'as given'}", int(not same)
 
 
-def _compare_rows(holder: Holder, X: Floats, row: Floats, y: Any, folder: Path) -> _Compared:
-    """Let another last row decide how all rows are stored: no other row may change."""
+def _compare_rows(
+    holder: Holder, X: Floats, held: Floats, row: Floats, y: Any, folder: Path
+) -> _Compared:
+    """Let another last row decide how all rows are stored: no other row may change.
+
+    ``held`` is what the holder makes of the rows as they are.
+    """
     other, last = X.copy(), len(X) - 1
     other[last] = row
-    held = holder.held(forms.narrowest(X), y)[:last]
+    held = held[:last]
     ways = dict(forms.ways_to_store(other)) | {"with a repeat": forms.with_a_repeat(other)}
     if holder.own_bound is not None and np.ndim(holder.own_bound) == 0:
         ways["store"] = forms.stored(

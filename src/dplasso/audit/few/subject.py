@@ -103,8 +103,16 @@ class FewSubject(descent.DescentSubject, DrawingSubject):
     def canary_rows(self) -> Neighbours:
         return data.canary_rows(self.columns, self.facts)
 
+    def released(self, prepared: Any, runs: int, session: Session[Any]) -> list[Run]:
+        """The releases before a correction, which are those that are scored."""
+        found = []
+        for run in range(runs):
+            found.append(prepared.uncorrected(session.bits))
+            session.tell((run + 1) / runs)
+        return found
+
     def log_ratios(self, tables: Neighbours, prepared: Any, released: list[Run]) -> Ratios:
-        """Log-likelihood ratios of all releases, of the labels, the draws, and the descent."""
+        """Log-likelihood ratios of all of these, of the labels, the draws, and the descent."""
         both = [reference.Scores(X, y, self.facts) for X, y in tables]
         there, not_there = (np.array([scores.label_sum * LABEL_UNIT]) for scores in both)
         sums = label_sums(released)[:, None]
@@ -253,6 +261,14 @@ class FewPrepared(descent.Prepared):
         sums = self.releases(bits)
         columns, signs = self.fitted.released.T
         return Run(Chosen(0, columns, signs), sums)
+
+    def uncorrected(self, bits: RandomBits) -> Run:
+        """Run a fit up to its correction, and return the releases."""
+        self._recording.found.clear()
+        task = self.task.with_drawing(noise_of=self._recording, bits=bits)
+        chosen = task.choose()
+        columns, signs = task.solved(chosen).released.T
+        return Run(Chosen(0, columns, signs), list(self._recording.found))
 
     def choices(self, bits: RandomBits) -> Run:
         """Run only the first part of a fit, the choice of columns."""

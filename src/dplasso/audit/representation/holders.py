@@ -18,6 +18,7 @@ from dplasso.base.arrays import Floats
 from dplasso.data import ColumnMatrix
 from dplasso.data.unit_rows import UnitRows
 from dplasso.fitting.private_bound import UnboundedTask, is_asked
+from dplasso.fitting.sparsifier import Sparsifier
 from dplasso.mechanisms.random_bits import random_bits
 
 if TYPE_CHECKING:
@@ -93,6 +94,11 @@ class FitHolder(Holder):
     def of_variations(cls, subject: "FitSubject") -> Iterator["FitHolder"]:
         """The configuration itself, then others that differ in bounds and maps of rows."""
         by_column = np.resize([0.1, 1.1, 2.7], subject.given_columns).tolist()
+        private: dict[str, Any] = {"row_map": AS_IS, "x_bound": "private"}
+        if isinstance(subject.copy().n_nonzero, Sparsifier):
+            # A bound drawn for so few rows may be huge. The LASSO of a count then takes a second
+            # for each fit; all other configurations have the count.
+            private["n_nonzero"] = None
         # Kinds of rows alternate: the first, fourth and seventh configurations get rows of 0 and 1.
         configurations: list[dict[str, Any]] = [
             {},
@@ -100,7 +106,7 @@ class FitHolder(Holder):
             {"row_map": BLEND, "x_bound": _BETWEEN[2]},
             {"row_map": AS_IS, "x_bound": _BETWEEN[0]},
             {"row_map": AS_IS, "x_bound": by_column},
-            {"row_map": AS_IS, "x_bound": "private"},
+            private,
             {"row_map": AS_IS, "x_bound": _BETWEEN[1]},
             {"row_map": "auto"},
             {"row_map": AS_IS, "x_bound": _BETWEEN[3]},

@@ -191,7 +191,7 @@ class SelectionSubject(FitSubject, DrawingSubject, NoisySubject):
         """
         task, found = task.with_drawing(bits=session.bits), np.empty((runs, rounds), np.int64)
         for run in range(runs):
-            found[run] = outcomes(task.walk(rounds).released, self.facts)
+            found[run] = outcomes(task.vertices(task.solution(rounds)), self.facts)
             if run % 50 == 49:
                 session.tell((run + 1) / runs)
         return found

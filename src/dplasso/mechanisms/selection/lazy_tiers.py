@@ -62,6 +62,8 @@ class Listed(NamedTuple):
 
 def shares(problem: Problem, columns: Ints, threads: int) -> list[tuple[int, int]]:
     """Split a list of columns into runs of equal work, one per thread that is worth starting."""
+    if threads == 1:
+        return [(0, len(columns))]
     starts = np.concatenate(([0], np.cumsum(_entries(problem, columns), dtype=np.int64)))
     return pool.balanced_runs(starts, threads if starts[-1] > LONG_COLUMN else 1)
 

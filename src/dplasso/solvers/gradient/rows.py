@@ -42,9 +42,9 @@ class PrivateRows:
         self, rows: UnitRows, labels: Floats, loss: Loss, plan: GradientPlan, threads: int
     ) -> None:
         self._rows, self._labels, self._loss, self._plan = rows, labels, loss, plan
-        self._threads = threads
         self._matrix = (rows.indptr, rows.indices, rows.values)
         self._column_runs = pool.balanced_runs(rows.indptr, threads)
+        self._row_runs = pool.even_runs(len(labels), threads)
         self._conditioning: Conditioning | None = None
         self._row_weights: Floats = np.empty(0)
 
@@ -88,7 +88,7 @@ class PrivateRows:
                 *(self._loss.compiled(), plan.clip, margins, self._labels, self._row_weights),
                 *(CONSTANT * plan.unit, *run, out),
             )
-            for run in pool.even_runs(len(self._labels), self._threads)
+            for run in self._row_runs
         ]
         return out, np.sum(pool.run(descent.coefficients, calls), axis=0)
 
