@@ -18,6 +18,7 @@ from dplasso.data.row_maps import row_view
 from dplasso.data.row_medians import entries_of, row_medians
 from dplasso.data.table_cells import table_cells
 from dplasso.data.unit_rows import UnitRows
+from dplasso.data.wide_cells import WideCells
 from dplasso.estimators.online_rows import RowForm
 from dplasso.federated.columns import Columns
 from dplasso.federated.plan import ENTRY
@@ -41,6 +42,7 @@ from dplasso.solvers.table.questions import (
     LabelSums,
     MeanSums,
     Position,
+    PresenceSums,
     Products,
     Question,
     ResidualSize,
@@ -282,25 +284,31 @@ def party_entries(rng: np.random.Generator, name: str, pair: Neighbours) -> Frac
 
 def table_sums(rng: np.random.Generator, name: str, pair: Neighbours) -> Fraction:
     """Answers to every question that a fit to a table asks, at public models and lengths."""
-    loss, columns = LOSSES[name], pair.shape[1]
+    loss, all_columns = LOSSES[name], pair.shape[1]
     neighboring = "replace_one" if pair.rows_changed == 2 else "add_remove"
-    public = {"epsilon": 1.0, "delta": 1e-6, "n_rows": 10**6, "n_columns": columns}
-    plan = plan_table(loss, **public, neighboring=neighboring)
-    bounds, which = _bounds(rng, columns), MAPS[rng.integers(4)]
+    n_wide = int(rng.integers(all_columns)) * int(rng.integers(2))
+    narrow, wide = np.split(np.arange(all_columns), [all_columns - n_wide])
+    public = {"epsilon": 1.0, "delta": 1e-6, "n_rows": 10**6, "n_columns": len(narrow)}
+    plan = plan_table(loss, **public, n_wide=n_wide, neighboring=neighboring)
+    taken = tuple(np.flatnonzero(rng.random(n_wide) < 0.5)[: plan.most_taken].tolist())
+    columns = len(narrow) + len(taken)
+    bounds, which = _bounds(rng, all_columns), MAPS[rng.integers(4)]
     lengths = [int(length) for length in rng.integers(CELL // 4, CELL * math.isqrt(columns) + 1, 2)]
     centres = rng.integers(0, CELL + 1, columns + 1)
-    standard = Standard(centres[:-1], rng.choice([1e-9, 1e-7, 1e-5, 1.0, 1e9], columns))
+    standard = Standard(centres[:-1], rng.choice([1e-9, 1e-7, 1e-5, 1.0, 1e9], columns), taken)
     weights = rng.normal(size=(plan.outputs, columns)) * rng.choice([0.0, 1.0, 1e4, 1e15])
     cut = float(rng.choice([0.1, 0.4, 2.0]))
     at = Position(standard, weights, rng.normal(size=plan.outputs), cut)
     asked: list[tuple[Question, float]] = [
-        (CellSums(), plan.cell_multiplier),
-        (MeanSums(int(centres[-1]), lengths[0]), plan.mean_multiplier),
-        (SpreadSums(centres[:-1], lengths[1]), plan.spread_multiplier),
+        (CellSums(taken), plan.cell_multiplier),
+        (MeanSums(int(centres[-1]), lengths[0], taken), plan.mean_multiplier),
+        (SpreadSums(centres[:-1], lengths[1], taken), plan.spread_multiplier),
         (LabelSums(), plan.label_multiplier),
         (Products(standard), plan.product_multiplier),
         (GradientSums(at), plan.step_multiplier),
     ]
+    if plan.has_wide:
+        asked.insert(0, (PresenceSums(), plan.presence_multiplier))
     if plan.pace.of_numbers:
         asked.append((ResidualSize(at), plan.scale_multiplier))
     if plan.pace.calibrated:
@@ -309,8 +317,9 @@ def table_sums(rng: np.random.Generator, name: str, pair: Neighbours) -> Fractio
     tables = []
     for X, y in (pair.one, pair.other):
         seen, held = row_view(X, which, bounds)
-        cells, threads = table_cells(seen, held), int(rng.integers(1, 4))
-        tables.append(PrivateTable(cells, loss.encode(y), loss, plan, threads))
+        cells, threads = table_cells(seen, held, narrow), int(rng.integers(1, 4))
+        beside = WideCells.of(seen, held, wide) if n_wide else None
+        tables.append(PrivateTable(cells, loss.encode(y), loss, plan, threads, beside))
     shares = []
     for question, multiplier in asked:
         one, other = (table.answer(question) for table in tables)
