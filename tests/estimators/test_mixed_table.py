@@ -9,8 +9,11 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import dplasso
-from dplasso import Budget, PrivateLassoClassifier, PrivateLassoRegressor
+from charging import Counted
+from dplasso import Budget, PrivateLassoClassifier, PrivateLassoRegressor, load
+from dplasso.base import memory
 from dplasso.data import ColumnBounds
+from dplasso.data.sparse_bounds import SparseBounds
 from dplasso.fitting.auto_rules import table_part
 from dplasso.privacy import gaussian, zcdp
 from dplasso.reading.conversion import convert
@@ -165,3 +168,74 @@ def test_a_table_of_numbers_and_text_reaches_it_from_a_file_and_a_store(tmp_path
         assert dplasso.load(tmp_path / "model").x_bound == rows.bounds
         found.append(model.fitted_.weights.toarray())
     assert np.array_equal(*found)
+
+
+def test_few_ranges_beside_many_bounds_are_fitted():
+    """Those are not taken for a table; bounds of both kinds must not end in an error."""
+    X = sp.random_array((60, 1202), density=0.02, rng=np.random.default_rng(0), format="csr")
+    bounds = [(0.0, 1.0)] * 2 + [1.0] * 1200
+    model = PrivateLassoClassifier(classes=[0, 1], n_rows=60, x_bound=bounds)
+    assert model.fit(X, np.arange(60) % 2).solver_ == "gradient"
+
+
+def test_zeros_outside_their_range_are_predicted_as_they_were_fitted():
+    """A missing number of a file is such a 0."""
+    rng = np.random.default_rng(0)
+    year = rng.uniform(1950.0, 2010.0, 4000)
+    missing = rng.random(4000) < 0.2
+    X = np.column_stack([np.where(missing, 0.0, year), missing])
+    y = np.where(missing, 0.3, (year - 1980.0) / 60.0)
+    public = {"n_rows": 4000, "x_bound": [(1950.0, 2010.0), (0.0, 1.0)], "y_bound": 1.0}
+    model = PrivateLassoRegressor(8.0, solver="table", **public).fit(X, y)
+    for form in (np.asarray, sp.csr_array):
+        found = model.predict(form(X))
+        assert np.mean((found - y)[missing] ** 2) < 0.01 * np.var(y)
+        assert np.mean((found - y)[~missing] ** 2) < 0.01 * np.var(y)
+    assert np.allclose(model.predict(X[~missing]), model.to_sklearn().predict(X[~missing]))
+
+
+def test_bounds_with_ranges_survive_saving(tmp_path):
+    bounds = SparseBounds(3, {0: 5.0}, {0: (2.0, 5.0), 1: (0.0, 1.0)})
+    X = np.random.default_rng(0).uniform(0.0, 5.0, (200, 3))
+    public = {"n_rows": 200, "x_bound": bounds, "y_bound": 5.0, "solver": "table"}
+    model = PrivateLassoRegressor(8.0, **public).fit(X, X[:, 0])
+    model.save(tmp_path / "model")
+    beyond = 10.0 * X - 25.0
+    assert np.array_equal(load(tmp_path / "model").predict(beyond), model.predict(beyond))
+
+
+def test_what_might_be_taken_up_must_fit_into_memory_before_the_charge(monkeypatch):
+    """How much is taken up follows from the data; numpy would also tell the number of rows."""
+    monkeypatch.setattr(memory, "available", lambda: 10**6)
+    X = sp.csr_array(np.ones((2000, 1100)))
+    counted = Counted()
+    public = {"n_rows": 2000, "x_bound": [(0.0, 1.0)] * 4 + [1.0] * 1096, "classes": [0, 1]}
+    model = PrivateLassoClassifier(solver="table", accountant=counted, **public)
+    with pytest.raises(ValueError, match="memory") as error:
+        model.fit(X, np.arange(2000) % 2)
+    assert "2000" not in str(error.value) and "2,000" not in str(error.value)
+    assert counted.charges == 0
+
+
+@pytest.mark.parametrize("high", [1, 2, 2.7])
+def test_a_store_keeps_the_ranges_of_its_table(tmp_path, high):
+    """Also if all of its bounds are 1, and if single precision does not hold one."""
+    path, rng = tmp_path / "rows.csv", np.random.default_rng(0)
+    lines = [f"{u:.3f},w{k % 7},{k % 2}" for k, u in enumerate(rng.uniform(0, high, 300))]
+    path.write_text("\n".join(["size,word,sick", *lines]))
+    options = {"target": "sick", "bounds": {"size": (0, high)}, "hashed": {"word": 1100}}
+    options["classes"] = ["0", "1"]
+    given = dplasso.read_rows(path, **options)
+    convert(path, tmp_path / "store", **options)
+    stored = dplasso.read_rows(tmp_path / "store")
+    assert stored.bounds == given.bounds and given.bounds.paired.tolist() == [0, 1]
+
+
+def test_a_range_far_from_zero_is_not_lost_in_a_file(tmp_path):
+    path = tmp_path / "rows.csv"
+    numbers = np.random.default_rng(0).uniform(1e9, 1e9 + 1.0, 3000)
+    path.write_text("\n".join(["at,label", *(f"{u:.6f},{u - 1e9:.6f}" for u in numbers)]))
+    rows = dplasso.read_rows(path, target="label", bounds={"at": (1e9, 1e9 + 1.0)})
+    y = np.asarray(rows.y, float)
+    model = PrivateLassoRegressor(8.0, n_rows=3000, x_bound=rows.bounds, y_bound=1.0)
+    assert 1.0 - np.mean((model.fit(rows.X, y).predict(rows.X) - y) ** 2) / np.var(y) > 0.9

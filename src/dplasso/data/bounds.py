@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dplasso.base import checks
+from dplasso.base import checks, memory
 from dplasso.base.arrays import Floats
 from dplasso.base.wording import ParameterError
 from dplasso.data.clip_limit import clipped_in_place
@@ -66,6 +66,8 @@ class ColumnBounds:
             return replace(plain, ranges=kept, paired=_paired(x_bound))
         found = cls._of_sizes(x_bound, columns, among)
         if isinstance(x_bound, SparseBounds) and len(x_bound.paired):
+            if among is None:
+                memory.check(64 * columns, f"ranges of {columns:,} columns", "give fewer columns")
             paired = x_bound.paired if len(x_bound.paired) < columns else None
             return replace(found, ranges=x_bound.ends(among), paired=paired)
         return found
@@ -95,6 +97,11 @@ class ColumnBounds:
                 "{x_bound} spans more than 30 orders of magnitude; rescale X first"
             )
         return cls(largest, largest / np.asarray(bounds if among is None else bounds[among]))
+
+    @property
+    def are_one(self) -> bool:
+        """Whether the bound of every column is 1, and none has a range."""
+        return self.largest == 1.0 and self.stretch is None and self.ranges is None
 
     def ends(self, columns: int) -> tuple[Floats, Floats]:
         """Low and high ends of all columns, before they are stretched."""

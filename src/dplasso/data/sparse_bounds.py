@@ -70,6 +70,17 @@ class SparseBounds(Sequence[float]):
             found[known] = self._ends[near[known]]
         return found
 
+    def with_pairs(self) -> list[float | tuple[float, float]]:
+        """All bounds as a list, those of paired columns as pairs.
+
+        >>> SparseBounds(3, {}, {1: (0.0, 0.5)}).with_pairs()
+        [1.0, (0.0, 0.5), 1.0]
+        """
+        found: list[float | tuple[float, float]] = [*self.tolist()]
+        for place, (low, high) in zip(self.paired.tolist(), self._ends.tolist(), strict=True):
+            found[place] = low, high
+        return found
+
     def __len__(self) -> int:
         return self._columns
 

@@ -56,6 +56,20 @@ class WideCells:
         rows = np.asarray(held.indices)[kept]
         return cls(held.shape[0], at_zero[columns], indptr, rows, cells[kept])
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether rows exist, and increase within each column."""
+        starts, rows = np.asarray(self.indptr), np.asarray(self.indices)
+        if starts[0] != 0 or np.any(np.diff(starts) < 0) or starts[-1] != len(rows):
+            return False
+        if len(self.cells) != len(rows) or len(starts) != len(self.at_zero) + 1:
+            return False
+        if len(rows) and not 0 <= rows.min() <= rows.max() < self.n_rows:
+            return False
+        first = np.zeros(len(rows) + 1, bool)
+        first[starts] = True
+        return bool(np.all((np.diff(rows) > 0) | first[1:-1]))
+
     def columns(self, taken: Sequence[int]) -> NDArray[np.int32]:
         """Some of the columns, by their numbers among these, with all of their cells."""
         found = np.empty((self.n_rows, len(taken)), np.int32)

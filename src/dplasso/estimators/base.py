@@ -122,8 +122,11 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
             plan = task.plan
             undeclared.report(self, plan)
             receipt = charge(self, plan.event, plan.delta, plan.neighboring)
-            ready = task.bounded()
-            self.restore(ready.run())
+            try:
+                ready = task.bounded()
+                self.restore(ready.run())
+            except MemoryError:  # numpy's own message has the number of rows
+                raise MemoryError("the fit needs more memory than there is") from None
         self.privacy_ = statement(self, ready.plan, receipt, secure=task.drawing.bits.secure)
         if self.fitted_.only_noise:  # at the end: the model must not be lost if this raises
             leaks.warn_caller(_ONLY_NOISE, leaks.OnlyNoiseWarning)
@@ -360,7 +363,8 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
         were made from a table are what its plan says.
         """
         by_rule = self.row_map == "auto" and not plan.needs_x_bound
-        if by_rule and described.table_plan is None and not _is_one(self.x_bound):
+        within_one = self.x_bound is not None and plan.bounds is not None and plan.bounds.are_one
+        if by_rule and described.table_plan is None and not within_one:
             columns = plan.request.n_features.value
             leaks.warn_caller(_presence(columns), PresenceWarning)
 
@@ -437,14 +441,6 @@ _ONLY_NOISE = Message(
     "at this {epsilon} the noise would hide what the columns say, so the model predicts the "
     "released mean or shares of the classes; fit more rows, fewer columns, or raise {epsilon}"
 )
-
-
-def _is_one(bound: object) -> bool:
-    """Whether a declared bound is 1 for every column."""
-    if bound is None or isinstance(bound, str):
-        return False
-    bounds = list(bound.values()) if isinstance(bound, Mapping) else bound
-    return bool(np.all(np.asarray(bounds) == 1))
 
 
 def _presence(columns: int) -> Message:

@@ -104,7 +104,8 @@ class FittedCoefficients(BaseEstimator):  # type: ignore[misc]  # scikit-learn i
             weights = weights_at(weights, columns)
         margins = fitted.reader.apply(rows, columns) @ weights.T
         dense = margins.toarray() if sp.issparse(margins) else np.asarray(margins)
-        return np.asarray(dense, dtype=np.float64) + fitted.intercepts
+        intercepts = fitted.intercepts + fitted.reader.zero_margins(fitted.weights)
+        return np.asarray(dense, dtype=np.float64) + intercepts
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "fitted_")

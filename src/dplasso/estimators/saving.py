@@ -179,6 +179,8 @@ def _is_planned(model: PrivateLasso, x_bound: object) -> bool:
         return False
     if isinstance(x_bound, SparseBounds):
         return bool(x_bound == space.bounds)
+    if len(space.bounds.paired):  # an array has no ranges
+        return False
     return isinstance(x_bound, np.ndarray) and np.array_equal(space.bounds, x_bound)
 
 
@@ -205,7 +207,7 @@ def _parameters(model: PrivateLasso, arrays: _Arrays) -> _Header:
         if name == "x_bound" and _is_planned(model, value):
             value = None
         if isinstance(value, SparseBounds):
-            value = np.asarray(value)
+            value = value.with_pairs() if len(value.paired) else np.asarray(value)
         if isinstance(value, Sparsifier):
             value = dataclasses.asdict(value)
         try:
@@ -240,7 +242,8 @@ def _model(header: _Header, arrays: _Arrays) -> PrivateLasso:
         space = _planned(model.table_plan_, columns)
         if space is not None and header["feature_names"] is None:
             model.feature_names_in_ = space.names
-        if space is not None and model.x_bound is None:
+        stated = model.privacy_["bounds"].get("x_bound", {}).get("source", "declared")
+        if space is not None and model.x_bound is None and stated == "declared":
             model.x_bound = space.bounds
     fitter, reader = _solver_and_reader(model, released)
     fitted = Fitted(

@@ -54,7 +54,7 @@ class RowReader:
         ``columns`` are the numbers of the columns of ``X``, if it does not have all of them.
         """
         if self.plain and self.cuts:
-            return _cut(X, *self.bounds(columns).ends(X.shape[1]))
+            return _above_zero(X, *self.bounds(columns).ends(X.shape[1]))
         if self.plain:
             # scipy would add repeated entries in the precision of the matrix.
             return merged(X, "csr") if sp.issparse(X) and X.format == "coo" else X
@@ -66,6 +66,14 @@ class RowReader:
         if self.chosen is not None:
             found = only_columns(found, self._chosen_among(columns, self.chosen))
         return unit_length(found) if self.unit_rows else found
+
+    def zero_margins(self, weights: sp.csr_array) -> Floats:
+        """What a row of zeros adds to the intercepts: 0 may lie outside the range of a column."""
+        if not (self.plain and self.cuts):
+            return np.zeros(weights.shape[0])
+        used = np.unique(weights.indices)
+        found: Floats = weights[:, used] @ np.clip(0.0, *self.bounds(used).ends(len(used)))
+        return found
 
     def bounds(self, columns: Ints | None = None) -> ColumnBounds:
         """Return the bounds of all columns, or of ``columns``."""
@@ -99,11 +107,12 @@ class RowReader:
         return places[known]
 
 
-def _cut(X: Any, low: Floats, high: Floats) -> Any:
-    """Cut entries to their ranges, and leave entries of 0, which sparse rows do not store."""
-    low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
+def _above_zero(X: Any, low: Floats, high: Floats) -> Any:
+    """Entries cut to their ranges, less what an entry of 0 is cut to: sparse rows stay sparse."""
+    zero = np.clip(0.0, low, high)
     if not sp.issparse(X):
-        return np.clip(X, low, high)
+        return np.clip(X, low, high) - zero
     found = merged(X, "csr")
-    entries = np.clip(found.data, low[found.indices], high[found.indices])
-    return sp.csr_array((entries, found.indices, found.indptr), shape=found.shape)
+    at = found.indices
+    entries = np.clip(found.data, low[at], high[at]) - zero[at]
+    return sp.csr_array((entries, at, found.indptr), shape=found.shape)

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from dplasso.base import memory
 from dplasso.base.arrays import Floats, Ints
 from dplasso.base.progress import rounds_bar
 from dplasso.base.wording import ParameterError
@@ -26,8 +27,9 @@ from dplasso.privacy.statement import fact
 from dplasso.solvers.calibration import STEPS
 from dplasso.solvers.table import TablePlan, TableSolution, fit_table, plan_table
 
-# Smallest bound on labels, and largest one per unit of an entry.
-SMALLEST_LABEL, MOST_PER_ENTRY = 1e-290, 1e307
+# Smallest bound on labels, and largest one per unit of an entry. Slopes may be many times that
+# where columns fill a small part of their range.
+SMALLEST_LABEL, MOST_PER_ENTRY = 1e-290, 1e280
 
 
 class Table(Fitter):
@@ -85,7 +87,9 @@ def _check_units(request: Request) -> None:
     y_bound, narrowest = float(getattr(request.loss, "y_bound", 1.0)), 2.0 * CANDIDATES[0]
     if request.bounds is not None:
         low, high = request.bounds.ends(request.n_features.value)
-        narrowest = float(np.min(high - low, where=high > low, initial=1.0))
+        far = np.maximum(np.maximum(np.abs(low), np.abs(high)), 1.0)
+        with np.errstate(over="ignore"):
+            narrowest = float(np.min((high - low) / far, where=high > low, initial=1.0))
     if y_bound < SMALLEST_LABEL or y_bound > MOST_PER_ENTRY * min(narrowest, 1.0):
         raise ParameterError(
             "{y_bound} is too small for a number, or too large beside the narrowest range of "
@@ -141,6 +145,10 @@ class TableFitPlan(GaussianPlan):
 
     def prepare(self, X: Any, labels: Floats, drawing: Drawing) -> "TableTask":
         assert self.bounds is not None
+        # Cells, standardised rows and wide columns that are taken up, which the data decide: all of
+        # them must fit before anything is charged.
+        columns = self.table.n_columns + self.table.most_taken
+        memory.check(12 * X.shape[0] * columns, f"a table of {columns:,} columns", "give fewer")
         seen, held = row_view(X, self.row_map, self.bounds)
         cells = table_cells(seen, held, self.narrow)
         wide = WideCells.of(seen, held, self.wide) if self.table.n_wide else None

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplasso.base.wording import ParameterError, Setting
+from dplasso.data.bounds import sizes_of
 from dplasso.data.sparse_bounds import SparseBounds
 
 FEWEST_BUCKETS, BUCKETS, MOST_BUCKETS = 1 << 8, 1 << 12, 1 << 16
@@ -164,7 +165,8 @@ class FeatureSpace:
         Buckets have a bound of 1 and no range, which tells solvers that they are wide.
         """
         starts = {self.starts[name]: ends for name, ends in self.plan.bounds.items()}
-        sizes = {at: max(abs(low), abs(high)) for at, (low, high) in starts.items()}
+        ends = np.array(list(starts.values()), np.float64).reshape(-1, 2)
+        sizes = dict(zip(starts, sizes_of(ends).tolist(), strict=True))
         missing = {at + 1: (0.0, 1.0) for at in starts}
         return SparseBounds(self.size, sizes, {**starts, **missing})
 

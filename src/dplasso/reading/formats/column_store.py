@@ -52,9 +52,11 @@ class StoreFolder(Format):
 def _bounds_of(store: ColumnStore, plan: TablePlan | None) -> Any:
     """The bounds of a store's columns, with the ranges of its plan if it has one."""
     bounds = store.bounds
-    if plan is None or bounds is None:
+    if plan is None:
         return bounds
     planned = FeatureSpace(plan).bounds
+    if bounds is None:  # all are 1
+        return planned if planned.min() == planned.max() == 1.0 else bounds
     return planned if np.array_equal(planned, bounds) else bounds
 
 

@@ -160,3 +160,7 @@ def _check_wide(wide: WideCells | None, n_labels: int, plan: TablePlan) -> None:
         and not 0 <= wide.cells.min() <= wide.cells.max() <= CELL
     ):
         raise ValueError("wide cells must lie between 0 and 2^24; build them with WideCells.of")
+    if wide is not None and not wide.is_sound:
+        raise ValueError(
+            "wide must have increasing rows within each column; build it with WideCells.of"
+        )
