@@ -365,3 +365,30 @@ def test_without_privacy_rare_columns_beside_their_sum_can_be_fitted():
         y = (rng.random(3000) < 0.5).astype(int)
         model = PrivateLassoClassifier(math.inf, random_state=seed, **public).fit(flags, y)
         assert np.all(np.isfinite(model.coef_))
+
+
+@seeds
+@pytest.mark.parametrize("epsilon", [1.0, 8.0, 100.0])
+def test_probabilities_of_a_rare_class_are_right_at_every_epsilon(epsilon):
+    """Their margins lie far from 0, where Newton steps overshoot and cut margins are all alike."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 1.0, (30_000, 6))
+    margins = 4.0 * (X[:, 0] - X[:, 1]) - 4.6
+    y = (rng.random(30_000) < 1.0 / (1.0 + np.exp(-margins))).astype(int)
+    public = {"classes": [0, 1], "n_rows": 30_000, "x_bound": [(0, 1)] * 6, "solver": "table"}
+    constant = -math.log(y.mean()) * y.mean() - math.log(1 - y.mean()) * (1 - y.mean())
+    for seed in range(3):
+        model = PrivateLassoClassifier(epsilon, random_state=seed, **public).fit(X, y)
+        assert model.predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), rel=0.25)
+        assert -model.predict_log_proba(X)[np.arange(len(y)), y].mean() < 0.97 * constant
+
+
+@seeds
+def test_a_default_fit_to_hardly_any_rows_is_no_worse_than_the_shares_of_the_classes():
+    rng = np.random.default_rng(0)
+    X, new = rng.uniform(0.0, 1.0, (2, 100, 12))
+    y, labels = (np.arange(100) % 3 == 0).astype(int), (np.arange(100) % 3 == 0).astype(int)
+    public = {"classes": [0, 1], "n_rows": 100, "x_bound": [(0, 1)] * 12}
+    for seed in range(5):
+        model = PrivateLassoClassifier(0.01, random_state=seed, **public).fit(X, y)
+        assert -model.predict_log_proba(new)[np.arange(100), labels].mean() < 0.75

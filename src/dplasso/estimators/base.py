@@ -439,7 +439,8 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
 
 _ONLY_NOISE = Message(
     "at this {epsilon} the noise would hide what the columns say, so the model predicts the "
-    "released mean or shares of the classes; fit more rows, fewer columns, or raise {epsilon}"
+    "released mean or shares of the classes; declare tighter bounds, fit more rows or fewer "
+    "columns, or raise {epsilon}"
 )
 
 

@@ -18,7 +18,8 @@ X_BOUND, Y_BOUND = "x_bound", "y_bound"
 _BOUNDS = {
     X_BOUND: Message(
         "{x_bound} is not declared, and entries beyond 1 are cut to 1; pass {x_bound}, a bound on "
-        "entries that is known without the data, or {private} to spend budget on one",
+        "entries that is known without the data (for a table, the low and the high end of each "
+        "column), or {private} to spend budget on one",
         private=Setting(X_BOUND, "private"),
     ),
     Y_BOUND: Message(

@@ -12,10 +12,15 @@ from dplasso.base.arrays import Ints
 from dplasso.data import ColumnBounds
 from dplasso.privacy.gaussian import mu_of
 from dplasso.privacy.zcdp import rho_of
-from dplasso.solvers.table.plan import MOST_IN_TABLE, pays_for_two_classes
+from dplasso.solvers.table.plan import (
+    MOST_IN_TABLE,
+    MOST_OF_TWO_CLASSES,
+    pays_for_two_classes,
+)
 
 FEWEST_ROUNDS, MOST_ROUNDS = 3, 1000
 SMALLEST_REACH, LARGEST_REACH = 0.5, 30.0  # the largest is per output
+LEAST_SIGNAL = 4.0  # number of rows times mu, per root of the columns, that shows them
 FEWEST_RANGES = 4  # columns with ranges that are taken for a table beside wide columns
 NONZEROS_PER_ROOT = 16  # coefficients per root of the number of columns
 FEW_NONZEROS = 4  # largest number of columns that are selected before they are fitted
@@ -91,11 +96,15 @@ def is_table(
     For numbers and for more than two classes it always does, up to a thousand columns. For two
     classes the noise of the columns' products must not exceed their own variance by far: below
     that, and for more columns, rows of length 1 lose less than estimates of each column would
-    (measured on the sets of benchmarks/accuracy.py).
+    (measured on the sets of benchmarks/accuracy.py). Where rows are so few that columns can hardly
+    be seen at all, it is a table again, whose fit returns the shares of the classes instead of
+    noise.
     """
     if of_numbers or outputs > 1:
         return columns <= MOST_IN_TABLE
-    return pays_for_two_classes(rows * mu_of(min(epsilon, 1e3), delta), columns)
+    signal = rows * mu_of(min(epsilon, 1e3), delta)
+    hardly_seen = signal < LEAST_SIGNAL * math.sqrt(columns) and columns <= MOST_OF_TWO_CLASSES
+    return hardly_seen or pays_for_two_classes(signal, columns)
 
 
 def table_part(bounds: ColumnBounds | None, columns: int) -> Ints | None:

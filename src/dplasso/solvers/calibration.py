@@ -46,21 +46,22 @@ class Correction(NamedTuple):
 class Calibration:
     """Newton steps for scale and intercepts, each no larger than its noise allows.
 
-    The correction starts at USUAL_SCALE and intercepts of 0, which are trusted to SCALE_OFF and
-    SHIFT_OFF. A release of the slopes of the loss, with their noise, is one more measurement. The
-    two are combined as normal laws are: where noise is large, little is corrected.
+    The correction starts at USUAL_SCALE and the intercepts of the model without columns, which are
+    trusted to SCALE_OFF and SHIFT_OFF. A release of the slopes of the loss, with their noise, is
+    one more measurement. The two are combined as normal laws are: where noise is large, little is
+    corrected. A step that would move margins by d > 1 moves them by 1 + ln d: where probabilities
+    are nearly 0 or 1 the curvature is no guide, and a whole step would overshoot.
 
     Formal guarantees
     -----------------
     It is post-processing: a function of public numbers and of the releases received.
     """
 
-    def __init__(self, n_rows: int, sigma: float, shares: Floats, outputs: int) -> None:
-        self._outputs = outputs
+    def __init__(self, n_rows: int, sigma: float, shares: Floats, intercepts: Floats) -> None:
+        self._outputs = len(intercepts)
         self._limit, self._shares, self._n_rows = limit_of(self._outputs), shares, n_rows
         self._sigma = max(sigma / UNIT, 1e-9 * n_rows)
-        self._at = np.zeros(1 + self._outputs)
-        self._at[0] = USUAL_SCALE * self._limit
+        self._at = np.append(USUAL_SCALE * self._limit, intercepts)
         trust = np.full(1 + self._outputs, SHIFT_OFF)
         trust[0] = SCALE_OFF * self._limit
         self._precision = np.diag(trust**-2.0)
@@ -83,5 +84,7 @@ class Calibration:
             bend = np.diag(np.append(max(sums[1], 0.0) / CLASS_WEIGHT, spread))
         evidence = bend @ bend / self._sigma**2
         precision = self._precision + evidence
-        self._at = self._at - np.linalg.solve(precision, bend @ slope / self._sigma**2)
+        step = np.linalg.solve(precision, bend @ slope / self._sigma**2)
+        moved = abs(step[0]) + float(np.max(np.abs(step[1:])))
+        self._at = self._at - step * ((1.0 + math.log(moved)) / moved if moved > 1.0 else 1.0)
         self._precision = precision

@@ -168,8 +168,9 @@ class _Fit:
         if hidden:
             return np.zeros((len(weights), self._all_columns)), start
         if self._course.calibrated:
-            scale, shifts = yield from self._correction(margins, shares)
-            weights, intercepts = scale * weights, scale * intercepts + shifts
+            uncentred = _Without(margins, intercepts)
+            scale, intercepts = yield from self._correction(uncentred, shares, start)
+            weights = scale * weights
         slopes = weights / np.sqrt(spreads)
         table = self._course.columns - len(self._taken)
         own = np.append(np.arange(table), table + np.array(self._taken, np.int64))
@@ -374,15 +375,15 @@ class _Fit:
         return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), clip)
 
     def _correction(
-        self, margins: "_Margins", shares: Floats
+        self, margins: "_Margins", shares: Floats, start: Floats
     ) -> Generator[Expected, Floats, tuple[float, Floats]]:
-        """The scale by which margins are corrected, and their shifts."""
+        """The scale by which margins without intercepts are corrected, and their intercepts."""
         outputs = self._facts.outputs
         limit = _LIMIT if outputs == 1 else _LIMIT_OF_CLASSES * math.sqrt(outputs / 2.0)
         changed = 2.0 if self._row_changes else 1.0
         longest = math.sqrt(2.0 if outputs == 1 else 4.0 + _BEND_OF_CLASSES**2 / 4.0)
         places = 5 if outputs == 1 else outputs + 2
-        at = np.append(0.8 * limit, np.zeros(outputs))
+        at = np.append(0.8 * limit, start)
         known = np.diag(np.append(0.25 * limit, np.full(outputs, 0.5)) ** -2.0)
 
         def scale() -> float:
@@ -400,7 +401,9 @@ class _Fit:
                 bends = np.diag(self._n * np.append(0.0, shares * (1.0 - shares)))
                 bends[0, 0] = max(released[1], 0.0) / _BEND_OF_CLASSES
             known = known + bends @ bends / noise**2
-            at = at - np.linalg.inv(known) @ bends @ slope / noise**2
+            step = np.linalg.inv(known) @ bends @ slope / noise**2
+            size = max(np.abs(step[0]) + np.abs(step[1:]).max(), 1.0)
+            at = at - step * (1.0 + math.log(size)) / size
         return scale(), at[1:]
 
 
@@ -476,6 +479,17 @@ class _Standard:
 
 _Margins = Callable[[TableRows], Floats]
 _Residuals = Callable[[Floats, Floats, float], Floats]
+
+
+@dataclass(frozen=True)
+class _Without:
+    """Margins without their intercepts."""
+
+    margins: _Margins
+    intercepts: Floats
+
+    def __call__(self, rows: TableRows) -> Floats:
+        return self.margins(rows) - self.intercepts
 
 
 @dataclass(frozen=True)

@@ -361,13 +361,17 @@ def _certain(weights: Floats, variances: Floats) -> Floats:
 def _calibrated(
     plan: TablePlan, found: "Found", labels: Labels
 ) -> Generator[Question, Ints, "Found"]:
-    """Correct the scale and the intercepts of margins, so that probabilities are right."""
-    calibration = Calibration(plan.n_rows, plan.calibration_sigma, labels.shares, plan.outputs)
+    """Correct the scale and the intercepts of margins, so that probabilities are right.
+
+    Margins are seen without their intercepts, as they are cut around 0; those of a rare class would
+    all be cut otherwise.
+    """
+    calibration = Calibration(plan.n_rows, plan.calibration_sigma, labels.shares, labels.constant)
+    at = replace(found.at, intercepts=np.zeros(plan.outputs))
     for _ in range(STEPS):
-        calibration.receive((yield CalibrationSums(found.at, calibration.correction)))
+        calibration.receive((yield CalibrationSums(at, calibration.correction)))
     scale, shifts = calibration.correction
-    at = found.at
-    moved = replace(at, weights=scale * at.weights, intercepts=scale * at.intercepts + shifts)
+    moved = replace(at, weights=scale * at.weights, intercepts=shifts)
     return replace(found, at=moved, margin_noise=scale * found.margin_noise)
 
 
