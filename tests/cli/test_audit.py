@@ -56,6 +56,7 @@ def test_no_alarm(run, tmp_path):
         "classifier, select",
         "classifier, online",
     ]
+    assert {one["check"] for one in document["verdicts"]} == set(CHECKS)
     table = out.splitlines()[: 1 + len(document["verdicts"])]
     place = table[0].index("verdict")
     assert {line[place:] for line in table[1:]} == {"passed"}

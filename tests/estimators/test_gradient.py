@@ -181,7 +181,7 @@ def test_only_wide_rows_are_taken_as_presence_however_they_are_stored():
     }
     assert {name: model.row_map_ for name, model in fits.items()} == {name: name for name in fits}
     with pytest.warns(UserWarning, match="row_map='auto' reads the entries of 1,001 columns"):
-        assert classifier().fit(X.toarray(), y).row_map_ == "presence"
+        assert classifier(x_bound=2.0).fit(X.toarray(), y).row_map_ == "presence"
     assert classifier().fit(X[:, :1000].toarray(), y).row_map_ == "as_is"
     assert fits["presence"].privacy_["public"]["row_map"]["source"] == "public rule"
 

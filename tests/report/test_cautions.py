@@ -61,7 +61,7 @@ def test_the_weakest_signal_survives_the_file_and_bounds_by_name(tmp_path):
 def test_where_there_is_no_such_share_there_is_none():
     assert weakest_signal_of(fitted(PrivateLassoRegressor, labels=X[:, 0])) is None
     assert weakest_signal_of(fitted(epsilon=math.inf)) is None
-    assert weakest_signal_of(fitted(n_rows=None)) is None
+    assert weakest_signal_of(fitted(n_rows=None, loss="hinge")) is None
 
 
 def test_few_rows_are_told_with_the_share_that_is_needed():
@@ -80,7 +80,7 @@ def test_a_delta_above_one_over_the_rows_is_told():
     loose, sound = fitted(delta=0.02), fitted(delta=0.005)
     assert "well below 1 / rows" in loose_delta(loose) and "about 4 of them" in loose_delta(loose)
     assert loose_delta(loose) in text_of(render(loose))
-    assert loose_delta(sound) == loose_delta(fitted(delta=0.02, n_rows=None)) == ""
+    assert loose_delta(sound) == loose_delta(fitted(delta=0.02, n_rows=None, loss="hinge")) == ""
     assert loose_delta(fitted(delta=0.02, epsilon=math.inf)) == ""
     assert "A large delta" not in render(sound)
 

@@ -205,14 +205,20 @@ class FrankWolfeTask(CorrectedTask):
         return sp.csr_array(bounds.unstretched(weights))
 
     def margins(self, solved: Solved, threads: int) -> Floats:
-        matrix, grains = self.matrix, MARGIN_GRAINS / self.usual(solved).margin
-        outputs, columns = solved.weights.shape
-        weights = (solved.weights[[k]].toarray()[0] for k in range(outputs))
-        arrays = matrix.indptr, matrix.indices, matrix.values
-        # Not the last column, that of an intercept.
-        runs = pool.balanced_runs(matrix.indptr[: columns + 1], threads)
-        units = np.ones(matrix.shape[0])
-        return exact_margins(arrays, units, grains, weights, solved.intercepts, runs)
+        matrix, columns = self.matrix, np.unique(solved.weights.indices).astype(np.int64)
+        weights = solved.weights[:, columns].toarray()
+        # The columns are read where they are: copies of them would take memory by their entries.
+        lengths = matrix.indptr[columns + 1] - matrix.indptr[columns]
+        runs = pool.balanced_runs(np.append(0, np.cumsum(lengths, dtype=np.int64)), threads)
+        return exact_margins(
+            (matrix.indptr, matrix.indices, matrix.values),
+            np.ones(matrix.shape[0]),
+            MARGIN_GRAINS / self.usual(solved).margin,
+            weights,
+            solved.intercepts,
+            runs,
+            columns,
+        )
 
     def usual(self, solved: Solved) -> Usual:
         """Rows have few of the columns. The ball, and noise, keep margins too small."""

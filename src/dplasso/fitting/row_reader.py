@@ -71,9 +71,11 @@ class RowReader:
         """What a row of zeros adds to the intercepts: 0 may lie outside the range of a column."""
         if not (self.plain and self.cuts):
             return np.zeros(weights.shape[0])
-        used = np.unique(weights.indices)
-        found: Floats = weights[:, used] @ np.clip(0.0, *self.bounds(used).ends(len(used)))
-        return found
+        # Not by slices of the weights, which would take memory for all columns.
+        used, places = np.unique(weights.indices, return_inverse=True)
+        zero = np.clip(0.0, *self.bounds(used).ends(len(used)))
+        outputs = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
+        return np.bincount(outputs, weights.data * zero[places], weights.shape[0])
 
     def bounds(self, columns: Ints | None = None) -> ColumnBounds:
         """Return the bounds of all columns, or of ``columns``."""

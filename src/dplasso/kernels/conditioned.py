@@ -68,8 +68,18 @@ def add_margins(indptr, indices, values, weights, grains, most, first, last, out
     """
     for j in range(first, last):
         weight = weights[j] * grains
-        if weight == 0.0:
-            continue
+        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+            term = min(max(weight * entry(values, p), -most), most)
+            out[np.uint64(indices[p])] += nearest_integer(term)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_margins_of(  # type: ignore[no-untyped-def]
+    indptr, indices, values, columns, weights, grains, most, first, last, out
+):
+    """Like `add_margins`, for some of the columns, which ``weights`` belong to."""
+    for k in range(first, last):
+        weight, j = weights[k] * grains, columns[k]
         for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
             term = min(max(weight * entry(values, p), -most), most)
             out[np.uint64(indices[p])] += nearest_integer(term)

@@ -1,6 +1,5 @@
 """Margins of rows as sums of whole numbers, which are the same whatever the order of columns."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -19,20 +18,23 @@ def exact_margins(
     matrix: Matrix,
     units: Floats,
     grains: float,
-    weights: Iterable[Floats],
+    weights: Floats,
     intercepts: Floats,
     column_runs: Runs,
+    columns: Ints | None = None,
 ) -> Floats:
     """Margins, outputs x rows: entries times weights, times the row's unit, plus the intercept.
 
-    ``weights`` has one vector per output. Every product is rounded to whole ``1 / grains`` before
-    it is added, so a row's margins are a function of that row, the weights and the intercepts
-    alone, to the last bit.
+    ``weights`` are those of all columns, or of ``columns``, which ``column_runs`` then divide.
+    Every product is rounded to whole ``1 / grains`` before it is added, so a row's margins are a
+    function of that row, the weights and the intercepts alone, to the last bit.
     """
     found = np.empty((len(intercepts), len(units)))
+    kernel = conditioned.add_margins if columns is None else conditioned.add_margins_of
+    among = () if columns is None else (columns,)
     for margins, of_output, intercept in zip(found, weights, intercepts, strict=True):
-        facts = (of_output, grains, MOST_GRAINS)
-        sums = row_sums(conditioned.add_margins, matrix, facts, column_runs, len(units))
+        facts = (*among, of_output, grains, MOST_GRAINS)
+        sums = row_sums(kernel, matrix, facts, column_runs, len(units))
         margins[:] = sums * (units / grains) + intercept
     return found
 
