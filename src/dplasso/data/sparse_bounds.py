@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.base import memory
 from dplasso.base.arrays import Floats
 
 
@@ -100,6 +101,8 @@ class SparseBounds(Sequence[float]):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
             raise ValueError("bounds that are not written out have no array to share; copy them")
+        what = f"bounds of {self._columns:,} columns as an array"
+        memory.check(8 * self._columns, what, "ask for single columns")
         found = np.ones(self._columns)
         found[self._places] = self._values
         return found if dtype is None else found.astype(dtype, copy=False)

@@ -75,7 +75,8 @@ class RowReader:
         used, places = np.unique(weights.indices, return_inverse=True)
         zero = np.clip(0.0, *self.bounds(used).ends(len(used)))
         outputs = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
-        return np.bincount(outputs, weights.data * zero[places], weights.shape[0])
+        found = np.bincount(outputs, weights.data * zero[places], weights.shape[0])
+        return np.asarray(found, np.float64)
 
     def bounds(self, columns: Ints | None = None) -> ColumnBounds:
         """Return the bounds of all columns, or of ``columns``."""

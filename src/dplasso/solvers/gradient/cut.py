@@ -19,7 +19,8 @@ def largest_only(weights: Floats, mass: Mass, n_nonzero: int) -> Floats:
     if n_nonzero >= flat.size:
         return weights
     reach = np.abs(weights) * np.sqrt(mass.present)
-    kept = np.argpartition(reach.ravel(), flat.size - n_nonzero)[flat.size - n_nonzero :]
+    # The smallest of negative numbers: most are 0, and numpy finds the largest of many ties slowly.
+    kept = np.argpartition(-reach.ravel(), n_nonzero - 1)[:n_nonzero]
     out = np.zeros_like(flat)
     out[kept] = flat[kept]
     return out.reshape(weights.shape)
