@@ -6,11 +6,10 @@
 
 The first form measures, the second saves accuracy.json, accuracy.txt and accuracy.png under
 benchmarks/results. Every fit is noted in the cache, accuracy_cache.jsonl beside the results: a run
-that was stopped goes on where it was, and the table shows all that is known. Trivial answers,
-non-private models and rivals that the cache does not have stay as accuracy.json has them, with the
-note when they were measured. ``--fresh`` forgets the chosen methods on the chosen sets first: for
-ours, after a change of the code. A run ends with the processor's time that the chosen methods take
-for ``--budget`` seeds, by set.
+that was stopped goes on where it was, and the table shows all that is known. What the cache does
+not have stays as accuracy.json has it, with the note when it was measured. ``--fresh`` forgets the
+chosen methods on the chosen sets first: for ours, after a change of the code. A run ends with the
+processor's time that the chosen methods take for ``--budget`` seeds, by set.
 
 Methods are those of ``comparison/methods.py``, by default references and ours; ``--methods
 rivals`` stands for all rivals, which take hours on the sparse sets, and minutes on tables. Rivals

@@ -3,7 +3,7 @@
 import math
 import statistics
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness.intervals import interval
 from harness.measures import ERROR, LOG_LOSS, RECALIBRATED, sign
@@ -45,13 +45,14 @@ def table(
 ) -> list[dict[str, Any]]:
     """What is known of every set: means, 95 % intervals, and how the default compares.
 
-    References and rivals that the memory does not have are taken from the rows ``previous``.
+    What the memory does not have is taken from the rows ``previous``, with the note when it was
+    measured.
     """
     old = {(row["set"], row["epsilon"]): row for row in previous}
     rows = []
     for one in SETS.values():
         for epsilon in one.epsilons:
-            before = old.get((one.plain or one.name, epsilon), {})
+            before = Before(old.get((one.name, epsilon), {}), old.get((one.plain, epsilon), {}))
             row = _row(memory, one, epsilon, seeds, before)
             its_own = OURS if one.plain else (*OURS, *RIVALS)
             if any(method in row["cells"] for method in its_own):
@@ -59,13 +60,27 @@ def table(
     return rows
 
 
-def _row(
-    memory: Memory, one: Set, epsilon: float, seeds: int, before: dict[str, Any]
-) -> dict[str, Any]:
-    cells = _cells(memory, one, epsilon, one.measure, seeds, before.get("cells", {}))
-    losses = _cells(memory, one, epsilon, LOG_LOSS, seeds, before.get(LOG_LOSS, {}))
+class Before(NamedTuple):
+    """Earlier rows: of the set itself, and of the table without hashed columns, if it has any."""
+
+    own: dict[str, Any]
+    plain: dict[str, Any]
+
+    def cells(self, part: str) -> dict[str, Any]:
+        """Our cells of the set itself, and the others of the plain table if there is one."""
+        own, others = self.own.get(part, {}), (self.plain or self.own).get(part, {})
+        ours = {method: own[method] for method in OURS if method in own}
+        return {method: others[method] for method in others if method not in OURS} | ours
+
+
+def _row(memory: Memory, one: Set, epsilon: float, seeds: int, before: Before) -> dict[str, Any]:
+    cells = _cells(memory, one, epsilon, one.measure, seeds, before.cells("cells"))
+    losses = _cells(memory, one, epsilon, LOG_LOSS, seeds, before.cells(LOG_LOSS))
     row = {"set": one.name, "kind": one.kind, "measure": one.measure, "epsilon": epsilon}
-    row |= memory.facts(one.name) or {k: before[k] for k in ("rows", "columns") if k in before}
+    facts = before.own
+    row |= memory.facts(one.name) or {
+        k: facts[k] for k in ("rows", "columns", "classes") if k in facts
+    }
     row |= {"cells": cells, LOG_LOSS: losses, "goal": one.goal(epsilon)}
     row["published"] = PUBLISHED.get(one.name) if epsilon == 0.1 else None
     found = fits(memory, one.name, DEFAULT, epsilon, one.measure, seeds)
@@ -75,6 +90,9 @@ def _row(
         for name in ("nonzeros", ERROR, RECALIBRATED):
             values = [fit[name] for fit in found if name in fit]
             row |= {name: statistics.fmean(values)} if values else {}
+    elif DEFAULT in cells:
+        known_before = ("solver", "nonzeros", ERROR, RECALIBRATED)
+        row |= {name: before.own[name] for name in known_before if name in before.own}
     row |= comparison(one, cells, one.measure)
     row["of log-loss"] = comparison(one, losses, LOG_LOSS)
     if row["goal"] is not None and DEFAULT in cells:
@@ -94,7 +112,7 @@ def _cells(
             settings = memory.picked(one.plain or one.name, method, epsilon, measure)
             cells[method] |= {"settings": settings} if settings else {}
             cells[method] |= memory.facts(kind) or {}
-        elif method not in OURS and method in before:
+        elif method in before:
             cells[method] = before[method]
     return cells
 
