@@ -366,9 +366,9 @@ class SelectionSubject(FitSubject, DrawingSubject, NoisySubject):
         self.sparsifier = self._model.n_nonzero
         self.columns = self._enough_columns(self.columns)
         self._fix_bounds()
+        self._fix_n_rows()  # corrections use it, whatever the radius and the rounds
         if "auto" not in (self._model.radius, self._model.max_iter):
             return
-        self._fix_n_rows()
         rows = np.zeros((2, self.columns))
         plan = self.copy().prepare(rows, self.labels(np.arange(2.0))).plan
         assert isinstance(plan, FrankWolfePlan)
