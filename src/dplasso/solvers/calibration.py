@@ -46,11 +46,11 @@ class Correction(NamedTuple):
 class Calibration:
     """Newton steps for scale and intercepts, each no larger than its noise allows.
 
-    The correction starts at USUAL_SCALE and the intercepts of the model without columns, which are
-    trusted to SCALE_OFF and SHIFT_OFF. A release of the slopes of the loss, with their noise, is
-    one more measurement. The two are combined as normal laws are: where noise is large, little is
-    corrected. A step that would move margins by d > 1 moves them by 1 + ln d: where probabilities
-    are nearly 0 or 1 the curvature is no guide, and a whole step would overshoot.
+    The correction starts at USUAL_SCALE and the given intercepts, which are trusted to SCALE_OFF
+    and SHIFT_OFF. A release of the slopes of the loss, with their noise, is one more measurement.
+    The two are combined as normal laws are: where noise is large, little is corrected. A step that
+    would move margins by d > 1 moves them by 1 + ln d: where probabilities are nearly 0 or 1 the
+    curvature is no guide, and a whole step would overshoot.
 
     Formal guarantees
     -----------------

@@ -169,7 +169,8 @@ class _Fit:
             return np.zeros((len(weights), self._all_columns)), start
         if self._course.calibrated:
             uncentred = _Without(margins, intercepts)
-            scale, intercepts = yield from self._correction(uncentred, shares, start)
+            known = start if len(start) == 1 else intercepts
+            scale, intercepts = yield from self._correction(uncentred, shares, known)
             weights = scale * weights
         slopes = weights / np.sqrt(spreads)
         table = self._course.columns - len(self._taken)

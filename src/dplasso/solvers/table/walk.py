@@ -364,9 +364,11 @@ def _calibrated(
     """Correct the scale and the intercepts of margins, so that probabilities are right.
 
     Margins are seen without their intercepts, as they are cut around 0; those of a rare class would
-    all be cut otherwise.
+    all be cut otherwise. Clipped residuals bias the intercept of two classes most, so it starts
+    anew, at the share of the labels.
     """
-    calibration = Calibration(plan.n_rows, plan.calibration_sigma, labels.shares, labels.constant)
+    start = labels.constant if plan.outputs == 1 else found.at.intercepts
+    calibration = Calibration(plan.n_rows, plan.calibration_sigma, labels.shares, start)
     at = replace(found.at, intercepts=np.zeros(plan.outputs))
     for _ in range(STEPS):
         calibration.receive((yield CalibrationSums(at, calibration.correction)))
