@@ -10,6 +10,7 @@ from dplasso.federated.model import PartyModel
 from dplasso.storage import ModelFileError, read, write
 from hostile_models import small_model
 
+pytestmark = pytest.mark.filterwarnings("ignore:random_state:dplasso.PrivacyLeakWarning")
 BUDGET = {"$": "tuple", "items": [1.0, 1e-6]}
 
 
