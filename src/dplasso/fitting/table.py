@@ -27,6 +27,7 @@ from dplasso.privacy.statement import fact
 from dplasso.solvers.calibration import STEPS
 from dplasso.solvers.table import TablePlan, TableSolution, fit_table, plan_table
 
+LITTLE_MEMORY = 64 << 20  # bytes that are available wherever Python runs
 # Smallest bound on labels, and largest one per unit of an entry. Slopes may be many times that
 # where columns fill a small part of their range.
 SMALLEST_LABEL, MOST_PER_ENTRY = 1e-290, 1e280
@@ -146,9 +147,12 @@ class TableFitPlan(GaussianPlan):
     def prepare(self, X: Any, labels: Floats, drawing: Drawing) -> "TableTask":
         assert self.bounds is not None
         # Cells, standardised rows and wide columns that are taken up, which the data decide: all of
-        # them must fit before anything is charged.
+        # them must fit before anything is charged. The declared number of rows counts, because the
+        # message says how much would be needed.
         columns = self.table.n_columns + self.table.most_taken
-        memory.check(12 * X.shape[0] * columns, f"a table of {columns:,} columns", "give fewer")
+        needed = 12 * self.table.n_rows * columns
+        if needed > LITTLE_MEMORY:
+            memory.check(needed, f"a table of {columns:,} columns", "give fewer")
         seen, held = row_view(X, self.row_map, self.bounds)
         cells = table_cells(seen, held, self.narrow)
         wide = WideCells.of(seen, held, self.wide) if self.table.n_wide else None
