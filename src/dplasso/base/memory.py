@@ -3,6 +3,7 @@
 import resource
 from pathlib import Path
 
+LITTLE = 64 << 20  # bytes that are available wherever Python runs
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _CONTAINER = (  # files with a container's limit and its usage; the newer form first
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),

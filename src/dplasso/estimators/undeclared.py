@@ -28,8 +28,8 @@ _BOUNDS = {
     ),
 }
 _ROWS = Message(
-    "the number of rows is not declared, and the rules for {solver}, {radius}, {max_iter} and "
-    "steps read it from the data; pass {n_rows}"
+    "the number of rows is not declared, and the rules for {solver}, {radius}, {max_iter}, steps "
+    "and probabilities read it from the data; pass {n_rows}"
 )
 
 

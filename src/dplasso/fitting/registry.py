@@ -27,7 +27,6 @@ from dplasso.fitting.task import Drawing, Task
 from dplasso.solvers.gradient.plan import NARROW_COLUMNS
 
 AUTO = "auto"
-_LITTLE_MEMORY = 64 << 20  # bytes that are available wherever Python runs
 FITTERS: dict[str, Fitter] = {
     fitter.name: fitter for fitter in (FrankWolfe(), Gradient(), Select(), Table())
 }
@@ -153,9 +152,9 @@ def _check_memory(plan: Plan) -> None:
     """Reject a fit that needs too much memory, based on the public numbers of its plan."""
     fitter, columns, rounds = plan.fitter, plan.request.n_features.value, plan.steps.value or 0
     of_columns = columns * fitter.column_bytes(plan.request.loss.outputs)
-    if of_columns > _LITTLE_MEMORY:
+    if of_columns > memory.LITTLE:
         memory.check(of_columns, f"a fit on {columns:,} columns", "give fewer")
-    if (of_rounds := rounds * fitter.round_bytes) > _LITTLE_MEMORY:
+    if (of_rounds := rounds * fitter.round_bytes) > memory.LITTLE:
         memory.check(of_rounds, f"a fit of {rounds:,} rounds", "lower max_iter")
 
 

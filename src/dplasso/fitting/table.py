@@ -27,7 +27,6 @@ from dplasso.privacy.statement import fact
 from dplasso.solvers.calibration import STEPS
 from dplasso.solvers.table import TablePlan, TableSolution, fit_table, plan_table
 
-LITTLE_MEMORY = 64 << 20  # bytes that are available wherever Python runs
 # Smallest bound on labels, and largest one per unit of an entry. Slopes may be many times that
 # where columns fill a small part of their range.
 SMALLEST_LABEL, MOST_PER_ENTRY = 1e-290, 1e280
@@ -151,7 +150,7 @@ class TableFitPlan(GaussianPlan):
         # message says how much would be needed.
         columns = self.table.n_columns + self.table.most_taken
         needed = 12 * self.table.n_rows * columns
-        if needed > LITTLE_MEMORY:
+        if needed > memory.LITTLE:
             memory.check(needed, f"a table of {columns:,} columns", "give fewer")
         seen, held = row_view(X, self.row_map, self.bounds)
         cells = table_cells(seen, held, self.narrow)
