@@ -47,6 +47,18 @@ def test_a_model_is_the_one_that_python_fits(tmp_path, good, name, kind, classes
         assert np.allclose(found, theirs.predict_proba(X), rtol=1e-8, atol=0)
 
 
+def test_labels_may_have_a_range(tmp_path, good, run):
+    X, y = problem("regression")
+    data, path = write_svmlight(tmp_path / "rows.svm", X, y), tmp_path / "model.dpl"
+    given = (data, "-o", path, "--features", COLUMNS, "--regression", "--seed", 3, *FEW)
+    good("train", *given, "--y-bound", "-0.25:1.25")
+    model = load(path)
+    assert model.y_bound == (-0.25, 1.25)
+    assert np.all(model.predict(X) >= -0.25) and np.all(model.predict(X) <= 1.25)
+    refused = run("train", *given, "--y-bound", "0:b")
+    assert refused.code != 0 and "--y-bound must be a number, got 'b'" in refused.err
+
+
 def test_a_hinge_model_is_trained_evaluated_and_audited(tmp_path, text, good):
     path = tmp_path / "model.dpl"
     good("train", text, "-o", path, *DECLARED, "--loss", "hinge")

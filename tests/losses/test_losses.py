@@ -1,11 +1,12 @@
 """Losses: gradients, and the bounds that privacy and the lazy rules are paid with."""
 
 import math
+import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
@@ -253,6 +254,23 @@ def test_labels_are_clipped_to_their_bound(y, y_bound):
     assert found.dtype == np.float64
     assert np.array_equal(found, np.minimum(np.maximum(y, -y_bound), y_bound))
     assert np.array_equal(given_y, y) and not np.shares_memory(found, given_y)
+
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@settings(deadline=None)
+@given(st.lists(FINITE, min_size=1), FINITE, st.floats(1e-3, 1e300))
+def test_labels_of_a_range_are_at_most_half_of_it_from_its_middle(y, low, width):
+    high = low + width
+    assume(low < high < math.inf and high / 2.0 - low / 2.0 > 0.0)
+    loss = SquaredLoss((low, high))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a warning would depend on the labels
+        found = loss.encode(np.array(y))
+    assert np.all(np.abs(found) <= loss.y_bound) and loss.y_bound == high / 2.0 - low / 2.0
+    ends = loss.encode(np.array([low, high]))
+    assert np.all(found >= ends[0]) and np.all(found <= ends[1])
 
 
 @pytest.mark.parametrize("kind", [int, np.int8, bool, np.float32])

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dplasso.audit import account, statistics, synthetic
 from dplasso.audit.access import solver_of, with_bits
@@ -161,7 +162,16 @@ class FitSubject(Subject):
         """Number of rows of a table whose size the audit may choose."""
         return rows
 
+    def labels(self, y: Floats) -> NDArray[Any]:
+        """Labels as the estimator takes them; numbers are given without their public middle."""
+        return super().labels(y if self.classifies else y + sum(self._label_ends()) / 2.0)
+
     # Parts of a configuration.
+
+    def _label_ends(self) -> tuple[float, float]:
+        y_bound: Any = getattr(self._model, "y_bound", 1.0)
+        low, high = y_bound if np.ndim(y_bound) else (-y_bound, y_bound)
+        return float(low), float(high)
 
     def _fix_row_map(self, row_map: str) -> None:
         if self._model.row_map == "auto":
@@ -203,7 +213,8 @@ class FitSubject(Subject):
             kind, slope = model.loss, loss_of_classes(model.loss, self.classes.tolist()).gradient
         x_bound = RELEASED if is_asked(model.x_bound) else model.x_bound
         bounds = None if np.ndim(x_bound) == 0 else np.asarray(x_bound, np.float64)
-        y_bound = float(getattr(model, "y_bound", 1.0))
+        low, high = self._label_ends()
+        y_bound = (high - low) / 2.0
         residual = getattr(model, "residual_bound", "auto")
         return {
             "loss": kind,
@@ -216,5 +227,6 @@ class FitSubject(Subject):
             "x_bound": float(x_bound) if bounds is None else float(bounds.max()),
             "bounds": bounds,
             "y_bound": y_bound,
+            "y_middle": (low + high) / 2.0,
             "residual_bound": y_bound if residual == "auto" else float(residual),
         }

@@ -38,7 +38,8 @@ class Claim:
     epsilon: float
     delta: float
     neighboring: str
-    y_bound: float
+    y_bound: float  # largest distance of labels from their public middle
+    y_middle: float = 0.0
     shown: ClassVar[tuple[str, ...]] = ("loss", "outputs", "epsilon", "delta", "neighboring")
 
     @property

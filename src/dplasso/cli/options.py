@@ -103,6 +103,12 @@ Classes = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Regression = Annotated[bool, typer.Option("--regression", help="Predict a number, not a class.")]
 YBound = Annotated[float | None, typer.Option(help="Public bound on labels (regression).")]
+YRange = Annotated[
+    str | None,
+    typer.Option(
+        "--y-bound", help="Public bound on labels (regression), or their range: 0:500000."
+    ),
+]
 Seed = Annotated[
     int | None,
     typer.Option(
@@ -218,6 +224,12 @@ def auto_all_or_count(name: str, text: str) -> int | str | None:
 
 def private_or_number(name: str, text: str | None) -> float | str | None:
     return text if text in (None, "private") else number_of(name, text)
+
+
+def number_or_range(name: str, text: str) -> float | tuple[float, float]:
+    """A number, or two of them with a colon between: the low and the high end."""
+    low, colon, high = text.partition(":")
+    return (number_of(name, low), number_of(name, high)) if colon else number_of(name, low)
 
 
 def number_of(name: str, text: str) -> float:

@@ -57,7 +57,7 @@ class TrainOptions(ReadingOptions):
         ),
     ] = "auto"
     regression: o.Regression = False
-    y_bound: o.YBound = None
+    y_bound: o.YRange = None
     loss: Annotated[
         str | None,
         typer.Option(help=f"Loss of a classifier: {', '.join(CLASS_LOSSES)}; logistic by default."),
@@ -147,7 +147,8 @@ class TrainOptions(ReadingOptions):
         elif self.y_bound is None:
             raise ValueError("labels need a public bound to be clipped to; give --y-bound")
         else:
-            model = PrivateLassoRegressor(self.epsilon, y_bound=self.y_bound, **self._parameters())
+            y_bound = o.number_or_range("--y-bound", self.y_bound)
+            model = PrivateLassoRegressor(self.epsilon, y_bound=y_bound, **self._parameters())
         model.check_parameters()
         return model
 

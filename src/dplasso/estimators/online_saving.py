@@ -18,6 +18,7 @@ from dplasso.estimators.online_rules import outputs_for, row_form
 from dplasso.estimators.online_run import OnlineRun, Snapshot
 from dplasso.estimators.parameters import current_names
 from dplasso.estimators.statement import in_current_words
+from dplasso.losses.labels import LabelRange
 from dplasso.privacy.accountant import Receipt
 from dplasso.privacy.online_statement import OnlineStatement
 from dplasso.privacy.stated import check_statement
@@ -236,7 +237,9 @@ def _unfitted(header: dict[str, Any], arrays: _Arrays) -> Any:
         zip(NAMES, (PrivateOnlineClassifier, PrivateOnlineRegressor), strict=True)
     )
     parameters = {key: from_json(form, arrays) for key, form in header["parameters"].items()}
-    kind = kinds[header["class"]]
+    kind, y_bound = kinds[header["class"]], parameters.get("y_bound")
+    if y_bound is not None:
+        checks.bound("y_bound", y_bound)  # streams take no range
     return kind(**checked_parameters(parameters, kind))
 
 
@@ -258,5 +261,5 @@ def checked_parameters(saved: dict[str, Any], kind: Any) -> dict[str, Any]:
         if np.ndim(parameters.get(name, ())) != 1 and parameters[name] is not None:
             raise ValueError(f"parameter {name!r} is neither null nor a list")
     if parameters.get("y_bound") is not None:
-        checks.bound("y_bound", parameters["y_bound"])
+        LabelRange.of(parameters["y_bound"])
     return parameters

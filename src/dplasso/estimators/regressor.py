@@ -18,6 +18,7 @@ from dplasso.estimators.validation import checked_numbers
 from dplasso.fitting.request import Auto
 from dplasso.fitting.sparsifier import Sparsifier
 from dplasso.losses import Loss, SquaredLoss
+from dplasso.losses.labels import LabelRange
 from dplasso.privacy.accountant import Accountant
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.statement import fact, jsonable
@@ -49,12 +50,13 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
         Public bound on the absolute value of entries; see `PrivateLassoClassifier`.
     bound_share : float, default=0.05
         Share of the budget, in rho, that is spent on a released bound.
-    y_bound : float or None, default=None
-        Public bound on the absolute value of labels. Larger labels are clipped, with or without
-        privacy. None means 1 and warns.
+    y_bound : float, pair of float or None, default=None
+        Public bound on the absolute value of labels, or their low and high end, such as
+        ``(0, 500_000)``. Labels beyond it are clipped, with or without privacy. The narrower the
+        range, the less noise is needed. None means 1 and warns.
     residual_bound : float or "auto", default="auto"
-        Residual beyond which the loss is linear. "auto" is ``y_bound`` with privacy, and infinity
-        (plain squared loss) without.
+        Residual beyond which the loss is linear. "auto" is half of the range of labels with
+        privacy, and infinity (plain squared loss) without.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is one more coordinate.
     n_rows : int or None, default=None
@@ -130,7 +132,7 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
         max_iter: int | Auto = "auto",
         x_bound: float | Sequence[float] | Mapping[str, float] | str | None = None,
         bound_share: float = 0.05,
-        y_bound: float | None = None,
+        y_bound: float | tuple[float, float] | None = None,
         residual_bound: float | Auto = "auto",
         fit_intercept: bool = True,
         n_rows: int | None = None,
@@ -150,8 +152,8 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
 
     def predict(self, X: object) -> Floats:
         """Predict the expected label of every row, clipped as labels are to ``y_bound``."""
-        bound = self._y_bound
-        return np.clip(self._margins(X)[:, 0], -bound, bound)
+        low, high = self._label_range
+        return np.clip(self._margins(X)[:, 0], low, high)
 
     @property
     def coef_(self) -> Floats | sp.csr_array:
@@ -175,26 +177,27 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
         return self._declared_loss()
 
     def _declared_loss(self) -> Loss:
-        return SquaredLoss(self._y_bound, self._residual_bound())
+        return SquaredLoss(self._label_range, self._residual_bound())
 
     @property
-    def _y_bound(self) -> float:
-        bound: float = bound_or_one(self, "y_bound")
-        return bound
+    def _label_range(self) -> LabelRange:
+        return LabelRange.of(bound_or_one(self, "y_bound"))
 
     def _margin_unit(self) -> float:
         # Labels have their own scale, and squared loss has four times the curvature.
-        return self._y_bound / 4.0
+        return self._label_range.reach / 4.0
 
     def _residual_bound(self) -> float:
         if self.residual_bound == "auto":
-            return math.inf if math.isinf(self.epsilon) else self._y_bound
+            return math.inf if math.isinf(self.epsilon) else self._label_range.reach
         return checks.target("residual_bound", self.residual_bound)
 
     def _label_facts(self, read: frozenset[str]) -> LabelFacts:
         source = "public rule" if self.residual_bound == "auto" else "declared"
+        labels = self._label_range
+        y_bound: Any = list(labels) if np.ndim(self.y_bound) else labels.reach
         bounds = {
-            "y_bound": fact(self._y_bound, source_of(self.y_bound)),
+            "y_bound": fact(y_bound, source_of(self.y_bound)),
             "residual_bound": fact(jsonable(self._residual_bound()), source),
         }
         return LabelFacts(bounds, {})

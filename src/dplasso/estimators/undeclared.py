@@ -24,7 +24,7 @@ _BOUNDS = {
     ),
     Y_BOUND: Message(
         "{y_bound} is not declared, and labels beyond 1 are cut to 1; pass {y_bound}, a bound on "
-        "labels that is known without the data"
+        "labels that is known without the data, or their low and high end"
     ),
 }
 _ROWS = Message(

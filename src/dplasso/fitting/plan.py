@@ -158,7 +158,8 @@ class Plan(ABC):
     ) -> Fitted:
         """Return the fitted model that results from the releases.
 
-        ``weights`` and ``intercepts`` are corrected already.
+        ``weights`` and ``intercepts`` are corrected already, and predict labels without their
+        public middle.
         """
         assert self.bounds is not None
         x_bound = self.request.x_bound
@@ -168,6 +169,7 @@ class Plan(ABC):
             self.bounds.largest if x_bound is None else x_bound,
             released,
         )
+        intercepts = intercepts + self.request.loss.middle
         return Fitted(self.solver, weights, intercepts, released, steps, reader, correction)
 
     @property

@@ -38,6 +38,8 @@ class Loss(ABC):
         cohorts, whose scores are cheap.
     of_numbers : bool
         Whether labels are numbers.
+    middle : float
+        Public number that `encode` takes off labels; models predict labels without it.
     steadiness : float
         How small the noise of a stream's first weights must be, relative to a margin of 1. A
         predicted class is often still right if a margin is off by half; a predicted number is not.
@@ -50,6 +52,7 @@ class Loss(ABC):
     two_labels: ClassVar[bool] = False
     steadiness: ClassVar[float] = 1.0
     of_numbers: ClassVar[bool] = False
+    middle: float = 0.0
 
     @abstractmethod
     def encode(self, y: ArrayLike) -> Floats:

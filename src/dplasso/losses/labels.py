@@ -1,13 +1,58 @@
 """Labels as numbers; errors name the remedy, never the values."""
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dplasso.base import checks
 from dplasso.base.arrays import Floats
 from dplasso.base.wording import ParameterError
+
+
+class LabelRange(NamedTuple):
+    """The public range to which labels that are numbers are clipped."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, y_bound: object) -> "LabelRange":
+        """Read ``y_bound``: a bound on absolute values, or the low and the high end.
+
+        >>> LabelRange.of(2.0), LabelRange.of((0, 500)).middle
+        (LabelRange(low=-2.0, high=2.0), 250.0)
+        """
+        if not isinstance(y_bound, Sequence | np.ndarray) or isinstance(y_bound, str):
+            bound = checks.bound("y_bound", y_bound)
+            return cls(-bound, bound)
+        found = _ends(y_bound)
+        if found is None or not 0.0 < found.reach < math.inf:
+            raise ParameterError(
+                "{y_bound} must be a number above 0, or a pair of two finite numbers, the lower "
+                "one first; declare a bound known without the data"
+            )
+        return found
+
+    @property
+    def middle(self) -> float:
+        """The middle, which is taken off labels before a fit."""
+        return self.low / 2.0 + self.high / 2.0
+
+    @property
+    def reach(self) -> float:
+        """Largest distance from the middle."""
+        return self.high / 2.0 - self.low / 2.0
+
+
+def _ends(pair: Any) -> LabelRange | None:
+    try:
+        low, high = map(float, pair)
+    except (TypeError, ValueError):
+        return None
+    return LabelRange(low, high)
 
 
 def one_dimensional(y: ArrayLike) -> NDArray[Any]:

@@ -10,7 +10,7 @@ from dplasso.base import checks
 from dplasso.base.arrays import Floats
 from dplasso.kernels.residuals import Loops
 from dplasso.losses.base import OneMarginLoss
-from dplasso.losses.labels import one_dimensional
+from dplasso.losses.labels import LabelRange, one_dimensional
 from dplasso.losses.table_pace import TablePace
 
 # A residual has the rounding error of its label: a much smaller bound could not be resolved.
@@ -37,8 +37,9 @@ class SquaredLoss(OneMarginLoss):
 
     Parameters
     ----------
-    y_bound : float
-        Public bound: labels are clipped to ``[-y_bound, y_bound]``.
+    y_bound : float or pair of float
+        Public bound on the absolute value of labels, or their low and high end. Labels are clipped
+        to it, and the middle of a pair is taken off.
     residual_bound : float, default infinity
         Public bound at which residuals are clipped.
 
@@ -46,6 +47,8 @@ class SquaredLoss(OneMarginLoss):
     --------
     >>> SquaredLoss(y_bound=2.0).encode([1, 5])
     array([1., 2.])
+    >>> SquaredLoss(y_bound=(10.0, 20.0)).encode([1, 12, 20])
+    array([-5., -3.,  5.])
     """
 
     loops = Loops(_residuals, _curvatures)
@@ -53,8 +56,11 @@ class SquaredLoss(OneMarginLoss):
     steadiness = 10.0
     of_numbers = True
 
-    def __init__(self, y_bound: float, residual_bound: float = math.inf) -> None:
-        self.y_bound = checks.bound("y_bound", y_bound)
+    def __init__(
+        self, y_bound: float | tuple[float, float], residual_bound: float = math.inf
+    ) -> None:
+        self._labels = LabelRange.of(y_bound)
+        self.y_bound, self.middle = self._labels.reach, self._labels.middle
         self.clip = self.shape = checks.target("residual_bound", residual_bound)
         self.curvature = (1.0, 1.0) if math.isinf(self.clip) else (0.0, 1.0)
 
@@ -62,7 +68,9 @@ class SquaredLoss(OneMarginLoss):
         array = one_dimensional(y)
         if array.dtype.kind not in "fiub":
             raise ValueError(f"y must be real numbers, got {array.dtype}; convert it first")
-        return np.clip(array.astype(np.float64), -self.y_bound, self.y_bound)
+        # Clipped twice: the first keeps the difference finite, the second keeps it in bounds.
+        centred = np.clip(array.astype(np.float64), *self._labels) - self.middle
+        return np.clip(centred, -self.y_bound, self.y_bound)
 
     def label_shares(self, labels: Floats) -> Floats:
         return labels / self.y_bound

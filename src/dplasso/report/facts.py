@@ -20,7 +20,7 @@ from dplasso.storage import read
 _LONGEST = 300  # characters that a value may have
 _CALLED = {  # facts of the statement in plain words, for readers who do not know the parameters
     "x_bound": "Size of entries, at most",
-    "y_bound": "Size of labels, at most",
+    "y_bound": "Size of labels, at most, or their range",
     "radius": "Radius: what sizes of coefficients add up to, at most",
     "n_features": "Features",
     "feature_names": "Names of features",

@@ -10,7 +10,7 @@ from dplasso.base import checks
 from dplasso.base.arrays import Ints
 from dplasso.base.wording import ParameterError
 from dplasso.estimators.undeclared import bound_or_one
-from dplasso.losses.labels import positions
+from dplasso.losses.labels import LabelRange, positions
 from dplasso.mechanisms.grid_gaussian import GridGaussian
 
 # Gains are whole multiples of 1 / UNIT.
@@ -25,7 +25,7 @@ class Scorer(NamedTuple):
 
     The gain of a row is between 0 and ``most``. For a classifier, it is the weight of the row's
     class if the prediction is right. For a regressor, it is
-    1 - (min(error, y_bound) / y_bound)^power.
+    1 - (min(error, reach) / reach)^power, where the reach is half of the range of labels.
 
     Formal guarantees
     -----------------
@@ -41,7 +41,7 @@ class Scorer(NamedTuple):
     most: float
     classes: NDArray[Any] | None  # None for a regressor
     weights: Ints  # of the classes, the largest being UNIT
-    y_bound: float
+    labels: LabelRange  # of a regressor
     power: int
 
     @property
@@ -58,10 +58,10 @@ class Scorer(NamedTuple):
             classes = self.classes.tolist()
             own, guessed = (positions(labels, classes) for labels in (y, predicted))
             return np.where(guessed == own, self.weights[own.astype(np.intp)], 0)
-        # A prediction beyond twice the bound has the largest error that counts, the bound.
-        bound = self.y_bound
-        error = np.clip(predicted, -2.0 * bound, 2.0 * bound) - np.clip(y, -bound, bound)
-        share = np.minimum(np.nan_to_num(np.abs(error) / bound, nan=1.0), 1.0)
+        (low, high), reach = self.labels, self.labels.reach
+        # A prediction so far from the range has the largest error that counts, the reach.
+        error = np.clip(predicted, low - reach, high + reach) - np.clip(y, low, high)
+        share = np.minimum(np.nan_to_num(np.abs(error) / reach, nan=1.0), 1.0)
         gain = 1.0 - share**self.power
         found: Ints = np.floor(gain * UNIT).astype(np.int64)
         return found
@@ -83,12 +83,12 @@ def scorer_for(
         classes = np.unique(np.asarray(model.classes))
         given = _class_weights(classes, weights)
         whole = np.floor(given / given.max() * UNIT).astype(np.int64)
-        return Scorer(noise, float(given.max()), classes, whole, 1.0, 1)
+        return Scorer(noise, float(given.max()), classes, whole, LabelRange.of(1.0), 1)
     checks.choice("scoring", scoring, ("auto", *POWERS))
     if weights is not None:
         raise ParameterError("{score_weights} are weights of classes, and a regressor has none")
-    power = POWERS.get(scoring, 2)
-    return Scorer(noise, 1.0, None, np.zeros(0, np.int64), bound_or_one(model, "y_bound"), power)
+    labels, power = LabelRange.of(bound_or_one(model, "y_bound")), POWERS.get(scoring, 2)
+    return Scorer(noise, 1.0, None, np.zeros(0, np.int64), labels, power)
 
 
 def _class_weights(

@@ -178,7 +178,7 @@ def _constants_of(model: Any, subject: SelectionSubject) -> list[float]:
     """Intercepts divided by the weights that the vertices sum to, where these are large enough."""
     facts = subject.facts
     weights = reference.weights_of(outcomes(model.vertices_, facts), subject.columns + 1, facts)
-    weight, intercept = np.ravel(weights[-1]), np.ravel(model.intercept_)
+    weight, intercept = np.ravel(weights[-1]), np.ravel(model.intercept_) - facts.y_middle
     if (correction := model.fitted_.correction) is not None:
         intercept = (intercept - correction.shifts) / correction.scale
     large = np.abs(weight) > _LEAST_WEIGHT * facts.radius

@@ -174,7 +174,7 @@ class DescentSubject(FitSubject, NoisySubject):
                 found.receive(release.released.astype(np.float64), place)
             scale, shifts = found.result()
             weights, intercepts = scale * weights, scale * intercepts + shifts
-        return np.append(weights.ravel(), intercepts), apart
+        return np.append(weights.ravel(), intercepts + self.facts.y_middle), apart
 
     def widest_changes(self, session: Session[Any], k: int) -> dict[str, float]:
         """The distance of the mass and of the step sums of two neighbours, divided by the charge.

@@ -262,7 +262,7 @@ class SelectionSubject(FitSubject, DrawingSubject, NoisySubject):
             expected = expected * (facts.x_bound / facts.bounds)
         return (
             np.concatenate([found[kept], np.ravel(model.intercept_)]),
-            np.concatenate([expected[kept], constant]),
+            np.concatenate([expected[kept], constant + facts.y_middle]),
         )
 
     def _correction(

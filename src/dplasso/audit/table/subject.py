@@ -457,7 +457,8 @@ def follow(course: Course, facts: TableFacts, records: Sequence[Recorded]) -> Fo
             expected = walk.send(found[-1].released.astype(np.float64))
         except StopIteration as end:
             weights, intercepts = end.value
-            return Followed(found, np.append(weights.ravel(), intercepts), len(left))
+            numbers = np.append(weights.ravel(), intercepts + facts.y_middle)
+            return Followed(found, numbers, len(left))
     return Followed(found, np.full(1, np.nan), 1)
 
 
