@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import typer
 
 from dplasso.cli import options as o
-from dplasso.cli.buckets import buckets_asked, show_buckets
+from dplasso.cli.bucket_lookup import buckets_asked, show_buckets
 from dplasso.cli.output import emit, say, show, show_rows, shown
 from dplasso.estimators import load
 from dplasso.report.cautions import few_rows, loose_delta, noise

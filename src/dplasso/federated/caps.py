@@ -14,7 +14,8 @@ from dplasso.federated.terms import JobTerms, Terms
 class Caps(Declared):
     """Limits of one party on each job. Only the party itself sets them.
 
-    The party's ledger limits the cost of all its jobs together.
+    The ledger of a party that `dplasso.federated.service` starts has the same limits on epsilon and
+    delta, for all jobs together.
 
     Parameters
     ----------

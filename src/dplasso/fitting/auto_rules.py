@@ -1,5 +1,6 @@
-"""Rules for the "auto" of radius, max_iter, n_nonzero and solver: functions of public facts.
+"""Rules for the "auto" of radius, max_iter and n_nonzero: functions of public facts.
 
+The choice of the solver is `dplasso.fitting.registry.auto_solver`, which asks some of them.
 Nothing here may read the data. ``rows`` is the declared number of rows, or the real one treated as
 public; the privacy statement of a fit says which. The constants were chosen on the data sets of
 ``benchmarks/utility.py``, which compares the rules with a grid tuned on the test rows. Those of

@@ -16,7 +16,7 @@ import dplasso  # noqa: E402
 from dplasso.federated.deployment.foreground import run_party  # noqa: E402
 from dplasso.federated.deployment.kits import open_kit  # noqa: E402
 from dplasso.federated.deployment.names import check_host, check_parties  # noqa: E402
-from dplasso.federated.deployment.policy import COORDINATION, write_policy  # noqa: E402
+from dplasso.federated.deployment.permissions import COORDINATION, write_policy  # noqa: E402
 from dplasso.federated.deployment.provisioning import make_federation  # noqa: E402
 from dplasso.federated.deployment.settings import (  # noqa: E402
     read_party_settings,

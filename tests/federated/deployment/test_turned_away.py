@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: E402
 from cryptography.x509.oid import NameOID  # noqa: E402
 
 from dplasso.federated.deployment.certificates import check_certificate  # noqa: E402
-from dplasso.federated.deployment.policy import write_policy  # noqa: E402
+from dplasso.federated.deployment.permissions import write_policy  # noqa: E402
 from federation import ENVIRONMENT, LONG, PARTIES, USUAL, made, until  # noqa: E402
 
 

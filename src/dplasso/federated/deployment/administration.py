@@ -29,7 +29,7 @@ from dplasso.federated.deployment.bookkeeping import OUTCOME_KEY
 from dplasso.federated.deployment.certificates import check_certificate
 from dplasso.federated.deployment.coordination import CARD, OUTCOME, PROGRESS
 from dplasso.federated.deployment.kits import Kit
-from dplasso.federated.deployment.policy import COORDINATION
+from dplasso.federated.deployment.permissions import COORDINATION
 from dplasso.federated.terms import Proposal
 
 _JOB, _APP = "dplasso", "federation"

@@ -17,7 +17,7 @@ from nvflare.private.fed.app.server import server_train
 from dplasso.federated.deployment.certificates import check_certificate
 from dplasso.federated.deployment.kits import Kit
 from dplasso.federated.deployment.party_agent import PartyAgent
-from dplasso.federated.deployment.policy import write_policy
+from dplasso.federated.deployment.permissions import write_policy
 from dplasso.federated.deployment.provisioning import CONFIG, ORGANISATION
 from dplasso.federated.deployment.settings import read_party_settings, read_server_settings
 from dplasso.federated.rows import read_party
