@@ -6,8 +6,9 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.metrics import log_loss
 
-from dplasso import PrivateLassoClassifier, PrivateLassoRegressor
+from dplasso import PrivateLassoClassifier, PrivateLassoRegressor, load
 from refitted import refitted
 
 RNG = np.random.default_rng(0)
@@ -34,6 +35,10 @@ def test_accuracy_is_beside_what_the_commonest_class_has(tmp_path, run, count):
     found = json.loads(run("evaluate", *files, "--json").out)
     assert found["majority_accuracy"] == np.bincount(y).max() / 400
     assert found["accuracy"] > found["majority_accuracy"] and "auc" in found
+    model, shares = load(files[0]), np.bincount(y) / 400
+    assert found["log_loss"] == pytest.approx(log_loss(y, model.predict_proba(X)), rel=1e-12)
+    constant = log_loss(y, np.tile(shares, (400, 1)))
+    assert found["log_loss_of_class_shares"] == pytest.approx(constant, rel=1e-12)
     assert found["verdict"] == "better than always answering the most common class"
     shown = run("evaluate", *files).out
     assert "majority_accuracy" in shown and found["verdict"] in shown

@@ -78,6 +78,9 @@ def scores_of(found: Evaluation) -> dict[str, Any]:
     if found.confusion:
         area = {} if found.auc is None else {"auc": found.auc}
         scores = {"accuracy": found.score, "majority_accuracy": found.trivial, **area}
+        if found.log_loss is not None:
+            trivial = found.trivial_log_loss
+            scores |= {"log_loss": found.log_loss, "log_loss_of_class_shares": trivial}
     else:
         scores = {"r2": found.score}
     return {"rows": found.rows, **scores, "verdict": found.verdict}

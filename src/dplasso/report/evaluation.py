@@ -15,6 +15,7 @@ from dplasso.storage.prediction_lines import label_text
 Points = tuple[tuple[float, float], ...]
 
 _MOST_NAMED = 10  # classes that an error lists
+_LEAST_PROBABILITY = np.finfo(np.float64).eps  # a smaller one counts as this, as in scikit-learn
 _GRID = np.linspace(0.0, 1.0, 201)  # false positive rates at which curves are averaged and drawn
 
 
@@ -33,7 +34,8 @@ class Evaluation:
     ``roc`` has points (false positive rate, true positive rate): of the second of two classes, or
     the mean over more classes, each against the rest. ``confusion[i][j]`` counts rows of class i
     that were predicted as class j. ``calibration`` has (mean predicted probability, share of the
-    second class, rows). ``curve`` has the scores of other fits, see `accuracy_curve`.
+    second class, rows). ``log_loss`` is the mean of minus the logarithm of the probability that was
+    given to the true class. ``curve`` has the scores of other fits, see `accuracy_curve`.
     ``data_name`` is the name of the rows.
     """
 
@@ -45,6 +47,7 @@ class Evaluation:
     classes: tuple[str, ...] = ()
     confusion: tuple[tuple[int, ...], ...] = ()
     calibration: tuple[tuple[float, float, int], ...] = ()
+    log_loss: float | None = None
     curve: Curve | None = None
     data_name: str = ""
 
@@ -71,6 +74,12 @@ class Evaluation:
         if self.score_name == "R²":
             return 0.0
         return max(map(sum, self.confusion)) / self.rows if self.confusion else None
+
+    @property
+    def trivial_log_loss(self) -> float | None:
+        """Log-loss of the best probabilities that use no feature: the shares of the classes."""
+        shares = np.array([sum(row) for row in self.confusion if sum(row)]) / self.rows
+        return None if self.log_loss is None else float(-shares @ np.log(shares))
 
     @property
     def trivial_answer(self) -> str:
@@ -133,6 +142,7 @@ def evaluate(
         classes=tuple(map(label_text, model.classes_.tolist())),
         confusion=tuple(tuple(row) for row in counts.tolist()),
         calibration=_calibration(places, scores[:, 1]) if scores.shape[1] == 2 else (),
+        log_loss=_log_loss(places, scores) if scores.size else None,
         curve=curve,
         data_name=data_name,
     )
@@ -190,6 +200,11 @@ def _roc(places: NDArray[np.intp], scores: Floats) -> tuple[Points, float | None
         return (), None
     mean = np.mean(curves, axis=0)
     return ((0.0, 0.0), *zip(_GRID.tolist(), mean.tolist(), strict=True)), float(np.mean(areas))
+
+
+def _log_loss(places: NDArray[np.intp], scores: Floats) -> float:
+    given = scores[np.arange(len(places)), places]
+    return float(-np.mean(np.log(np.maximum(given, _LEAST_PROBABILITY))))
 
 
 def _calibration(

@@ -45,6 +45,9 @@ def _scores(found: Evaluation) -> Markup:
         shown[found.trivial_answer.capitalize()] = score_text(found.trivial)
     if found.auc is not None:
         shown["Area under the ROC"] = score_text(found.auc)
+    if found.log_loss is not None and found.trivial_log_loss is not None:
+        shown["Log-loss of its probabilities (lower is better)"] = f"{found.log_loss:.4f}"
+        shown["Log-loss of the shares of the classes"] = f"{found.trivial_log_loss:.4f}"
     shown["Public rows"] = f"{found.rows:,}"
     return cards(shown)
 
