@@ -7,7 +7,7 @@ from scipy.special import expit, softmax
 
 from dplasso.losses import SoftmaxLoss, SquaredLoss
 from dplasso.losses.smoothed_hinge import SmoothedHingeLoss
-from dplasso.solvers.table.plan import CONSTANT, MOST_STRETCH, SCALE_AFTER
+from dplasso.solvers.table.plan import CONSTANT, MOST_CUT, MOST_STRETCH, SCALE_AFTER
 from dplasso.solvers.table.walk import AVERAGED, CUT_OF_SIZE, LEAST_LEFT, LEAST_SPREAD
 
 LONGEST_OF_MARGINS = 3.0
@@ -73,7 +73,7 @@ def _of_labels(labels, loss, pace):
         return labels.mean(), pace.cut * labels.std(), pace.curvature
     if loss.outputs == 1:
         share = labels.mean()
-        return math.log(share / (1.0 - share)), pace.cut, pace.curvature
+        return math.log(share / (1.0 - share)), MOST_CUT * pace.cut, pace.curvature
     shares = np.bincount(labels.astype(int), minlength=loss.outputs) / len(labels)
     constant = np.log(shares)
     curvature = max(pace.curvature, float(np.max(shares * (1.0 - shares))))

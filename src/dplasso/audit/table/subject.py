@@ -348,7 +348,7 @@ class TablePrepared(descent.Prepared):
             steps=plan.steps,
             unit=float(plan.unit),
             stretch=plan.stretch,
-            clip=plan.pace.cut,
+            clip=plan.cut,
             margin_noise=plan.pace.margin_noise,
             curvature=plan.pace.curvature,
             longest=plan.longest,

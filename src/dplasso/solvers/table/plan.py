@@ -32,6 +32,9 @@ SCALE_AFTER = (0.25, 0.5)
 LEAST_PRODUCTS, MOST_PRODUCTS, MOST_PRODUCTS_OF_NUMBERS = 0.03, 0.05, 0.2
 # Rows of numbers keep their length up to a multiple of the usual one, and most if noise is small.
 MOST_STRETCH = 2.0
+# Residuals of two classes are clipped at up to this multiple of their usual clip, and most if noise
+# is small: a clip biases the model, which noise hides otherwise.
+MOST_CUT = 1.75
 # Columns are re-weighted by what their weights have shown after these shares of the steps.
 REWEIGHTED_AFTER = (1.0 / 6.0, 1.0 / 3.0)
 # Total length of the steps; there are two steps per unit of the largest length.
@@ -91,6 +94,7 @@ class TablePlan:
     steps: int
     longest: float  # largest total length of the steps
     stretch: float  # length of a standardised row, in units of the root of its number of columns
+    cut: float  # absolute value, or 2-norm, at which residuals are clipped; numbers: at first
     n_nonzero: int | None  # number of weights that remain, all outputs together
     unit_bits: int  # of a row, and of a residual
     event: Event
@@ -279,6 +283,7 @@ def plan_table(
         for part, count in zip(parts, counts, strict=True)
     ]
     stretch = min(max((0.3 / reach) ** 0.25, 1.0), MOST_STRETCH) if pace.of_numbers else 1.0
+    wider = min(max((1.0 / reach) ** 0.25, 1.0), MOST_CUT) if two_classes else 1.0
     plan = TablePlan(
         epsilon=epsilon,
         delta=delta,
@@ -302,6 +307,7 @@ def plan_table(
         steps=steps,
         longest=pace.longest,
         stretch=stretch,
+        cut=pace.cut * wider,
         n_nonzero=n_nonzero,
         unit_bits=_unit_bits(n_rows, multipliers[4], multipliers[8]),
         event=_event(bound_epsilon, multipliers, counts),

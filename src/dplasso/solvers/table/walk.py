@@ -289,7 +289,7 @@ def _descent(
     size = plan.n_columns + 1
     kept = np.ones((plan.outputs, size), bool)
     scales, scaled, seen = np.ones(size), standard, shape
-    cut = plan.pace.cut * labels.unit
+    cut = plan.cut * labels.unit
     gradient_noise = plan.step_sigma / plan.unit**2 * plan.row_length(plan.n_columns) / plan.n_rows
     inverse, spread = seen.preconditioner(kept[0])
     inverses = [inverse] * plan.outputs
