@@ -12,6 +12,7 @@ benchmarks/results, unless only some bugs are named.
 """
 
 import argparse
+import statistics
 import time
 from collections import Counter, defaultdict
 from concurrent.futures import as_completed
@@ -99,9 +100,13 @@ def table_of_correct(runs: list[Found]) -> str:
     return (
         f"dplasso {__version__}: complete quick audits of the code as it is.\n"
         f"audits {len(runs)}, with an alarm {len(alarmed)} {alarmed or ''}\n"
-        f"CPU seconds of one, with the start: {min(cpu):.0f} to {max(cpu):.0f}; "
-        f"on the clock {min(wall):.0f} to {max(wall):.0f}"
+        f"CPU seconds of one: {_spread(cpu)}; on the clock {_spread(wall)}. The first audit may\n"
+        "compile loops, which later ones read from a file."
     )
+
+
+def _spread(seconds: list[float]) -> str:
+    return f"{min(seconds):.0f} to {max(seconds):.0f}, median {statistics.median(seconds):.0f}"
 
 
 def main() -> None:

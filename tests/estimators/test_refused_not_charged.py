@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplasso import PrivateLassoClassifier, PrivateLassoRegressor, Sparsifier
+from dplasso import PrivateLassoClassifier, PrivateLassoRegressor, PrivateSearch, Sparsifier
 from dplasso.base import memory
 
 ROWS, COLUMNS = 40, 12
@@ -136,3 +136,16 @@ def test_what_needs_more_memory_than_there_is_is_not_charged(monkeypatch):
     for solver in ("frank_wolfe", "gradient"):
         more = {"classes": [0, 1], "solver": solver, "x_bound": 1.0, "n_rows": ROWS}
         assert fit(PrivateLassoClassifier, more, wide, y) == (0, False)
+
+
+@pytest.mark.parametrize("x_bound", [1.0, "private"])
+@pytest.mark.parametrize(("rows", "columns"), [(10**6, 40), (ROWS, 1100)])
+def test_a_table_that_does_not_fit_is_not_charged(monkeypatch, x_bound, rows, columns):
+    """Neither its declared rows, nor the products of its columns, of which there are few rows."""
+    monkeypatch.setattr(memory, "available", lambda: 100 << 20)
+    X, y = sp.csr_array((ROWS, columns)), np.arange(ROWS) % 2
+    public = {"classes": [0, 1], "solver": "table", "x_bound": x_bound, "n_rows": rows}
+    assert fit(PrivateLassoClassifier, public, X, y) == (0, False)
+    search = PrivateSearch(PrivateLassoClassifier(**public), {"n_nonzero": [5]})
+    with pytest.raises(memory.TooLargeError, match="^a table of .* columns would need about"):
+        search.fit(X, y)

@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 
 import dplasso
 from dplasso import ColumnMatrix, PrivateLassoClassifier, PrivateLassoRegressor, PrivateSearch
+from dplasso.fitting.frank_wolfe import FrankWolfeTask
+from dplasso.fitting.gradient import DescentTask
+from dplasso.fitting.table import TableTask
 from dplasso.report import evaluate
+from dplasso.session.lines import _object
+from dplasso.streams import running_sum
 
 SECRET, TEXT, ROWS = 7391, "Rosebud", 1483  # none of which a message may repeat
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -176,7 +181,7 @@ def assert_silent(call):
         call()
     except Exception as error:
         while error is not None:
-            said = f"{error} {error.args!r}"
+            said = f"{error} {error.args!r} {getattr(error, 'doc', '')}"
             assert not any(str(one) in said for one in (SECRET, TEXT, ROWS, ROWS - 1)), said
             assert isinstance(error, ValueError | TypeError | MemoryError), traceback.format_exc()
             error = error.__cause__ or error.__context__
@@ -258,3 +263,58 @@ def test_numpy_set_to_raise_has_nothing_to_say_of_rows(row_map):
     with np.errstate(all="raise"):
         for x_bound in (1e-308, 1.0, 1e308):
             PrivateLassoClassifier(1.0, row_map=row_map, x_bound=x_bound, **public).fit(X, [0, 1])
+
+
+SUMMED = {
+    "a text": [TEXT, 1.0, 2.0],
+    "other columns": np.zeros((ROWS, 2)),
+    "a pair of other sizes": (np.arange(ROWS), np.zeros(ROWS - 1)),
+    "something chatty": [Chatty(), 1.0, 2.0],
+    "a frame": pd.DataFrame({"a": [TEXT] * 3}),
+}
+
+
+@pytest.mark.parametrize("rows", SUMMED)
+def test_a_running_sum_says_nothing_of_what_it_refuses(rows):
+    known = {"sensitivity": 1.0, "window": 100, "epsilon": 1.0, "delta": 1e-6}
+    with pytest.raises(ValueError, match="^rows must"):
+        running_sum(3, **known).add(SUMMED[rows])
+    assert_silent(lambda: running_sum(3, **known).add(SUMMED[rows]))
+
+
+FILES = {
+    "a short row": f"age,town,sick\n1,Ulm,no\n1,{TEXT}\n",
+    "a text for a number": f"age,town,sick\n{TEXT},Ulm,no\n",
+    "an unknown class": f"age,town,sick\n1,Ulm,{TEXT}\n",
+    "an open quote": f'age,town,sick\n1,"{TEXT},no\n',
+    "no UTF-8": f"age,town,sick\n1,{TEXT}\udcff,no\n",
+}
+
+
+@pytest.mark.parametrize("content", FILES)
+def test_reading_a_table_says_nothing_of_its_rows(tmp_path, content):
+    path = tmp_path / "rows.csv"
+    path.write_bytes(FILES[content].encode(errors="surrogateescape"))
+    known = {"bounds": {"age": (0, 99)}, "hashed": {"town": 9}, "classes": ["no", "yes"]}
+    assert_silent(lambda: dplasso.read_rows(path, target="sick", **known))
+
+
+def test_a_line_of_a_stream_is_not_kept_by_its_error():
+    with pytest.raises(ValueError, match="^line 7: this is no JSON") as caught:
+        _object(f'{{"name": "{TEXT}", }}'.encode(), 7)
+    assert caught.value.__context__ is None and caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("name", ["classifier", "descent", "search"])
+@pytest.mark.parametrize("where", ["check", "draw"])
+def test_lack_of_memory_tells_no_number_of_rows(monkeypatch, name, where):
+    def exhausted(*_, **__):
+        raise MemoryError(f"Unable to allocate an array with shape ({ROWS}, 3)")
+
+    if where == "check":
+        monkeypatch.setattr("dplasso.losses.base.positions", exhausted)
+    for task in (TableTask, DescentTask, FrankWolfeTask):
+        monkeypatch.setattr(task, "run", exhausted)
+    with pytest.raises(MemoryError, match="^the (fit|search) needs more memory than") as caught:
+        models()[name].fit(good_rows(), labels())
+    assert caught.value.__context__ is None

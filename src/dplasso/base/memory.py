@@ -35,6 +35,13 @@ may be used; declare fewer columns
         )
 
 
+def check_in_silence(needed: int, what: str, remedy: str) -> None:
+    """The same for a size that follows from private numbers: the message has no figure."""
+    allowed = available()
+    if allowed is not None and needed > allowed:
+        raise TooLargeError(f"{what} would need more memory than there is; {remedy}")
+
+
 def available() -> int | None:
     """Bytes that this process can still allocate; None where the system does not report it."""
     found = [_free_on_machine(), _free_in_container(), _free_by_limit()]

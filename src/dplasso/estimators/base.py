@@ -10,6 +10,7 @@ import numpy as np
 
 from dplasso.base import checks
 from dplasso.base.arrays import Labels
+from dplasso.base.silence import without_sizes
 from dplasso.base.wording import Message, ParameterError, Setting
 from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.bounds import by_position
@@ -117,16 +118,16 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
         charged to ``accountant`` before the first draw.
         """
         reject(rejected, "fit")
+        return without_sizes("the fit", lambda: self._fit(X, y))
+
+    def _fit(self, X: object, y: object) -> Self:
         with np.errstate(all="ignore"):  # else numpy may raise or warn depending on the rows
             task = self.prepare(X, y)
             plan = task.plan
             undeclared.report(self, plan)
             receipt = charge(self, plan.event, plan.delta, plan.neighboring)
-            try:
-                ready = task.bounded()
-                self.restore(ready.run())
-            except MemoryError:  # numpy's own message has the number of rows
-                raise MemoryError("the fit needs more memory than there is") from None
+            ready = task.bounded()
+            self.restore(ready.run())
         self.privacy_ = statement(self, ready.plan, receipt, secure=task.drawing.bits.secure)
         if self.fitted_.only_noise:  # at the end: the model must not be lost if this raises
             leaks.warn_caller(_ONLY_NOISE, leaks.OnlyNoiseWarning)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dplasso.base.silence import raise_alone
 from dplasso.data.merging import merged
 from dplasso.kernels import stream_rows
 from dplasso.online.stream_learner import Compressed
@@ -86,10 +87,12 @@ class RowForm:
         try:
             text = str(name).encode()
         except UnicodeEncodeError:  # its message quotes the text
-            raise ValueError(
-                "names and texts of features must be valid Unicode, got half of a surrogate pair; "
-                "correct them"
-            ) from None
+            raise_alone(
+                ValueError(
+                    "names and texts of features must be valid Unicode, got half of a surrogate "
+                    "pair; correct them"
+                )
+            )
         digest = blake2b(text, digest_size=8).digest()
         return int.from_bytes(digest, "little") % self.columns
 
@@ -112,9 +115,9 @@ def _number(value: Any) -> float:
         return math.nan if value is None else float(value)
     except (TypeError, ValueError):
         kind = type(value).__name__
-        raise ValueError(f"features must be numbers or texts, got {kind}; convert them") from None
+        raise_alone(ValueError(f"features must be numbers or texts, got {kind}; convert them"))
     except OverflowError:
-        raise ValueError("features must be finite, got a number too large; remove it") from None
+        raise_alone(ValueError("features must be finite, got a number too large; remove it"))
 
 
 def joined(first: Compressed, second: Compressed) -> Compressed:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import scipy.sparse as sp
 
+from dplasso.base import memory
 from dplasso.base.arrays import Floats, Ints
 from dplasso.data import ColumnBounds
 from dplasso.data.row_maps import needs_bound
@@ -147,6 +148,18 @@ class Plan(ABC):
     @abstractmethod
     def prepare(self, X: Any, labels: Floats, drawing: "Drawing") -> "BoundedTask":
         """Prepare rows and encoded labels for the solver; ``bounds`` must be known."""
+
+    def check_memory(self) -> None:
+        """Reject a fit that needs too much memory, before anything is charged.
+
+        Only public numbers count, because the message says how much would be needed.
+        """
+        columns, rounds = self.request.n_features.value, self.steps.value or 0
+        of_columns = columns * self.fitter.column_bytes(self.request.loss.outputs)
+        if of_columns > memory.LITTLE:
+            memory.check(of_columns, f"a fit on {columns:,} columns", "give fewer")
+        if (of_rounds := rounds * self.fitter.round_bytes) > memory.LITTLE:
+            memory.check(of_rounds, f"a fit of {rounds:,} rounds", "lower max_iter")
 
     def fitted(
         self,

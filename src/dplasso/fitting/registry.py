@@ -4,7 +4,6 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from dplasso.base import memory
 from dplasso.base.arrays import Floats
 from dplasso.base.wording import ParameterError, Setting
 from dplasso.data.row_maps import needs_bound
@@ -142,20 +141,10 @@ def plan(request: Request) -> Plan:
 
 def prepare(plan: Plan, X: Any, labels: Floats, drawing: Drawing) -> Task:
     """Prepare a task from checked rows and encoded labels; nothing is drawn."""
-    _check_memory(plan)
+    plan.check_memory()
     if plan.bounds is None:
         return UnboundedTask.of(plan, X, labels, drawing)
     return plan.prepare(X, labels, drawing)
-
-
-def _check_memory(plan: Plan) -> None:
-    """Reject a fit that needs too much memory, based on the public numbers of its plan."""
-    fitter, columns, rounds = plan.fitter, plan.request.n_features.value, plan.steps.value or 0
-    of_columns = columns * fitter.column_bytes(plan.request.loss.outputs)
-    if of_columns > memory.LITTLE:
-        memory.check(of_columns, f"a fit on {columns:,} columns", "give fewer")
-    if (of_rounds := rounds * fitter.round_bytes) > memory.LITTLE:
-        memory.check(of_rounds, f"a fit of {rounds:,} rounds", "lower max_iter")
 
 
 def _row_map(fitter: Fitter, request: Request) -> str:

@@ -30,6 +30,8 @@ from dplasso.solvers.table import TablePlan, TableSolution, fit_table, plan_tabl
 # Smallest bound on labels, and largest one per unit of an entry. Slopes may be many times that
 # where columns fill a small part of their range.
 SMALLEST_LABEL, MOST_PER_ENTRY = 1e-290, 1e280
+# Matrices of all pairs of columns that are held at a time, besides one per output.
+MATRICES = 12
 
 
 class Table(Fitter):
@@ -134,7 +136,7 @@ class TableFitPlan(GaussianPlan):
 
     def solver_bounds(self) -> dict[str, Fact]:
         of = "times the spread of the labels, at first" if self.table.pace.of_numbers else ""
-        return {"residual": fact(self.table.pace.cut, "public rule", of)}
+        return {"residual": fact(self.table.cut, "public rule", of)}
 
     def solver_facts(self) -> dict[str, Fact]:
         wide = Sourced(self.table.n_wide, "one bound instead of a range; kept if frequent").fact()
@@ -143,15 +145,18 @@ class TableFitPlan(GaussianPlan):
     def at(self, bound: float) -> "TableFitPlan":
         return replace(self, bounds=ColumnBounds(bound, None))
 
-    def prepare(self, X: Any, labels: Floats, drawing: Drawing) -> "TableTask":
-        assert self.bounds is not None
-        # Cells, standardised rows and wide columns that are taken up, which the data decide: all of
-        # them must fit before anything is charged. The declared number of rows counts, because the
-        # message says how much would be needed.
+    def check_memory(self) -> None:
+        super().check_memory()
+        # Cells, standardised rows, and matrices of all pairs of columns with the work space of
+        # their eigenvalues. Wide columns count if they may be taken up, which the data decide.
         columns = self.table.n_columns + self.table.most_taken
-        needed = 12 * self.table.n_rows * columns
+        matrices = MATRICES + self.table.outputs
+        needed = 12 * self.table.n_rows * columns + 8 * matrices * (columns + 1) ** 2
         if needed > memory.LITTLE:
             memory.check(needed, f"a table of {columns:,} columns", "give fewer")
+
+    def prepare(self, X: Any, labels: Floats, drawing: Drawing) -> "TableTask":
+        assert self.bounds is not None
         seen, held = row_view(X, self.row_map, self.bounds)
         cells = table_cells(seen, held, self.narrow)
         wide = WideCells.of(seen, held, self.wide) if self.table.n_wide else None

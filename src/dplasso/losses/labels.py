@@ -44,7 +44,8 @@ class LabelRange(NamedTuple):
     @property
     def reach(self) -> float:
         """Largest distance from the middle."""
-        return self.high / 2.0 - self.low / 2.0
+        width = self.high - self.low
+        return width / 2.0 if width < math.inf else self.high / 2.0 - self.low / 2.0
 
 
 def _ends(pair: Any) -> LabelRange | None:

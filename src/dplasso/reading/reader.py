@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.base.silence import without_sizes
 from dplasso.base.wording import ParameterError, Setting
 from dplasso.data import ColumnMatrix
 from dplasso.reading.formats import FORMATS, Format, format_of
@@ -127,8 +128,8 @@ def read_rows(
     options, found = ReadingOptions(**given), existing(path)
     check_options(found, _given(options))
     if like is None:
-        return format_of(found).read(found, options)
-    return _read_like(found, options, like)
+        return without_sizes(str(found), lambda: format_of(found).read(found, options))
+    return without_sizes(str(found), lambda: _read_like(found, options, like))
 
 
 def existing(path: _Path) -> Path:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from dplasso.base.extras import require
 from dplasso.base.memory import size_text
+from dplasso.base.silence import raise_alone
 from dplasso.base.wording import Message, ParameterError, Setting
 from dplasso.data.row_chunks import RowChunk
 from dplasso.privacy import leaks
@@ -253,21 +254,22 @@ class _Table:
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
-            if "straddling" in str(error):
-                raise ParameterError(
-                    "{path}: a row is longer than {longest}, or a quote is not closed; mend the "
-                    "file, or allow longer rows with {longest_line}",
-                    path=self.path,
-                    longest=size_text(self.longest),
-                ) from None
-            if isinstance(error, MemoryError):
-                raise ValueError(f"{self.path} needs more memory than there is") from None
-        else:
-            return
-        raise ValueError(
+            raise_alone(self._refusal(error))
+
+    def _refusal(self, error: Exception) -> ValueError:
+        if "straddling" in str(error):
+            return ParameterError(
+                "{path}: a row is longer than {longest}, or a quote is not closed; mend the "
+                "file, or allow longer rows with {longest_line}",
+                path=self.path,
+                longest=size_text(self.longest),
+            )
+        if isinstance(error, MemoryError):
+            return ValueError(f"{self.path} needs more memory than there is")
+        return ValueError(
             f"{self.path} cannot be read as a table: it is empty, damaged, not in UTF-8, or "
             "has rows of different length; mend the file"
-        ) from None
+        )
 
 
 def _width(kind: Any) -> int:

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplasso.base import checks
+from dplasso.base.silence import without_sizes
 from dplasso.base.wording import ParameterError
 from dplasso.estimators.base import PrivateLasso
 from dplasso.estimators.charging import bits_of
@@ -166,7 +167,7 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
         the coins that split the rows, which read no data, and before anything else is drawn.
         """
         with np.errstate(all="ignore"):  # else numpy may raise or warn depending on the rows
-            return self._search(X, y)
+            return without_sizes("the search", lambda: self._search(X, y))
 
     def _search(self, X: Any, y: Any) -> Self:
         check_parameters(self)

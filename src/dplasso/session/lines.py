@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplasso.base.silence import raise_alone
 from dplasso.base.wording import ParameterError
 from dplasso.estimators.online_rows import RowForm
 from dplasso.online.stream_learner import Compressed
@@ -89,16 +90,16 @@ def _refuse_first(columns: RowForm, rows: list[dict[str, Any]], numbers: list[in
         try:
             columns.of_dicts([row])
         except ValueError as error:
-            raise ValueError(f"line {number}: {error}") from None
+            raise_alone(ValueError(f"line {number}: {error}"))
 
 
 def _object(line: bytes, number: int) -> dict[str, Any]:
     try:
         row = json.loads(line)
     except ValueError:
-        raise ValueError(f"line {number}: this is no JSON; correct the line") from None
+        raise_alone(ValueError(f"line {number}: this is no JSON; correct the line"))
     except RecursionError:
-        raise ValueError(f"line {number}: lists or objects are nested too deeply") from None
+        raise_alone(ValueError(f"line {number}: lists or objects are nested too deeply"))
     if not isinstance(row, dict):
         raise ValueError(f"line {number}: a row is an object of names and values; make it one")
     return row

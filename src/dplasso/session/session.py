@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dplasso.base import checks
 from dplasso.base.arrays import Floats
+from dplasso.base.silence import raise_alone
 from dplasso.base.wording import ParameterError
 from dplasso.estimators import PrivateOnlineClassifier, PrivateOnlineRegressor
 from dplasso.estimators.online_classifier import probabilities
@@ -350,7 +351,7 @@ class StreamSession:
             self._stream.check_room(len(labels))
         except ValueError as error:
             told = {"line": self.lines, "reason": error.args[0]}
-            raise ParameterError("after line {line}: {reason}", **told) from None
+            raise_alone(ParameterError("after line {line}: {reason}", **told))
         return rows, labels, encoded
 
     def _learn(self, lines: bytes, ready: _Ready) -> list[str]:

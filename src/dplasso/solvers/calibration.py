@@ -4,6 +4,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from dplasso.base.arrays import Floats, Ints
 from dplasso.kernels.calibration import CLASS_WEIGHT, TWO_CLASS_WEIGHT, UNIT
@@ -64,7 +65,7 @@ class Calibration:
         self._at = np.append(USUAL_SCALE * self._limit, intercepts)
         trust = np.full(1 + self._outputs, SHIFT_OFF)
         trust[0] = SCALE_OFF * self._limit
-        self._precision = np.diag(trust**-2.0)
+        self._root = np.diag(1.0 / trust)  # its square is the precision of what is known: R.T @ R
 
     @property
     def correction(self) -> Correction:
@@ -82,9 +83,9 @@ class Calibration:
             slope = np.append(sums[0], sums[2:])
             spread = self._n_rows * self._shares * (1.0 - self._shares)
             bend = np.diag(np.append(max(sums[1], 0.0) / CLASS_WEIGHT, spread))
-        evidence = bend @ bend / self._sigma**2
-        precision = self._precision + evidence
-        step = np.linalg.solve(precision, bend @ slope / self._sigma**2)
+        # Least squares by an orthogonal matrix: a squared curvature would lose half of the digits.
+        turned, self._root = np.linalg.qr(np.vstack([self._root, bend / self._sigma]))
+        known = np.append(np.zeros(len(slope)), slope / self._sigma)
+        step = solve_triangular(self._root, turned.T @ known)
         moved = abs(step[0]) + float(np.max(np.abs(step[1:])))
         self._at = self._at - step * ((1.0 + math.log(moved)) / moved if moved > 1.0 else 1.0)
-        self._precision = precision

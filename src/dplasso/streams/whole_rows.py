@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dplasso.base.arrays import Floats, Ints
+from dplasso.base.silence import raise_alone
 from dplasso.data.merging import merged
 from dplasso.data.structure import sound_parts
 from dplasso.streams.settings import TooLong
@@ -96,8 +97,8 @@ class WholeRows:
             places = places.astype(np.intp)
         if places.ndim != 1 or places.shape != entries.shape or places.dtype.kind not in "iu":
             raise ValueError(
-                "rows must have whole indices and as many values, got a pair of shapes "
-                f"{places.shape} and {entries.shape}; pass (indices, values)"
+                "rows must have whole indices and as many values, got a pair of others; pass "
+                "(indices, values)"
             )
         inside = (places >= 0) & (places < self._dimension)
         if not inside.all() or len(np.unique(places)) != len(places):
@@ -110,12 +111,13 @@ class WholeRows:
     def _numbers(self, values: Any) -> Floats:
         try:
             return np.asarray(values, np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError):  # numpy's message quotes the values
             kind = type(values).__name__
-            raise ValueError(f"rows must be numbers, got {kind}; convert them first") from error
+            raise_alone(ValueError(f"rows must be numbers, got {kind}; convert them first"))
 
     def _refuse(self, rows: Any) -> Any:
-        shape = f"a tuple of {len(rows)}" if isinstance(rows, tuple) else rows.shape
+        # The number of rows may be private, that of columns is not.
+        shape = f"a tuple of {len(rows)}" if isinstance(rows, tuple) else f"{rows.shape[1:]}"
         raise ValueError(
             f"rows must have {self._dimension} columns, got {shape}; "
             "pass a vector, a matrix of one row each, or (indices, values)"
