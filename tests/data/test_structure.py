@@ -39,6 +39,20 @@ def test_tampered_matrices_are_refused_or_read_right_at_every_door():
     assert hostile_runs.findings("hostile_matrices", 0, 300)[0] == []
 
 
+@pytest.mark.parametrize("form", ["lil", "dok"])
+@pytest.mark.parametrize("kind", [np.float64, bool])
+@pytest.mark.parametrize("entry", [None, "text", "1", 1j])
+def test_entries_that_are_no_numbers_are_rejected(form, kind, entry):
+    """numpy reads None as NaN, a text as True, and "1" as 1."""
+    X = sp.csr_array(np.eye(3, dtype=kind)).asformat(form)
+    if form == "lil":
+        X.data[1] = [entry]
+    else:
+        X._dict[1, 1] = entry
+    with pytest.raises(ValueError, match="^X has entries that are not real numbers"):
+        sound(X)
+
+
 @settings(max_examples=200, deadline=None)
 @given(SEEDS)
 @example(2207)  # offsets that wrap to others

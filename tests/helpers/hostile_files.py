@@ -141,7 +141,7 @@ def bent_store(rng, content):
         if how < 6:
             content[name] = _bent_file(rng, content[name], header["files"][name])
         elif how == 6:
-            content[name] = content[name][: rng.integers(len(content[name]))]
+            content[name] = content[name][: rng.integers(max(len(content[name]), 1))]
         else:
             _bend_header(rng, header)
     if rng.random() < 0.9:

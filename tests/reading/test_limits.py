@@ -3,6 +3,7 @@
 import bz2
 import contextlib
 import gzip
+import io
 import lzma
 import tracemalloc
 
@@ -17,7 +18,7 @@ from dplasso.data import row_chunks
 from dplasso.reading import byte_source, svmlight_chunks
 from dplasso.reading.byte_source import line_blocks
 from dplasso.reading.line_source import LineSource
-from dplasso.reading.parquet_pages import column_chunks, pages_of
+from dplasso.reading.parquet_pages import _struct, column_chunks, pages_of
 from dplasso.reading.plans import TablePlan
 from dplasso.reading.tables import column_texts, table_chunks
 
@@ -269,3 +270,10 @@ def test_a_footer_for_which_pyarrow_ends_the_process_is_refused(tmp_path):
         path.write_bytes(content[:at] + bytes([content[at] ^ 2]) + content[at + 1 :])
         with contextlib.suppress(ValueError):
             read(path)
+
+
+@pytest.mark.parametrize("inner", [0x19, 0x1C])
+def test_a_header_of_a_page_that_is_nested_too_deep_is_refused(inner):
+    """A list in a list, or a struct in a struct, as often as the file is long."""
+    with pytest.raises(ValueError, match="^a header of a page is nested too deep"):
+        _struct(io.BytesIO(bytes([inner]) * 10**5), 0)

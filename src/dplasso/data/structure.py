@@ -5,8 +5,9 @@ makes it read or write outside of them. Code that receives a matrix calls `sound
 its result. Arrays that another thread changes meanwhile are not protected.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import chain
+from numbers import Real
 from operator import index
 from types import SimpleNamespace
 from typing import Any, NoReturn
@@ -155,7 +156,7 @@ def _lists(X: Any, shape: tuple[int, int], name: str) -> sp.csr_array:
     indptr = np.concatenate(([0], np.cumsum(lengths)))
     entries = int(indptr[-1])
     indices = _listed(chain.from_iterable(columns), np.int64, entries, name)
-    data = _values(_listed(chain.from_iterable(values), X.dtype, entries, name), 1, name)
+    data = _values(_numbers(chain.from_iterable(values), X.dtype, name), 1, name)
     _check_within(indices, shape[1], "column", name)
     return sp.csr_array((data, indices, indptr), shape=shape)
 
@@ -164,7 +165,7 @@ def _keys(X: Any, shape: tuple[int, int], name: str) -> sp.coo_array:
     keys = list(X.keys())
     if any(len(key) != 2 for key in keys):
         _refuse(name, "not one row and one column number for every entry")
-    data = _values(_listed(X.values(), X.dtype, len(keys), name), 1, name)
+    data = _values(_numbers(X.values(), X.dtype, name), 1, name)
     places = _listed(chain.from_iterable(keys), np.int64, 2 * len(keys), name).reshape(-1, 2)
     parts = SimpleNamespace(coords=(places[:, 0], places[:, 1]), data=data)
     return _coordinates(parts, shape, name)
@@ -197,6 +198,14 @@ def _whole(part: Any, name: str) -> NDArray[Any]:
             _refuse(name, "indices outside its shape")
         part = part.astype(np.int64)
     return np.ascontiguousarray(part.view(np.ndarray))
+
+
+def _numbers(items: Iterable[Any], kind: Any, name: str) -> NDArray[Any]:
+    """A vector of Python numbers; numpy would read None as NaN, and any text as True."""
+    held = list(items)
+    if not all(issubclass(one, Real | np.bool_) for one in set(map(type, held))):
+        _refuse(name, "entries that are not real numbers")
+    return _listed(held, kind, len(held), name)
 
 
 def _listed(items: Any, kind: Any, count: int, name: str) -> NDArray[Any]:

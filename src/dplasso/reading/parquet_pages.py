@@ -136,8 +136,6 @@ def _is_count(value: object) -> bool:
 
 def _struct(file: BinaryIO, depth: int) -> dict[int, Any]:
     """The fields of a struct by number; texts are skipped."""
-    if depth > _DEEPEST:
-        raise ValueError("a header of a page is nested too deep")
     fields: dict[int, Any] = {}
     number = 0
     while (head := _byte(file)) & 0x0F != _STOP:
@@ -148,6 +146,8 @@ def _struct(file: BinaryIO, depth: int) -> dict[int, Any]:
 
 
 def _value(file: BinaryIO, kind: int, depth: int) -> Any:
+    if depth > _DEEPEST:
+        raise ValueError("a header of a page is nested too deep")
     if kind in (_TRUE, _FALSE):
         return kind == _TRUE
     if kind == _BYTE:
