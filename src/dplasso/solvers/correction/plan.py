@@ -91,25 +91,11 @@ def plan_correction(
 ) -> CorrectionPlan | None:
     """Plan a correction next to a solver that spends ``mu``, which is 1 - SHARE of mu^2.
 
-    Parameters
-    ----------
-    loss : Loss
-    mu : float
-        Root of twice the rho that the solver spends, without a bound on entries.
-    n_rows : int
-        Public number of rows.
-    neighboring : "add_remove" or "replace_one", default "add_remove"
-    moves_intercept : bool, default True
-        Whether intercepts are corrected, too.
+    ``mu`` is the root of twice the rho that the solver spends, without a bound on entries;
+    ``moves_intercept`` says whether intercepts are corrected, too. There is no plan for a loss
+    without probabilities, without privacy, and where whole numbers cannot hold the noise, because
+    epsilon is next to nothing or enormous.
 
-    Returns
-    -------
-    CorrectionPlan or None
-        None for a loss without probabilities, without privacy, and where whole numbers cannot hold
-        the noise, because epsilon is next to nothing or enormous.
-
-    Examples
-    --------
     >>> from dplasso.losses import LogisticLoss
     >>> plan = plan_correction(LogisticLoss(), mu=math.sqrt(0.95), n_rows=1000)
     >>> round(plan.mu**2, 9), bool(gaussian.mu(plan.event) <= plan.mu)

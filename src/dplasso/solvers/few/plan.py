@@ -87,28 +87,8 @@ def plan_few(
 ) -> FewPlan:
     """Plan a fit: half of rho chooses columns, half fits them, after the share of the bound.
 
-    Parameters
-    ----------
-    loss : Loss
-        A loss with one margin per row.
-    epsilon, delta : float
-        Budget of all releases together.
-    n_rows : int
-        Public number of rows.
-    n_chosen : int
-        Number of columns to choose.
-    neighboring : "add_remove" or "replace_one", default "add_remove"
-    bound_share : float, default 0
-        Share of rho that is spent on a bound on entries first.
-    share : float, default 1
-        Share of the rest of rho that the other releases of a fit leave.
+    The parameters are those of `dplasso.solvers.gradient.plan_descent`.
 
-    Returns
-    -------
-    FewPlan
-
-    Examples
-    --------
     >>> from dplasso.losses import LogisticLoss
     >>> public = dict(epsilon=1.0, delta=1e-8, n_rows=10_000, n_chosen=3)
     >>> plan = plan_few(LogisticLoss(), **public)

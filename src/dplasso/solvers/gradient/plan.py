@@ -124,31 +124,13 @@ def plan_descent(
 ) -> GradientPlan:
     """Plan a descent from the loss and the declared numbers only.
 
-    Parameters
-    ----------
-    loss : Loss
-    epsilon, delta : float
-        Budget of all releases together.
-    n_rows, n_columns : int
-        Public numbers of rows and columns.
-    n_nonzero : int, optional
-        Number of weights that remain, all outputs together; the limit costs nothing.
-    neighboring : "add_remove" or "replace_one", default "add_remove"
-    account : "gaussian" or "zcdp", default "gaussian"
-        The exact Gaussian curve allows slightly less noise than zCDP, in which a ledger adds
-        releases of different kinds. "zcdp" plans for the latter, and so does a ``bound_share``.
-    bound_share : float, default 0
-        Share of rho that is spent on a bound on entries first.
-    share : float, default 1
-        Share of mu^2, or of the rest of rho, that the other releases of a fit leave. By the
-        Gaussian curve, those must be Gaussian, too.
+    ``epsilon`` and ``delta`` are the budget of all releases together. The exact Gaussian curve
+    allows slightly less noise than zCDP, in which a ledger adds releases of different kinds:
+    ``account="zcdp"`` plans for the latter, and so does a ``bound_share``, the share of rho that is
+    spent on a bound on entries first. ``share``, of mu^2 or of the rest of rho, is what the other
+    releases of a fit leave; by the Gaussian curve, those must be Gaussian, too. ``n_nonzero``
+    weights remain, all outputs together; the limit costs nothing.
 
-    Returns
-    -------
-    GradientPlan
-
-    Examples
-    --------
     >>> from dplasso.losses import LogisticLoss
     >>> public = dict(epsilon=1.0, delta=1e-8, n_rows=10_000, n_columns=50_000)
     >>> plan = plan_descent(LogisticLoss(), **public)

@@ -36,32 +36,10 @@ def fit_table(
 ) -> TableSolution:
     """Minimise ``loss`` over linear models of a table, by noisy sums over its rows.
 
-    Parameters
-    ----------
-    cells : array of int32, rows x columns
-        Cells between 0 and 2^24, from `dplasso.data.table_cells.table_cells`.
-    y : array-like or EncodedLabels, one label per row
-        Labels as ``loss`` expects them.
-    loss : Loss
-    plan : TablePlan
-        From `plan_table`, with the same loss.
-    generator : int, Generator or RandomBits, optional
-        By default, and with secure `RandomBits`, the run draws from a new ChaCha20 stream keyed by
-        the operating system. A seed is for tests.
-    n_threads : int, optional
-        All available cores by default. The result does not depend on it.
-    releases : list, optional
-        Every noisy answer is appended to it; `replay` needs nothing else.
-    progress : callable, optional
-        Called after every step with the number of steps done.
-    noise_of : callable, default GridGaussian
-        Makes the mechanism for a standard deviation; an audit passes one that records the noise.
-    wide : WideCells, optional
-        Cells of the wide columns, where the plan has some.
-
-    Returns
-    -------
-    TableSolution
+    ``cells``, rows x columns, are between 0 and 2^24 (`dplasso.data.table_cells`); ``wide`` are
+    those of the wide columns, where the plan has some. ``plan`` is of `plan_table`, with the same
+    loss. Every noisy answer is appended to ``releases``; `replay` needs nothing else. The other
+    parameters are those of `dplasso.solvers.gradient.gradient_descent`.
 
     Formal guarantees
     -----------------
