@@ -32,19 +32,11 @@ def term(
 ) -> Any:
     """Declare a field of a `Declared` dataclass.
 
-    Parameters
-    ----------
-    check : callable
-        Takes the name and a value, and returns the value in its canonical type. It raises
-        `ValueError` for a value that is not valid.
-    help : str
-        One sentence for people: the help of an option, the comment in a settings file.
-    default : object, optional
-        Without one the term is required. A term whose default is None may be left open.
-    example : object, optional
-        The value that a new settings file shows.
-    flags : str, default=""
-        The spelling of the option, where it is not ``--`` and the name.
+    ``check`` returns a value in its canonical type, and raises `ValueError` for one that is not
+    valid. ``help`` is one sentence for people: the help of an option, the comment in a settings
+    file. Without a ``default`` the term is required; if it is None, the term may be left open. A
+    new settings file shows the ``example``. ``flags`` is the spelling of the option, where it is
+    not ``--`` and the name.
     """
     about = {"check": check, "help": help, "example": example, "flags": flags}
     return field(default=default, metadata=about)
