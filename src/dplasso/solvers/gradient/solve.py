@@ -81,8 +81,8 @@ def gradient_descent(
     bits = random_bits(generator, name="generator")
     threads = pool.available() if n_threads is None else checks.count("n_threads", n_threads, 1)
     rows = X if isinstance(X, UnitRows) else UnitRows.of(X, scaling)
-    labels = encoded(loss, y)
-    _check(rows, labels, loss, plan)
+    labels = encoded(loss, y, rows.shape[0])
+    _check(rows, loss, plan)
     private = PrivateRows(rows, labels, loss, plan, threads)
     with bits.exclusive() as stream:
         mass = private.mass()
@@ -109,16 +109,13 @@ def replay(plan: GradientPlan, mass: Ints, releases: Sequence[Ints]) -> Gradient
     return _solution(walk, mass, list(releases))
 
 
-def _check(rows: UnitRows, labels: Floats, loss: Loss, plan: GradientPlan) -> None:
+def _check(rows: UnitRows, loss: Loss, plan: GradientPlan) -> None:
     if rows.shape[1] != plan.n_columns:
         raise ValueError(
             f"X has {rows.shape[1]} columns and the plan {plan.n_columns}; plan for those of X"
         )
     if loss.outputs != plan.outputs:
         raise ValueError(f"loss has {loss.outputs} outputs and the plan {plan.outputs}; plan anew")
-    if len(labels) != rows.shape[0]:
-        # The number of rows may itself be private: the message does not reveal it.
-        raise ValueError("X and y differ in their number of rows; give one label per row")
 
 
 def _solution(walk: Descent, mass: Ints, releases: list[Ints] | None) -> GradientSolution:
