@@ -12,6 +12,7 @@ from dplasso.privacy import gaussian
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import Composed, Gaussian, Repeated
 from dplasso.solvers.calibration import sensitivity_of
+from dplasso.solvers.descent_budget import UnderRelation
 
 # Share of the budget of a fit, in mu^2 or rho, that corrects its probabilities. The noise of all
 # other releases grows by 2.6 %. At epsilon 1 and from a few thousand rows on, what remains to be
@@ -28,7 +29,7 @@ _UP = 1.0 + 1e-15  # covers the rounding of a square root
 
 
 @dataclass(frozen=True)
-class CorrectionPlan:
+class CorrectionPlan(UnderRelation):
     """The numbers of a correction, all of them public.
 
     Formal guarantees
@@ -53,11 +54,6 @@ class CorrectionPlan:
     def event(self) -> Composed:
         steps = Repeated(Gaussian(self.step_multiplier), STEPS)
         return Composed((Gaussian(self.count_multiplier), steps))
-
-    @property
-    def rows_changed(self) -> int:
-        """Number of rows whose contributions differ between two neighbours, at most."""
-        return 1 if self.neighboring == "add_remove" else 2
 
     @property
     def count_sigma(self) -> float:

@@ -9,6 +9,7 @@ from dplasso.losses import Loss, OneMarginLoss, check_taken
 from dplasso.privacy import zcdp
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import BoundedRange, Composed, Event, Gaussian, Repeated
+from dplasso.solvers.descent_budget import UnderRelation
 from dplasso.solvers.gradient.plan import GradientPlan, plan_descent
 
 # The losses this solver takes.
@@ -25,7 +26,7 @@ _SAFE = 1.0 - 1e-12
 
 
 @dataclass(frozen=True)
-class FewPlan:
+class FewPlan(UnderRelation):
     """The numbers of a column choice and a descent, all of them public.
 
     Formal guarantees
@@ -50,11 +51,6 @@ class FewPlan:
     refit: GradientPlan
     event: Event
     bound_epsilon: float = 0.0  # bounded range of the bound on entries, which is released first
-
-    @property
-    def rows_changed(self) -> int:
-        """Number of rows whose contributions differ between two neighbours, at most."""
-        return 1 if self.neighboring == "add_remove" else 2
 
     @property
     def centre_sigma(self) -> float:

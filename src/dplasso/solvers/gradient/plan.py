@@ -9,7 +9,7 @@ from dplasso.losses.pace import Pace, Thresholds
 from dplasso.privacy import gaussian
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import BoundedRange, Composed, Event, Gaussian, PureDP, Repeated
-from dplasso.solvers.descent_budget import Account, descent_budget, weights_left
+from dplasso.solvers.descent_budget import Account, UnderRelation, descent_budget, weights_left
 
 # The losses this solver takes.
 LOSSES = (OneMarginLoss, SoftmaxLoss)
@@ -31,7 +31,7 @@ MOST_BITS, SUM_BITS, NOISE_BITS, LEAST_NOISE_BITS = 36, 61, 48, 12
 
 
 @dataclass(frozen=True)
-class GradientPlan:
+class GradientPlan(UnderRelation):
     """The numbers of a descent, all of them public.
 
     Formal guarantees
@@ -72,11 +72,6 @@ class GradientPlan:
     def unit(self) -> float:
         """Grid units per length of 1."""
         return 2.0**self.unit_bits
-
-    @property
-    def rows_changed(self) -> int:
-        """Number of rows whose contributions differ between two neighbours, at most."""
-        return 1 if self.neighboring == "add_remove" else 2
 
     @property
     def mass_sigma(self) -> float:
