@@ -38,18 +38,18 @@ class Fitter(ABC):
         """Return the only columns that a model reads, or None for all columns."""
         return None
 
-    @abstractmethod
     def auto_row_map(self, n_features: int) -> str:
         """Return the map of rows that "auto" stands for."""
+        return "as_is"
 
     @abstractmethod
     def auto_nonzeros(self, request: Request) -> Sourced[int | None]:
         """Return how many coefficients ``n_nonzero="auto"`` keeps, all if None, and the reason."""
 
-    @abstractmethod
     def column_bytes(self, outputs: int) -> int:
         """Upper limit on the memory that a fit needs for a column without entries."""
+        return 96 * outputs
 
-    @abstractmethod
     def course(self, n_released: int, steps: int) -> str:
         """Return a sentence on how a model was fitted, for reports that show no rounds."""
+        return f"It was fitted by {steps:,} steps; no rounds to show."
