@@ -144,18 +144,18 @@ def test_bounds_by_name_need_no_names_to_be_planned():
 def test_the_solver_is_decided_and_labels_are_encoded_once_per_fit(solver, monkeypatch):
     calls = {"chosen": 0, "encoded": 0}
     model = classifier("select" if solver == "auto" else solver, "declared")
-    choose, loss = registry.choose, type(model.plan(ROWS, WIDE).request.loss)
+    plan, loss = registry.plan, type(model.plan(ROWS, WIDE).request.loss)
     encode = loss.encode
 
-    def chosen(*given, **facts):
+    def chosen(request):
         calls["chosen"] += 1
-        return choose(*given, **facts)
+        return plan(request)
 
     def encoded(self, y):
         calls["encoded"] += 1
         return encode(self, y)
 
-    monkeypatch.setattr(registry, "choose", chosen)
+    monkeypatch.setattr(registry, "plan", chosen)
     monkeypatch.setattr(loss, "encode", encoded)
     model.fit(X, Y)
     assert calls == {"chosen": 1, "encoded": 1}

@@ -27,10 +27,10 @@ def test_the_solvers_that_users_name():
 @pytest.mark.parametrize("columns", [10, 5000])
 @pytest.mark.parametrize("epsilon", [0.5, 8.0, math.inf])
 def test_a_choice_is_among_the_candidates(epsilon, columns, n_nonzero):
-    facts = {"delta": 1e-6, "n_rows": 20_000, "n_features": columns, "n_nonzero": n_nonzero}
-    for solver in registry.SOLVERS:
-        name, _ = registry.choose(solver, epsilon=epsilon, **facts)
-        assert name in [fitter.name for fitter in registry.candidates(solver, epsilon)]
+    name, _ = registry.auto_solver(epsilon, 1e-6, 20_000, columns, n_nonzero=n_nonzero)
+    assert name in [fitter.name for fitter in registry.candidates("auto", epsilon)]
+    for solver in registry.SOLVERS[:-1]:
+        assert [fitter.name for fitter in registry.candidates(solver, epsilon)] == [solver]
 
 
 def test_solver_names_are_compared_in_the_registry_alone():

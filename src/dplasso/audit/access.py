@@ -22,17 +22,18 @@ def with_bits(model: Any, bits: Callable[[], RandomBits]) -> Any:
 
 def solver_of(estimator: Any, rows: int, columns: int) -> str:
     """The solver of a fit of this size; a declared ``n_rows`` takes precedence over ``rows``."""
+    if estimator.solver != registry.AUTO:
+        return str(estimator.solver)
     classes, given = getattr(estimator, "classes", None), estimator.x_bound
     given = list(given.values()) if isinstance(given, Mapping) else given
     ranges = None
     if isinstance(given, Sequence) and not isinstance(given, str):
         ranges = table_part(ColumnBounds.of(given, len(given)), len(given))
-    name, _ = registry.choose(
-        estimator.solver,
-        epsilon=float(estimator.epsilon),
-        delta=float(estimator.delta),
-        n_rows=estimator.n_rows or rows,
-        n_features=columns,
+    name, _ = registry.auto_solver(
+        float(estimator.epsilon),
+        float(estimator.delta),
+        estimator.n_rows or rows,
+        columns,
         outputs=1 if classes is None or len(classes) == 2 else len(classes),
         n_nonzero=n_nonzero_of(estimator),
         of_numbers=classes is None and not hasattr(estimator, "classes"),

@@ -62,8 +62,13 @@ class Session(Generic[S]):
 
     def repeated(self, quick: int, draw: Callable[[], T]) -> list[T]:
         """Make as many draws as `runs` says."""
-        runs, found = self.runs(quick, lambda pilot: [draw() for _ in range(pilot)]), []
+        runs = self.runs(quick, lambda pilot: [draw() for _ in range(pilot)])
+        return self.each(runs, lambda run: draw())
+
+    def each(self, runs: int, draw: Callable[[int], T]) -> list[T]:
+        """The draws of all runs, counted from 0, after each of which progress is reported."""
+        found = []
         for run in range(runs):
-            found.append(draw())
+            found.append(draw(run))
             self.tell((run + 1) / runs)
         return found

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from itertools import pairwise
 
 import numpy as np
 from scipy.special import bdtr, betaincinv, chdtr, chdtrc, kl_div, ndtr, ndtri
@@ -146,3 +147,18 @@ def agreement(pairs: Iterable[tuple[Floats, Floats]]) -> float:
         hits += int(np.sum((one[:length] > 0.0) == (other[:length] > 0.0)))
         runs += length
     return even_chance(hits, runs)
+
+
+def sign_p_values(fits: list[list[Floats]]) -> dict[str, float]:
+    """Tests of the noise of fits, release by release: signs agree half of the time."""
+    return {
+        "signs of one release and the next": agreement(
+            pair for fit in fits for pair in pairwise(fit)
+        ),
+        "signs of one column and the next": agreement(
+            (release[:-1], release[1:]) for fit in fits for release in fit
+        ),
+        "signs of one fit and the next": agreement(
+            pair for two in pairwise(fits) for pair in zip(*two, strict=False)
+        ),
+    }

@@ -15,27 +15,17 @@ NO_PROOF = (
 
 @dataclass(frozen=True)
 class Verdict:
-    """One test: the measured figure, and the limit beyond which it is an alarm.
-
-    Attributes
-    ----------
-    check, estimator : the check that made the test, and the audited subject.
-    tested : a short description.
-    figure, limit, alarm : a figure above, or below, the limit is an alarm; so is NaN.
-    error : largest probability that correct code alarms; 0 for deterministic tests.
-    runs : number of fits or draws on which the figure rests.
-    details : more figures, by name.
-    """
+    """One test: the measured figure, and the limit beyond which it is an alarm; so is NaN."""
 
     check: str
-    estimator: str
-    tested: str
+    estimator: str  # the audited subject
+    tested: str  # a short description
     figure: float
     limit: float
-    alarm: Literal["above", "below"] = "above"
-    error: float = 0.0
-    runs: int = 1
-    details: dict[str, Any] = field(default_factory=dict)
+    alarm: Literal["above", "below"] = "above"  # on which side of the limit
+    error: float = 0.0  # largest probability that correct code alarms; 0 for deterministic tests
+    runs: int = 1  # number of fits or draws on which the figure rests
+    details: dict[str, Any] = field(default_factory=dict)  # more figures
 
     @property
     def passed(self) -> bool:

@@ -9,31 +9,11 @@ class MissingExtraError(ImportError):
 
 
 def require(module: str, *parts: str, extra: str, purpose: str) -> Any:
-    """Import a library that an extra of dplasso installs.
+    """Import a library that the ``extra`` of dplasso installs, and some of its modules.
 
-    Parameters
-    ----------
-    module : str
-        The library's name.
-    *parts : str
-        Names of its modules to import with it.
-    extra : str
-        The extra of dplasso that installs the library.
-    purpose : str
-        What needs the library, as the beginning of a sentence.
+    If the library is not installed, a `MissingExtraError` begins with the ``purpose``, what needs
+    it. Other import errors are raised unchanged.
 
-    Returns
-    -------
-    module
-        The library.
-
-    Raises
-    ------
-    MissingExtraError
-        If the library is not installed. Other import errors are raised unchanged.
-
-    Examples
-    --------
     >>> require("json", "decoder", extra="tables", purpose="reading JSON").loads("[1]")
     [1]
     >>> require("no_such_library", extra="tables", purpose="reading Parquet files")
@@ -58,8 +38,6 @@ not installed; run: pip install 'dplasso[tables]'
 def optional(module: str) -> Any | None:
     """Import a library that makes something faster or nicer; None if it is not installed.
 
-    Examples
-    --------
     >>> optional("no_such_library") is None
     True
     """

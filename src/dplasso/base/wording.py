@@ -22,16 +22,9 @@ class Setting(NamedTuple):
 class Message:
     """A text with fields in braces, which are given facts or else names of parameters.
 
-    Parameters
-    ----------
-    text : str
-        A format string. ``{path}`` is the fact ``path`` if there is one, else the parameter of
-        that name.
-    **facts : object
-        Values of fields. A `Setting` is shown as a parameter, a `Message` as part of this one.
+    ``{path}`` is the fact ``path`` if there is one, else the parameter of that name. A `Setting` is
+    shown as a parameter, a `Message` as part of this one.
 
-    Examples
-    --------
     >>> message = Message("{path} has numbers; pass {bounds}, or declare {n_rows}", path="a.csv",
     ...                   bounds=Setting("bounds", {"age": (0, 120)}))
     >>> str(message)
@@ -68,15 +61,8 @@ class Message:
 class ParameterError(ValueError):
     """A parameter has a value that cannot be used, or lacks one that is needed.
 
-    Parameters
-    ----------
-    message : str or Message
-        The text, as for `Message`. It names the parameter, the problem and the remedy.
-    **facts : object
-        Values of fields, as for `Message`.
+    The text and its facts are as for `Message`; it names the parameter, the problem and the remedy.
 
-    Examples
-    --------
     >>> error = ParameterError("{window} must be at least 1, got {given}; give more", given=0)
     >>> str(error), error.parameters
     ('window must be at least 1, got 0; give more', ('window',))

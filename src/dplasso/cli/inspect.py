@@ -1,11 +1,8 @@
 """``dplasso inspect``: describe a model or a column store."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
-import scipy.sparse as sp
 import typer
 
 from dplasso.cli import options as o
@@ -13,10 +10,11 @@ from dplasso.cli.bucket_lookup import buckets_asked, show_buckets
 from dplasso.cli.output import emit, say, show, show_rows, shown
 from dplasso.estimators import load
 from dplasso.report.cautions import few_rows, loose_delta, noise
+from dplasso.report.coefficients import largest
 from dplasso.report.features import roles_of, target_of
 from dplasso.report.scale import bounds_of
 from dplasso.report.weights import is_online, weights_of
-from dplasso.storage import ColumnStore, open_store
+from dplasso.storage import open_store
 
 File = Annotated[Path, typer.Argument(help="A model file or a column store.", show_default=False)]
 
@@ -58,14 +56,12 @@ def _store(file: Path, verify: bool, json: bool) -> None:
     else:
         shown_facts = {
             **facts,
-            "classes": "none, labels are numbers" if store.classes is None else _listed(store),
+            "classes": "none, labels are numbers"
+            if store.classes is None
+            else ", ".join(store.classes),
             "verified": "yes, every byte" if verify else "not checked (use --verify)",
         }
         show(f"Column store {file} (as private as the data)", shown_facts)
-
-
-def _listed(store: ColumnStore) -> str:
-    return ", ".join(store.classes or ())
 
 
 def _model(file: Path, top: int, bucket: list[str], json: bool) -> None:
@@ -76,7 +72,7 @@ def _model(file: Path, top: int, bucket: list[str], json: bool) -> None:
         "class": type(model).__name__,
         **predicts,
         "columns": int(model.n_features_in_),
-        "nonzeros": int(_weights(model).nnz),
+        "nonzeros": int(weights_of(model).nnz),
         **_how_long(model),
         "intercept": [float(value) for value in model.intercept_],
     }
@@ -88,23 +84,15 @@ def _model(file: Path, top: int, bucket: list[str], json: bool) -> None:
     _show_roles(model)
     show_buckets(model, buckets)
     _show_largest(model, rows)
-    for caution in filter(None, _cautions(model)):
+    for caution in filter(None, (noise(model), few_rows(model), loose_delta(model))):
         say(f"\n{caution}")
     say(f"\n{model.privacy_}")
-
-
-def _weights(model: Any) -> sp.coo_array:
-    return sp.coo_array(weights_of(model))
 
 
 def _how_long(model: Any) -> dict[str, int]:
     if is_online(model):
         return {"rows_seen": int(model.rows_seen_)}
     return {"rounds": int(model.n_iter_)}
-
-
-def _cautions(model: Any) -> Sequence[str | None]:
-    return noise(model), few_rows(model), loose_delta(model)
 
 
 def _intercepts(model: Any) -> str:
@@ -132,16 +120,11 @@ def _show_largest(model: Any, rows: list[list[Any]]) -> None:
 
 def _largest(model: Any, top: int) -> list[list[Any]]:
     """Order by the largest effect on a margin: coefficient times bound, if bounds differ."""
-    weights, bounds = _weights(model), bounds_of(model)
-    reach = weights.data if bounds is None else weights.data * bounds[weights.col]
-    order = np.argsort(-np.abs(reach), kind="stable")[:top]
-    names = getattr(model, "feature_names_in_", None)
+    names, scaled = getattr(model, "feature_names_in_", None), bounds_of(model) is not None
     rows = []
-    for k in order:
-        column = int(weights.col[k])
+    for column, output, value, reach in largest(model, top):
         row: list[Any] = [str(column) if names is None else str(names[column])]
         if len(model.intercept_) > 1:
-            row.append(str(model.classes_[weights.row[k]]))
-        at_bound = [] if bounds is None else [float(reach[k])]
-        rows.append([*row, float(weights.data[k]), *at_bound])
+            row.append(str(model.classes_[output]))
+        rows.append([*row, value, *([reach] if scaled else [])])
     return rows

@@ -69,10 +69,7 @@ def online(
     calibration: Annotated[
         str, typer.Option(help="tight, or paper (the published noise, many times as much).")
     ] = "tight",
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="File for predictions; standard output by default."),
-    ] = None,
+    output: o.Predictions = None,
     proba: o.Proba = False,
     raw: o.Raw = False,
     model: Annotated[

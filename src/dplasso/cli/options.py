@@ -36,6 +36,10 @@ Epsilon = Annotated[
 ]
 Delta = Annotated[float, typer.Option(help="Delta of the guarantee.")]
 Neighboring = Annotated[str, typer.Option(help="Neighbouring relation: add_remove or replace_one.")]
+Predictions = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="File for predictions; standard output by default."),
+]
 Proba = Annotated[bool, typer.Option(help="Write the probabilities of all classes.")]
 Features = Annotated[
     int | None,

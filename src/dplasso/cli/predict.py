@@ -1,7 +1,6 @@
 """``dplasso predict``: predict the labels of new rows."""
 
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,10 +15,7 @@ from dplasso.estimators.prediction_file import predict_file, predicted_lines
 def predict(
     model: o.Model,
     data: o.Data,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="File for predictions; standard output by default."),
-    ] = None,
+    output: o.Predictions = None,
     proba: o.Proba = False,
     identifier: Annotated[
         str | None,

@@ -27,20 +27,14 @@ class ColumnBounds:
     bound, and a weight of the stretched column is multiplied by the same factor. The ball then
     weights coefficients by their bounds: ``sum_j bound_j |w_j| <= radius * largest``.
 
-    Attributes
-    ----------
-    largest : float
-    stretch : array of float64, one factor per column, or None if all bounds are equal
-    ranges : array of float64, columns x 2, or None
-        Low and high end of every column; None if all reach from minus their bound to the bound.
-    paired : array of int, or None
-        The columns for which both ends were given, where others got one number; otherwise None.
+    ``ranges``, columns x 2, has the low and high end of every column; None if all reach from minus
+    their bound to the bound.
     """
 
     largest: float
-    stretch: Floats | None
+    stretch: Floats | None  # None if all bounds are equal
     ranges: Floats | None = None
-    paired: NDArray[np.int64] | None = None
+    paired: NDArray[np.int64] | None = None  # columns with two ends, if others got one number
 
     @classmethod
     def of(

@@ -11,21 +11,9 @@ class DescribedRows:
     """Rows to fit to, the declared names of their columns, and which public facts were read.
 
     An estimator sees a matrix and not the file it came from. The reader of the file passes on the
-    facts that the privacy statement must report.
+    facts that the privacy statement must report. ``read`` has the public facts that were read from
+    the data and not declared: "n_features" or "classes".
 
-    Parameters
-    ----------
-    X : object
-        The rows, as an estimator takes them.
-    names : sequence of str, optional
-        Names of the columns, which are public.
-    table_plan : mapping, optional
-        How rows like these are read from a table; the fitted model keeps it.
-    read : frozenset of str, default empty
-        Public facts that were read from the data and not declared: "n_features" or "classes".
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from dplasso import PrivateLassoClassifier
     >>> rows = DescribedRows(np.eye(2), names=["age", "weight"], read=frozenset({"n_features"}))
@@ -34,7 +22,7 @@ class DescribedRows:
     'READ FROM THE DATA'
     """
 
-    X: object
-    names: Sequence[str] | Labels | None = None
-    table_plan: Mapping[str, object] | None = None
+    X: object  # as an estimator takes it
+    names: Sequence[str] | Labels | None = None  # of the columns, which are public
+    table_plan: Mapping[str, object] | None = None  # how such rows are read from a table
     read: frozenset[str] = frozenset()

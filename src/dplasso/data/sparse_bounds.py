@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from dplasso.base import memory
 from dplasso.base.arrays import Floats
+from dplasso.data.used_columns import places_in
 
 
 class SparseBounds(Sequence[float]):
@@ -53,10 +54,8 @@ class SparseBounds(Sequence[float]):
     def at(self, columns: NDArray[Any]) -> Floats:
         """The bounds of some columns."""
         found = np.ones(len(columns))
-        if len(self._places):
-            near = np.minimum(np.searchsorted(self._places, columns), len(self._places) - 1)
-            known = self._places[near] == columns
-            found[known] = self._values[near[known]]
+        near, known = places_in(columns, self._places)
+        found[known] = self._values[near[known]]
         return found
 
     def ends(self, among: NDArray[Any] | None = None) -> Floats:
@@ -65,9 +64,8 @@ class SparseBounds(Sequence[float]):
         found = np.column_stack([-sizes, sizes])
         if among is None:
             found[self.paired] = self._ends
-        elif len(self.paired):
-            near = np.minimum(np.searchsorted(self.paired, among), len(self.paired) - 1)
-            known = self.paired[near] == among
+        else:
+            near, known = places_in(among, self.paired)
             found[known] = self._ends[near[known]]
         return found
 

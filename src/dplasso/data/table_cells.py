@@ -22,14 +22,8 @@ NARROWEST = 1e-290
 def table_cells(X: Any, bounds: ColumnBounds, columns: Ints | None = None) -> NDArray[np.int32]:
     """Entries between the ends of their column's range, as whole numbers from 0 to 2^24.
 
-    Parameters
-    ----------
-    X : array, sparse matrix or ColumnMatrix, rows x columns
-        Checked rows. A NaN would count as the low end of its range.
-    bounds : ColumnBounds
-        Public ranges of the columns.
-    columns : array of int, optional
-        The columns to convert, increasing; all by default.
+    ``X`` has checked rows, or is a ColumnMatrix; a NaN would count as the low end of its range.
+    ``columns`` are the ones to convert, increasing; all by default.
 
     Formal guarantees
     -----------------

@@ -14,21 +14,12 @@ from dplasso.data.table_cells import cells_of_columns
 
 @dataclass(frozen=True, eq=False)
 class WideCells:
-    """Cells that differ from the cell of 0 of their column; such a column is present in a row.
-
-    Attributes
-    ----------
-    n_rows : int
-    at_zero : array of int32, one cell per column
-    indptr, indices : array
-        Column pointers and, within a column, increasing row numbers.
-    cells : array of int32
-    """
+    """Cells that differ from the cell of 0 of their column; such a column is present in a row."""
 
     n_rows: int
-    at_zero: NDArray[np.int32]
+    at_zero: NDArray[np.int32]  # one cell per column
     indptr: Ints
-    indices: NDArray[Any]
+    indices: NDArray[Any]  # rows, increasing within a column
     cells: NDArray[np.int32]
 
     @classmethod

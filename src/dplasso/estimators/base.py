@@ -22,7 +22,7 @@ from dplasso.estimators.coefficients import FittedCoefficients
 from dplasso.estimators.parameters import StoredParameters, reject
 from dplasso.estimators.seeding import Seed, SeedsByName
 from dplasso.estimators.statement import statement
-from dplasso.estimators.validation import Rows, checked_rows, checked_vector
+from dplasso.estimators.validation import Rows, check_lengths, checked_rows, checked_target
 from dplasso.fitting import private_bound, registry
 from dplasso.fitting.plan import Plan
 from dplasso.fitting.request import Auto, Fact, Request, RowCount, Sourced
@@ -181,7 +181,7 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
         rows, labels = self._checked(described.X, y)
         self._describe(described)
         loss = self._make_loss(labels)
-        _check_lengths(rows, labels)
+        check_lengths(rows, labels)
         names = vars(self).get("feature_names_in_")
         plan = registry.plan(self._request(rows.shape, loss, described, names))
         self._warn_of_presence(plan, described)
@@ -194,7 +194,7 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
         It sets the attributes that describe columns and labels: ``n_features_in_``, ``classes_``.
         """
         rows, labels = self._checked(X, y)
-        _check_lengths(rows, labels)
+        check_lengths(rows, labels)
         self._make_loss(labels).encode(labels)
         return labels
 
@@ -311,11 +311,7 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
 
     def _checked(self, X: object, y: object) -> tuple[Rows | ColumnMatrix, Labels]:
         """Return checked rows and labels as arrays, and remember the feature names."""
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None"
-            )
-        labels = self._checked_labels(checked_vector(y))
+        labels = self._checked_labels(checked_target(self, y))
         if isinstance(X, ColumnMatrix):
             self.n_features_in_ = X.shape[1]
             return X, labels
@@ -453,12 +449,6 @@ def _presence(columns: int) -> Message:
         columns=columns,
         **{name: Setting("row_map", name) for name in ("auto", "as_is", "presence")},
     )
-
-
-def _check_lengths(X: Rows | ColumnMatrix, y: Labels) -> None:
-    # The number of rows may itself be private, so the message does not state it.
-    if len(y) != X.shape[0]:
-        raise ValueError("X and y differ in their number of rows; give one label per row")
 
 
 def source_of(bound: object) -> str:

@@ -35,12 +35,14 @@ def check_accountant(model: Chargeable) -> None:
         )
 
 
-def charge(model: Chargeable, event: Event, delta: float, neighboring: str) -> Receipt | None:
+def charge(
+    model: Chargeable, event: Event, delta: float, neighboring: str, of: str = ""
+) -> Receipt | None:
     """Charge the accountant, if there is one, for the release that is about to be drawn."""
     if model.accountant is None:
         return None
     receipt = model.accountant.charge(
-        event, delta=delta, neighboring=neighboring, label=type(model).__name__
+        event, delta=delta, neighboring=neighboring, label=f"{type(model).__name__}{of}"
     )
     return receipt if isinstance(receipt, Receipt) else None  # ignore other return values
 

@@ -188,17 +188,9 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
     ) -> None:
         self._store(locals())
 
-    def decision_function(self, X: object) -> Floats:
-        """Compute margins: one per row for two classes, otherwise one per row and class."""
-        margins = self._margins(X)
-        return margins[:, 0] if len(self.classes_) == 2 else margins
-
     def predict(self, X: object) -> Labels:
         """Predict the most likely class of every row."""
-        margins = self.decision_function(X)
-        places = (margins > 0).astype(np.intp) if margins.ndim == 1 else margins.argmax(axis=1)
-        chosen: Labels = self.classes_[places]
-        return chosen
+        return self._decided(self._margins(X))
 
     @available_if(tells_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: object) -> Floats:

@@ -11,7 +11,7 @@ from dplasso.domains import Domain
 from dplasso.estimators import online_rules as rules
 from dplasso.estimators.charging import check_accountant
 from dplasso.estimators.online_rows import ROW_MAPS
-from dplasso.estimators.validation import checked_rows, checked_vector
+from dplasso.estimators.validation import check_lengths, checked_rows, checked_target
 from dplasso.privacy import leaks
 from dplasso.privacy.calibration import Neighboring
 from dplasso.streams.settings import Calibration, Construction, NoiseLaw
@@ -54,14 +54,9 @@ def check_parameters(model: Any) -> None:
 
 def checked(model: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
     """Return rows and labels as arrays; report column names that are read and not declared."""
-    if y is None:
-        raise ValueError(
-            f"{type(model).__name__} requires y to be passed, but the target y is None"
-        )
+    labels = checked_target(model, y)
     X = checked_rows(model, X, reset="n_features_in_" not in vars(model))
-    labels = checked_vector(y)
-    if X.shape[0] != len(labels):
-        raise ValueError("X and y differ in their number of rows; give one label per row")
+    check_lengths(X, labels)
     if model.n_features is not None and model.n_features != X.shape[1]:
         raise ParameterError(
             "X must have the {columns} columns declared as {n_features}", columns=model.n_features

@@ -191,11 +191,6 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
         self._learn_rows(X, y)
         return self
 
-    def decision_function(self, X: Any) -> Floats:
-        """Compute margins: one per row for two classes, otherwise one per row and class."""
-        margins = self._margins(X)
-        return margins[:, 0] if len(self.classes_) == 2 else margins
-
     @available_if(tells_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
         """Predict the probabilities of the classes, in the order of ``classes_``."""
@@ -252,10 +247,7 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
         return outputs_for(self.classes_)
 
     def decide(self, margins: Floats) -> NDArray[Any]:
-        one = margins.shape[1] == 1
-        places = (margins[:, 0] > 0).astype(np.intp) if one else margins.argmax(axis=1)
-        chosen: NDArray[Any] = self.classes_[places]
-        return chosen
+        return self._decided(margins)
 
     def _own_facts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         return {}, {"classes": fact(self.classes_.tolist(), self.classes_source_)}

@@ -24,16 +24,8 @@ _COMPLAINTS = {
 class RowForm:
     """How rows are read: a public map, the same for learning and predicting.
 
-    Parameters
-    ----------
-    columns : int
-        Columns of a matrix, or buckets that the names in dicts are hashed to.
-    unit : bool
-        Whether rows are scaled to length 1.
-    intercept : bool
-        Whether to append a column for the intercept.
-    names : sequence of str or None, default=None
-        Names of the columns, for dicts; None hashes the names of features.
+    ``unit`` scales rows to length 1, and ``intercept`` appends a column. Without ``names`` of the
+    columns, the names of features in dicts are hashed to ``columns`` buckets.
 
     Formal guarantees
     -----------------

@@ -61,22 +61,8 @@ class Snapshot:
 class OnlineRun:
     """A stream that learns. Everything in it except the weights is as secret as the rows.
 
-    Parameters
-    ----------
-    learner : StreamLearner
-        Learner of the weights.
-    total : RunningSum
-        Running sum that the learner releases.
-    form : RowForm
-        How rows are read.
-    plan : LeaderPlan
-        Results of the public rules.
-    outputs : int
-        Margins per row.
-    batch : int or None
-        Rows per release; None if all rows of a call make one release.
-    most_rows : int or None
-        Largest number of rows; None for an endless stream.
+    ``learner`` releases the running sum ``total``. If ``batch`` is None, all rows of a call make
+    one release; an endless stream has no ``most_rows``.
 
     Formal guarantees
     -----------------

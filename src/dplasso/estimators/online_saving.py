@@ -1,7 +1,7 @@
 """Save and load online models: snapshots, which are public, and states, which are secret."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral
@@ -33,14 +33,13 @@ _Arrays = dict[str, NDArray[Any]]
 
 NAMES = ("PrivateOnlineClassifier", "PrivateOnlineRegressor")
 STATE, VERSION = "dplasso-online-state", 1
-_ENTRIES = {
+ENTRIES: dict[str, tuple[type, ...]] = {  # of every model file, with their types in JSON
     "class": (str,),
     "written_by": (str,),
     "parameters": (dict,),
     "classes": (dict, type(None)),
     "feature_names": (dict, type(None)),
     "n_features": (int,),
-    "rows_seen": (int,),
     "privacy": (dict,),
 }
 
@@ -90,9 +89,7 @@ def save(model: Any, path: _Path) -> None:
 
 def loaded(header: dict[str, Any], arrays: _Arrays) -> Any:
     """Return the model of a snapshot: it makes the same predictions, but does not learn."""
-    for name, kinds in _ENTRIES.items():
-        if type(header.get(name)) not in kinds:
-            raise ValueError(f"header entry {name!r} is missing or of the wrong type")
+    check_entries(header, {**ENTRIES, "rows_seen": (int,)})
     model = _unfitted(header, arrays)
     check_parameters(model)
     known = _known(model, header, arrays)
@@ -108,6 +105,13 @@ def loaded(header: dict[str, Any], arrays: _Arrays) -> Any:
     known.describe(model)
     model.stream_ = Snapshot(form, weights, rows_seen, stated)
     return model
+
+
+def check_entries(header: dict[str, Any], entries: Mapping[str, tuple[type, ...]]) -> None:
+    """Reject missing entries, and entries of the wrong type."""
+    for name, types in entries.items():
+        if name not in header or type(header[name]) not in types:
+            raise ValueError(f"header entry {name!r} is missing or of the wrong type")
 
 
 def save_state(model: Any, path: _Path, more: dict[str, Any] | None = None) -> None:
@@ -178,10 +182,7 @@ def _described(model: Any, fitted: bool = True) -> tuple[dict[str, Any], _Arrays
     header: dict[str, Any] = {
         "class": type(model).__name__,
         "written_by": __version__,
-        "parameters": {
-            name: _form_of(name, value, arrays)
-            for name, value in model.get_params(deep=False).items()
-        },
+        "parameters": parameter_forms(model, arrays, _listed),
     }
     if fitted:
         classes, names = (vars(model).get(key) for key in ("classes_", "feature_names_in_"))
@@ -193,18 +194,28 @@ def _described(model: Any, fitted: bool = True) -> tuple[dict[str, Any], _Arrays
     return header, arrays
 
 
-def _form_of(name: str, value: Any, arrays: _Arrays) -> Any:
-    seeded = isinstance(value, Integral) and not isinstance(value, bool)
-    if name == "accountant" or (name == "random_state" and not seeded):
-        value = None
-    if name in ("classes", "feature_names") and value is not None:
-        value = list(np.asarray(value).tolist())
-    try:
-        return to_json(value, f"parameter_{name}", arrays)
-    except ValueError as error:
-        raise ValueError(
-            f"parameter {name} {error}; replace it with set_params() before saving"
-        ) from error
+def _listed(name: str, value: Any) -> Any:
+    listed = name in ("classes", "feature_names") and value is not None
+    return list(np.asarray(value).tolist()) if listed else value
+
+
+def parameter_forms(model: Any, arrays: _Arrays, held: Callable[[str, Any], Any]) -> dict[str, Any]:
+    """Parameters as JSON; ``held`` returns what the file holds of a name's value.
+
+    An accountant is saved as None, and so is a random_state that is not a whole number.
+    """
+    forms = {}
+    for name, value in model.get_params(deep=False).items():
+        seeded = isinstance(value, Integral) and not isinstance(value, bool)
+        if name == "accountant" or (name == "random_state" and not seeded):
+            value = None
+        try:
+            forms[name] = to_json(held(name, value), f"parameter_{name}", arrays)
+        except ValueError as error:
+            raise ValueError(
+                f"parameter {name} {error}; replace it with set_params() before saving"
+            ) from error
+    return forms
 
 
 def _known(model: Any, header: dict[str, Any], arrays: _Arrays) -> Known:

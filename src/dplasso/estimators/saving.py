@@ -4,7 +4,7 @@ import dataclasses
 import operator
 import os
 from collections.abc import Sequence
-from numbers import Integral
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,16 +43,10 @@ _CLASSES: dict[str, type[PrivateLasso]] = {
     found.__name__: found for found in (PrivateLassoClassifier, PrivateLassoRegressor)
 }
 
-_ENTRIES = {  # types in JSON
-    "class": (str,),
-    "written_by": (str,),
-    "parameters": (dict,),
-    "classes": (dict, type(None)),
-    "feature_names": (dict, type(None)),
-    "n_features": (int,),
+_ENTRIES: dict[str, tuple[type, ...]] = {  # types in JSON
+    **online_saving.ENTRIES,
     "n_iter": (int,),
     "sparse_coef": (bool,),
-    "privacy": (dict,),
     "table_plan": (dict, type(None)),
 }
 _ARRAYS = {  # dtype and dimensions
@@ -67,10 +61,7 @@ _MOST_FEATURES = 1 << 62  # column numbers have 64 bits
 
 
 def save(model: PrivateLasso, path: _Path) -> None:
-    """Write a fitted model to a file, which is replaced in one step if it exists.
-
-    An accountant is saved as None, and so is a random_state that is not a whole number.
-    """
+    """Write a fitted model to a file, which is replaced in one step if it exists."""
     if type(model) not in _CLASSES.values():
         raise ValueError(
             f"model must be one of {', '.join(_CLASSES)}, got {type(model).__name__}; "
@@ -136,7 +127,7 @@ def _content(model: PrivateLasso) -> tuple[_Header, _Arrays]:
     header = {
         "class": type(model).__name__,
         "written_by": __version__,
-        "parameters": _parameters(model, arrays),
+        "parameters": online_saving.parameter_forms(model, arrays, partial(_held, model)),
         "classes": to_json(getattr(model, "classes_", None), "classes", arrays),
         "feature_names": to_json(_names_to_keep(model), "features", arrays),
         "n_features": int(model.n_features_in_),
@@ -198,25 +189,13 @@ def _planned(plan: _Header | None, columns: int) -> FeatureSpace | None:
     return space if space.size == columns else None
 
 
-def _parameters(model: PrivateLasso, arrays: _Arrays) -> _Header:
-    forms = {}
-    for name, value in model.get_params(deep=False).items():
-        seeded = isinstance(value, Integral) and not isinstance(value, bool)
-        if name == "accountant" or (name == "random_state" and not seeded):
-            value = None
-        if name == "x_bound" and _is_planned(model, value):
-            value = None
-        if isinstance(value, SparseBounds):
-            value = value.with_pairs() if len(value.paired) else np.asarray(value)
-        if isinstance(value, Sparsifier):
-            value = dataclasses.asdict(value)
-        try:
-            forms[name] = to_json(value, f"parameter_{name}", arrays)
-        except ValueError as error:
-            raise ValueError(
-                f"parameter {name} {error}; replace it with set_params() before saving"
-            ) from error
-    return forms
+def _held(model: PrivateLasso, name: str, value: Any) -> Any:
+    """Return what the file holds of a parameter: not bounds that the table plan implies."""
+    if name == "x_bound" and _is_planned(model, value):
+        return None
+    if isinstance(value, SparseBounds):
+        return value.with_pairs() if len(value.paired) else np.asarray(value)
+    return dataclasses.asdict(value) if isinstance(value, Sparsifier) else value
 
 
 def _model(header: _Header, arrays: _Arrays) -> PrivateLasso:
@@ -307,9 +286,7 @@ def _check_entries(header: _Header, arrays: _Arrays) -> None:
     """Reject missing entries, unknown entries, and entries of the wrong type."""
     for name in header.keys() - _ENTRIES.keys():
         raise ValueError(f"header entry {name!r} is unknown; upgrade dplasso to read it")
-    for name, types in _ENTRIES.items():
-        if name not in header or type(header[name]) not in types:
-            raise ValueError(f"header entry {name!r} is missing or of the wrong type")
+    online_saving.check_entries(header, _ENTRIES)
     for name, (dtype, dimensions) in _ARRAYS.items():
         found = arrays.get(name)
         if found is None or found.dtype != dtype or found.ndim != dimensions:

@@ -1,9 +1,12 @@
 """Mixins of scikit-learn whose score errors quote neither labels nor numbers of rows."""
 
+from collections.abc import Callable
 from typing import Protocol
 
+import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from dplasso.base.arrays import Floats, Labels
 from dplasso.estimators.validation import scored
 from dplasso.losses import class_loss
 
@@ -29,7 +32,22 @@ def tells_probabilities(model: HasLoss) -> bool:
 
 
 class ScoredClassifier(ClassifierMixin):  # type: ignore[misc]  # scikit-learn is untyped
-    """A classifier with accuracy as its score."""
+    """A classifier of margins, with accuracy as its score."""
+
+    classes_: Labels
+    _margins: Callable[[object], Floats]  # of rows: rows x outputs
+
+    def decision_function(self, X: object) -> Floats:
+        """Compute margins: one per row for two classes, otherwise one per row and class."""
+        margins = self._margins(X)
+        return margins[:, 0] if len(self.classes_) == 2 else margins
+
+    def _decided(self, margins: Floats) -> Labels:
+        """The most likely class of every row; ``margins`` is rows x outputs."""
+        one = margins.shape[1] == 1
+        places = (margins[:, 0] > 0).astype(np.intp) if one else margins.argmax(axis=1)
+        chosen: Labels = self.classes_[places]
+        return chosen
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """Mean accuracy on rows and labels. NOT private."""

@@ -110,6 +110,21 @@ def _numbers(X: NDArray[np.generic]) -> Floats:
     return numbers
 
 
+def checked_target(model: object, y: object) -> Labels:
+    """Return the labels of a fit as a one-dimensional array."""
+    if y is None:
+        name = type(model).__name__
+        raise ValueError(f"{name} requires y to be passed, but the target y is None")
+    return checked_vector(y)
+
+
+def check_lengths(X: Rows | ColumnMatrix, y: Labels) -> None:
+    """Reject rows and labels that are not equally many."""
+    # The number of rows may itself be private, so the message does not state it.
+    if len(y) != X.shape[0]:
+        raise ValueError("X and y differ in their number of rows; give one label per row")
+
+
 def checked_vector(y: object) -> Labels:
     """Return labels as a one-dimensional array."""
     labels: Labels = _in_our_words(_LABELS, column_or_1d, sound(y, "y"), warn=True)

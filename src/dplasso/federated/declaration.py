@@ -6,7 +6,6 @@ are all derived from these declarations. So a term has the same name everywhere.
 
 import json
 import math
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, asdict, field, fields
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, ClassVar, Self, get_args
 
 from dplasso.base import checks
 from dplasso.base.wording import ParameterError, Setting
+from dplasso.estimators.parameters import warn_of_former
 from dplasso.federated.errors import Refused
 
 Check = Callable[[str, Any], Any]  # takes a term's name and a value; returns the accepted value
@@ -32,19 +32,11 @@ def term(
 ) -> Any:
     """Declare a field of a `Declared` dataclass.
 
-    Parameters
-    ----------
-    check : callable
-        Takes the name and a value, and returns the value in its canonical type. It raises
-        `ValueError` for a value that is not valid.
-    help : str
-        One sentence for people: the help of an option, the comment in a settings file.
-    default : object, optional
-        Without one the term is required. A term whose default is None may be left open.
-    example : object, optional
-        The value that a new settings file shows.
-    flags : str, default=""
-        The spelling of the option, where it is not ``--`` and the name.
+    ``check`` returns a value in its canonical type, and raises `ValueError` for one that is not
+    valid. ``help`` is one sentence for people: the help of an option, the comment in a settings
+    file. Without a ``default`` the term is required; if it is None, the term may be left open. A
+    new settings file shows the ``example``. ``flags`` is the spelling of the option, where it is
+    not ``--`` and the name.
     """
     about = {"check": check, "help": help, "example": example, "flags": flags}
     return field(default=default, metadata=about)
@@ -120,18 +112,9 @@ def _with_current_names(declared: type, place: str, content: Mapping[str, Any]) 
         if old in values and new in values:
             raise ParameterError(f"{old} is the old name of {new}; remove {old}")
         if old in values:
-            warn_of_old_name(f"{place}: {old}", new)
+            warn_of_former(f"{place}: {old}", new)
             values[new] = values.pop(old)
     return values
-
-
-def warn_of_old_name(old: str, new: str) -> None:
-    """Warn that the next version will not read a name any more."""
-    warnings.warn(
-        f"{old} is now called {new}; the next version will not read the old name",
-        FutureWarning,
-        stacklevel=2,
-    )
 
 
 def require(name: str, valid: bool, wanted: str) -> None:

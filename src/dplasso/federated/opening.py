@@ -89,33 +89,16 @@ class OpeningParty:
 
     Before it agrees it reveals only the number of features that it declares, which is public. It
     keeps the terms on disk before it agrees to them, and refuses any other terms of the job.
-
-    Parameters
-    ----------
-    name, job : str
-        The party and the job.
-    n_features : int
-        Number of features that the party declares.
-    caps : Caps
-        The limits of the party.
-    folder : Path
-        Where the terms and the release log are kept.
-    open_party : callable
-        Opens the party from the terms and ``folder``.
-    y_bound : float, optional
-        Bound on the labels of a party that holds labels.
-    ended : callable, optional
-        Receives the party's model once the job has ended.
     """
 
     name: str
     job: str
-    n_features: int
+    n_features: int  # the number that the party declares
     caps: Caps
-    folder: Path
+    folder: Path  # of the terms and the release log
     open_party: OpenParty
-    y_bound: float | None = None
-    ended: Callable[[PartyModel], None] | None = None
+    y_bound: float | None = None  # of a party that holds labels
+    ended: Callable[[PartyModel], None] | None = None  # called with the model at the end
 
     def __post_init__(self) -> None:
         self._party: Party | None = None

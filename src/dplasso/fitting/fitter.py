@@ -10,39 +10,17 @@ from dplasso.fitting.row_reader import RowReader
 
 
 class Fitter(ABC):
-    """One solver: how it plans a fit, and the properties of every model that it fits.
+    """One solver: how it plans a fit, and the properties of every model that it fits."""
 
-    Attributes
-    ----------
-    name : str
-        Name in the ``solver`` and ``solver_`` of an estimator.
-    named_by_users : bool
-        Whether users may name it as ``solver``; otherwise only "auto" can choose it.
-    in_ball : bool
-        Whether it supports a radius, rounds, ``fit_intercept=False`` and a `Sparsifier`.
-    releases_intercept : bool
-        Whether an intercept can be among the coordinates that it releases.
-    scales_rows : bool
-        Whether rows are scaled to length 1 before they are multiplied with the weights.
-    reads_ranges : bool
-        Whether it uses both ends of a column's range, and not only the larger absolute value.
-    replays_rounds : bool
-        Whether it releases one vertex per round, from which all rounds can be rebuilt.
-    stated_bounds : tuple of str
-        Bounds, all positive numbers, that every statement of such a fit contains.
-    round_bytes : int
-        Upper limit on the memory of a fit per round.
-    """
-
-    name: ClassVar[str]
-    named_by_users: ClassVar[bool] = True
-    in_ball: ClassVar[bool] = False
-    releases_intercept: ClassVar[bool] = False
-    scales_rows: ClassVar[bool] = False
-    reads_ranges: ClassVar[bool] = False
-    replays_rounds: ClassVar[bool] = False
-    stated_bounds: ClassVar[tuple[str, ...]] = ()
-    round_bytes: ClassVar[int] = 0
+    name: ClassVar[str]  # in the ``solver`` and ``solver_`` of an estimator
+    named_by_users: ClassVar[bool] = True  # otherwise only "auto" can choose it
+    in_ball: ClassVar[bool] = False  # supports radius, rounds, no intercept and a `Sparsifier`
+    releases_intercept: ClassVar[bool] = False  # as one of the coordinates that it releases
+    scales_rows: ClassVar[bool] = False  # to length 1, before weights are applied
+    reads_ranges: ClassVar[bool] = False  # both ends, and not only the larger absolute value
+    replays_rounds: ClassVar[bool] = False  # all can be rebuilt from one released vertex each
+    stated_bounds: ClassVar[tuple[str, ...]] = ()  # positive numbers that every statement contains
+    round_bytes: ClassVar[int] = 0  # upper limit on the memory of a fit per round
 
     @abstractmethod
     def plan(self, request: Request, reason: str, row_map: str) -> Plan:
@@ -60,18 +38,18 @@ class Fitter(ABC):
         """Return the only columns that a model reads, or None for all columns."""
         return None
 
-    @abstractmethod
     def auto_row_map(self, n_features: int) -> str:
         """Return the map of rows that "auto" stands for."""
+        return "as_is"
 
     @abstractmethod
     def auto_nonzeros(self, request: Request) -> Sourced[int | None]:
         """Return how many coefficients ``n_nonzero="auto"`` keeps, all if None, and the reason."""
 
-    @abstractmethod
     def column_bytes(self, outputs: int) -> int:
         """Upper limit on the memory that a fit needs for a column without entries."""
+        return 96 * outputs
 
-    @abstractmethod
     def course(self, n_released: int, steps: int) -> str:
         """Return a sentence on how a model was fitted, for reports that show no rounds."""
+        return f"It was fitted by {steps:,} steps; no rounds to show."

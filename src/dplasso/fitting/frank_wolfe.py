@@ -22,7 +22,6 @@ from dplasso.fitting.release import Release
 from dplasso.fitting.request import Fact, Request, Sourced
 from dplasso.fitting.sparsifier import keep_largest
 from dplasso.fitting.task import Drawing
-from dplasso.privacy.events import Event
 from dplasso.privacy.plan import SelectionPlan, plan_selections
 from dplasso.privacy.statement import BY_BOUNDS, fact
 from dplasso.solvers import Solution, check_range, frank_wolfe
@@ -82,9 +81,6 @@ class FrankWolfe(Fitter):
                 plan.at(candidate)
         return plan
 
-    def auto_row_map(self, n_features: int) -> str:
-        return "as_is"
-
     def auto_nonzeros(self, request: Request) -> Sourced[int | None]:
         return Sourced(None, "public rule: a round adds one at most")
 
@@ -113,8 +109,8 @@ class FrankWolfePlan(Plan):
     selections: SelectionPlan
 
     @property
-    def solver_event(self) -> Event:
-        return self.selections.event
+    def numbers(self) -> SelectionPlan:
+        return self.selections
 
     @property
     def steps(self) -> Sourced[int | None]:
@@ -123,10 +119,6 @@ class FrankWolfePlan(Plan):
     @property
     def solver_rho(self) -> float:
         return self.selections.rho
-
-    @property
-    def bound_epsilon(self) -> float:
-        return self.selections.bound_epsilon
 
     @property
     def n_rows(self) -> Sourced[int | None]:

@@ -2,27 +2,11 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 from dplasso.fitting.plan import Plan
-from dplasso.fitting.request import Fact, Sourced
-from dplasso.privacy.events import Event
-
-
-class GaussianNumbers(Protocol):
-    """The numbers that the plan of a solver fixes."""
-
-    @property
-    def event(self) -> Event: ...
-
-    @property
-    def steps(self) -> int: ...
-
-    @property
-    def mu(self) -> float: ...
-
-    @property
-    def bound_epsilon(self) -> float: ...
+from dplasso.fitting.request import Sourced
+from dplasso.solvers.gradient import GradientPlan
+from dplasso.solvers.table import TablePlan
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -31,12 +15,8 @@ class GaussianPlan(Plan):
 
     @property
     @abstractmethod
-    def numbers(self) -> GaussianNumbers:
+    def numbers(self) -> GradientPlan | TablePlan:
         """The numbers of the solver's own plan."""
-
-    @property
-    def solver_event(self) -> Event:
-        return self.numbers.event
 
     @property
     def steps(self) -> Sourced[int | None]:
@@ -50,10 +30,3 @@ class GaussianPlan(Plan):
     def solver_mu(self) -> float | None:
         # If a bound on entries is released, not all releases are Gaussian.
         return None if self.bound_epsilon else self.numbers.mu
-
-    @property
-    def bound_epsilon(self) -> float:
-        return self.numbers.bound_epsilon
-
-    def solver_facts(self) -> dict[str, Fact]:
-        return {"steps": self.steps.fact(), "n_nonzero": self.n_nonzero.fact()}

@@ -1,6 +1,6 @@
 """Fit by private gradient descent on rows of length 1."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -58,9 +58,6 @@ class UnitRowFitter(Fitter):
             return Sourced(None, "public rule: so few rows cannot tell which columns to drop")
         return Sourced(kept, "public rule: more of so many columns would gain little")
 
-    def column_bytes(self, outputs: int) -> int:
-        return 96 * outputs
-
 
 class Gradient(UnitRowFitter):
     """Private gradient descent: dense and accurate, or cut to a public number of nonzeros."""
@@ -90,16 +87,10 @@ class Gradient(UnitRowFitter):
             correction=correction_beside(request, descent.mu),
         )
 
-    def course(self, n_released: int, steps: int) -> str:
-        return f"It was fitted by {steps:,} steps; no rounds to show."
-
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class UnitRowPlan(Plan):
     """A plan for rows of length 1: the noise does not depend on a bound on entries."""
-
-    def at(self, bound: float) -> "UnitRowPlan":
-        return replace(self, bounds=ColumnBounds(bound, None))
 
     def held_matrix(self, X: Any) -> tuple[ColumnMatrix, Scaling]:
         """Return the mapped entries, and how rows are then scaled to length 1."""

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import scipy.sparse as sp
@@ -17,9 +17,13 @@ from dplasso.fitting.request import Fact, Request, Sourced
 from dplasso.privacy import zcdp
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import Composed, Event
+from dplasso.privacy.plan import SelectionPlan
 from dplasso.privacy.statement import READ, fact, fact_text, jsonable, release_text
 from dplasso.solvers.correction import Correction, CorrectionPlan
 from dplasso.solvers.correction.plan import STEPS as CORRECTIONS
+from dplasso.solvers.few import FewPlan
+from dplasso.solvers.gradient import GradientPlan
+from dplasso.solvers.table import TablePlan
 
 if TYPE_CHECKING:
     from dplasso.fitting.fitter import Fitter
@@ -89,14 +93,14 @@ class Plan(ABC):
 
     @property
     @abstractmethod
-    def solver_event(self) -> Event:
-        """Releases of the solver, after that of a bound on entries."""
+    def numbers(self) -> FewPlan | GradientPlan | SelectionPlan | TablePlan:
+        """The solver's own plan: its releases, after that of a bound on entries, and their cost."""
 
     @property
     def event(self) -> Event:
+        first = self.numbers.event
         if self.correction is None:
-            return self.solver_event
-        first = self.solver_event
+            return first
         parts = first.events if isinstance(first, Composed) else (first,)
         return Composed((*parts, *self.correction.event.events))
 
@@ -125,9 +129,9 @@ class Plan(ABC):
         return math.hypot(self.solver_mu, self.correction.mu)
 
     @property
-    @abstractmethod
     def bound_epsilon(self) -> float:
         """Bounded range of the release of a bound on entries; 0 if no bound is released."""
+        return self.numbers.bound_epsilon
 
     @abstractmethod
     def solver_releases(self) -> tuple[Release, ...]:
@@ -137,13 +141,13 @@ class Plan(ABC):
     def solver_bounds(self) -> dict[str, Fact]:
         """Bounds of the solver, in the form of the privacy statement."""
 
-    @abstractmethod
     def solver_facts(self) -> dict[str, Fact]:
         """Further public facts that the solver used."""
+        return {"steps": self.steps.fact(), "n_nonzero": self.n_nonzero.fact()}
 
-    @abstractmethod
     def at(self, bound: float) -> Self:
         """Return the plan of the same fit at the same cost, with the released bound on entries."""
+        return replace(self, bounds=ColumnBounds(bound, None))
 
     @abstractmethod
     def prepare(self, X: Any, labels: Floats, drawing: "Drawing") -> "BoundedTask":

@@ -96,42 +96,22 @@ def auto_solver(
     )
 
 
-def choose(
-    solver: str,
-    *,
-    epsilon: float,
-    delta: float,
-    n_rows: int,
-    n_features: int,
-    outputs: int = 1,
-    n_nonzero: int | None = None,
-    of_numbers: bool = False,
-    in_ball: bool = False,
-    n_ranges: int = 0,
-) -> tuple[str, str]:
-    """Return the solver of a fit and the reason."""
-    if solver == AUTO:
-        return auto_solver(
-            epsilon, delta, n_rows, n_features, outputs, n_nonzero, of_numbers, in_ball, n_ranges
-        )
-    return solver, "given"
-
-
 def plan(request: Request) -> Plan:
     """Choose the solver, the map of rows and the nonzeros, and fix all numbers of the fit."""
-    ranges = table_part(request.bounds, request.n_features.value)
-    name, reason = choose(
-        request.solver,
-        epsilon=request.epsilon,
-        delta=request.delta,
-        n_rows=request.n_rows.value,
-        n_features=request.n_features.value,
-        outputs=request.loss.outputs,
-        n_nonzero=request.n_nonzero,
-        of_numbers=request.loss.of_numbers,
-        in_ball=request.in_ball,
-        n_ranges=0 if ranges is None else len(ranges),
-    )
+    name, reason = request.solver, "given"
+    if name == AUTO:
+        ranges = table_part(request.bounds, request.n_features.value)
+        name, reason = auto_solver(
+            request.epsilon,
+            request.delta,
+            request.n_rows.value,
+            request.n_features.value,
+            outputs=request.loss.outputs,
+            n_nonzero=request.n_nonzero,
+            of_numbers=request.loss.of_numbers,
+            in_ball=request.in_ball,
+            n_ranges=0 if ranges is None else len(ranges),
+        )
     fitter = FITTERS[name]
     if request.n_nonzero_source == AUTO:
         kept = fitter.auto_nonzeros(request)

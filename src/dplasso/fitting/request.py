@@ -52,37 +52,8 @@ class RowCount(NamedTuple):
 class Request:
     """The public facts of one fit: parameters that were checked, and the shape of the data.
 
-    Attributes
-    ----------
-    solver : str
-        Name of the solver, or "auto", which `dplasso.fitting.registry.plan` resolves.
-    row_map : str
-        Map of the entries, or "auto", which is resolved there, too.
-    x_bound : float, or one float per column, or None
-        Bound on entries; None if a bound is released first.
-    bounds : ColumnBounds or None
-        ``x_bound`` expanded to all columns; None if ``x_bound`` is None.
-    bound_share : float
-        Share of rho that is spent on releasing a bound; 0 if the bound is declared.
-    margin_unit : float
-        The margin that counts as 1 in the rule for the radius.
-    n_nonzero : int or None
-        Public number of coefficients to keep; None keeps all.
-    n_nonzero_source : str
-        "given", or "auto" until `dplasso.fitting.registry.plan` applies the rule of the solver,
-        and then the reason of the rule.
-    in_ball : bool
-        Whether options were given that only Frank-Wolfe over the L1 ball has.
-    sparsifier : Sparsifier or None
-        Private count of coefficients to keep.
-    charged : bool
-        Whether an accountant, which adds up rho, is charged.
-    label_bounds : dict
-        Bounds on labels, in the form of the privacy statement.
-    label_facts : dict
-        Further facts about labels, in the same form.
-    feature_names : dict or None
-        The fact about the names of the columns.
+    `dplasso.fitting.registry.plan` resolves a ``solver``, a ``row_map`` and an ``n_nonzero_source``
+    of "auto"; the last one then is the reason of the rule.
     """
 
     solver: str
@@ -93,20 +64,21 @@ class Request:
     loss: Loss
     n_rows: RowCount
     n_features: Sourced[int]
-    x_bound: XBound | None
+    x_bound: XBound | None  # None if a bound is released first
     x_bound_source: str
-    bounds: ColumnBounds | None
-    bound_share: float = 0.0
-    margin_unit: float = 1.0
+    bounds: ColumnBounds | None  # ``x_bound`` expanded to all columns
+    bound_share: float = 0.0  # of rho, for releasing a bound
+    margin_unit: float = 1.0  # the margin that counts as 1 in the rule for the radius
     radius: float | Auto = "auto"
     max_iter: int | Auto = "auto"
     fit_intercept: bool = True
     selection: str = "lazy"
-    n_nonzero: int | None = None
+    n_nonzero: int | None = None  # None keeps all coefficients
     n_nonzero_source: str = "given"
     sparsifier: Sparsifier | None = None
-    in_ball: bool = False
-    charged: bool = False
+    in_ball: bool = False  # whether options were given that only Frank-Wolfe has
+    charged: bool = False  # whether an accountant, which adds up rho, is charged
+    # Facts in the form of the privacy statement.
     label_bounds: Mapping[str, Fact] = field(default_factory=dict)
     label_facts: Mapping[str, Fact] = field(default_factory=dict)
     feature_names: Fact | None = None

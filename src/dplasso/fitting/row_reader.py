@@ -18,30 +18,14 @@ from dplasso.fitting.request import XBound
 
 @dataclass(frozen=True, eq=False)
 class RowReader:
-    """The map that a fitted model applies to every row; it uses only public facts and releases.
+    """The map that a fitted model applies to every row; it uses only public facts and releases."""
 
-    Attributes
-    ----------
-    row_map : str
-        Map of the entries; see `dplasso.data.row_maps`.
-    n_features : int
-        Number of columns.
-    x_bound : float, or one float per column
-        Bound on entries.
-    unit_rows : bool
-        Whether rows are scaled to length 1.
-    chosen : ndarray of int or None
-        The only columns that are read; None for all columns.
-    cuts : bool
-        Whether entries that are not mapped are cut to the ranges of their columns.
-    """
-
-    row_map: str
+    row_map: str  # see `dplasso.data.row_maps`
     n_features: int
     x_bound: XBound
-    unit_rows: bool = False
-    chosen: Ints | None = None
-    cuts: bool = False
+    unit_rows: bool = False  # whether rows are scaled to length 1
+    chosen: Ints | None = None  # the only columns that are read; None for all columns
+    cuts: bool = False  # whether entries that are not mapped are cut to their column's range
 
     @property
     def plain(self) -> bool:

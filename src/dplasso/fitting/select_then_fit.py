@@ -18,7 +18,6 @@ from dplasso.fitting.release import Release, gaussian_release
 from dplasso.fitting.request import Fact, Request, Sourced
 from dplasso.fitting.task import Drawing
 from dplasso.losses.encoded import EncodedLabels
-from dplasso.privacy.events import Event
 from dplasso.privacy.statement import fact
 from dplasso.solvers.few import Chosen, ColumnScores, FewPlan, choose, plan_few, refit
 from dplasso.solvers.gradient.rows import unit_margins
@@ -71,8 +70,8 @@ class SelectPlan(UnitRowPlan):
     few: FewPlan
 
     @property
-    def solver_event(self) -> Event:
-        return self.few.event
+    def numbers(self) -> FewPlan:
+        return self.few
 
     @property
     def steps(self) -> Sourced[int | None]:
@@ -81,10 +80,6 @@ class SelectPlan(UnitRowPlan):
     @property
     def solver_rho(self) -> float:
         return self.few.rho
-
-    @property
-    def bound_epsilon(self) -> float:
-        return self.few.bound_epsilon
 
     def solver_releases(self) -> tuple[Release, ...]:
         few, descent = self.few, self.few.refit
@@ -103,9 +98,6 @@ class SelectPlan(UnitRowPlan):
 
     def solver_bounds(self) -> dict[str, Fact]:
         return {"residual": fact(self.few.refit.clip, "public rule")}
-
-    def solver_facts(self) -> dict[str, Fact]:
-        return {"steps": self.steps.fact(), "n_nonzero": self.n_nonzero.fact()}
 
     def prepare(self, X: Any, labels: Floats, drawing: Drawing) -> "SelectTask":
         matrix, scaling = self.held_matrix(X)

@@ -68,18 +68,7 @@ class Sparsifier:
             checks.count("high", self.high, least=1)
 
     def bounds(self, size: int) -> tuple[int, int]:
-        """Return the bounds that the count of ``size`` coefficients is clipped to.
-
-        Parameters
-        ----------
-        size : int
-            Number of coefficients.
-
-        Returns
-        -------
-        low, high : int
-            Lower and upper bound.
-        """
+        """Return the bounds (low, high) that the count of ``size`` coefficients is clipped to."""
         size = checks.count("size", size, least=1)
         # With one coefficient, low = sqrt(1) would equal high.
         low = (math.isqrt(size) if size > 1 else 0) if self.low is None else int(self.low)
@@ -108,29 +97,8 @@ class Sparsifier:
         """Return how many of ``size`` coefficients to keep, with epsilon-DP; see the class.
 
         Columns beyond the first ``size // loss.outputs``, such as an intercept, are fitted but not
-        counted.
-
-        Parameters
-        ----------
-        matrix : ColumnMatrix
-            Rows x columns.
-        labels : ndarray of float
-            Labels as ``loss.encode`` returns them.
-        loss : Loss
-            Loss of the LASSO.
-        radius : float
-            Bound on the 1-norm of the coefficients.
-        size : int
-            Number of coefficients.
-        epsilon : float
-            Epsilon of the count. ``math.inf`` adds no noise and gives no privacy.
-        generator : numpy.random.Generator
-            Source of random bits.
-
-        Returns
-        -------
-        int
-            Number of coefficients to keep.
+        counted. ``labels`` are those that ``loss.encode`` returns. An ``epsilon`` of ``math.inf``
+        adds no noise and gives no privacy.
         """
         low, high = self.bounds(size)
         features = size // loss.outputs

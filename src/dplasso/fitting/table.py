@@ -69,17 +69,8 @@ class Table(Fitter):
             narrow=np.arange(n_columns) if narrow is None else narrow,
         )
 
-    def auto_row_map(self, n_features: int) -> str:
-        return "as_is"
-
     def auto_nonzeros(self, request: Request) -> Sourced[int | None]:
         return Sourced(None, "public rule: a table keeps all of its columns")
-
-    def column_bytes(self, outputs: int) -> int:
-        return 96 * outputs
-
-    def course(self, n_released: int, steps: int) -> str:
-        return f"It was fitted by {steps:,} steps; no rounds to show."
 
 
 def _check_units(request: Request) -> None:
@@ -141,9 +132,6 @@ class TableFitPlan(GaussianPlan):
     def solver_facts(self) -> dict[str, Fact]:
         wide = Sourced(self.table.n_wide, "one bound instead of a range; kept if frequent").fact()
         return super().solver_facts() | ({"wide_columns": wide} if self.table.n_wide else {})
-
-    def at(self, bound: float) -> "TableFitPlan":
-        return replace(self, bounds=ColumnBounds(bound, None))
 
     def check_memory(self) -> None:
         super().check_memory()

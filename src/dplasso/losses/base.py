@@ -19,39 +19,23 @@ from dplasso.losses.table_pace import TablePace
 
 
 class Loss(ABC):
-    """A sum over rows of a smooth convex function of the row's margin (or vector of margins).
+    """A sum over rows of a smooth convex function of the row's margin (or vector of margins)."""
 
-    Attributes
-    ----------
-    outputs : int
-        Margins per row; the weights are a matrix of that many rows.
-    curvature : tuple of float
-        Interval that holds the slope of the row gradient in its margin.
-    lipschitz : float
-        Lipschitz constant, in the 2-norm, of a class's row gradient in the row's margins. Margins
-        that shrink by eta move by eta times their length, so a score moves by at most
-        ``lipschitz * ||x||_2 * eta * ||margins||_2``; the same holds for any other move.
-    clip : float
-        Absolute value at which the residual is clipped; infinite if it is not.
-    two_labels : bool
-        Whether labels are 0 and 1 and rows have one margin: rows of 0/1 data then fall into few
-        cohorts, whose scores are cheap.
-    of_numbers : bool
-        Whether labels are numbers.
-    middle : float
-        Public number that `encode` takes off labels; models predict labels without it.
-    steadiness : float
-        How small the noise of a stream's first weights must be, relative to a margin of 1. A
-        predicted class is often still right if a margin is off by half; a predicted number is not.
-    """
-
-    outputs: int
-    curvature: tuple[float, float]
+    outputs: int  # margins per row; the weights are a matrix of that many rows
+    curvature: tuple[float, float]  # interval that holds the slope of the row gradient
+    # Lipschitz constant, in the 2-norm, of a class's row gradient in the row's margins. Margins
+    # that shrink by eta move by eta times their length, so a score moves by at most
+    # ``lipschitz * ||x||_2 * eta * ||margins||_2``; the same holds for any other move.
     lipschitz: float
-    clip: float = math.inf
+    clip: float = math.inf  # absolute value at which the residual is clipped
+    # Whether labels are 0 and 1 and rows have one margin: rows of 0/1 data then fall into few
+    # cohorts, whose scores are cheap.
     two_labels: ClassVar[bool] = False
+    # How small the noise of a stream's first weights must be, relative to a margin of 1. A
+    # predicted class is often still right if a margin is off by half; a predicted number is not.
     steadiness: ClassVar[float] = 1.0
     of_numbers: ClassVar[bool] = False
+    # Public number that `encode` takes off labels; solvers predict labels without it.
     middle: float = 0.0
 
     @abstractmethod
@@ -98,19 +82,11 @@ class Loss(ABC):
 
 
 class OneMarginLoss(Loss):
-    """A loss with one margin per row.
-
-    Attributes
-    ----------
-    loops : Loops
-        The residual and the curvature, as loops over rows that numba compiles.
-    shape : float
-        The parameter that both loops get; each loss defines its meaning.
-    """
+    """A loss with one margin per row."""
 
     outputs: int = 1
-    loops: ClassVar[Loops]
-    shape: float = 0.0
+    loops: ClassVar[Loops]  # the residual and the curvature, over rows, which numba compiles
+    shape: float = 0.0  # the parameter that both loops get; each loss defines its meaning
 
     def compiled(self, bound: float = math.inf) -> Residual:
         return compiled(self.loops, self.shape_within(bound))

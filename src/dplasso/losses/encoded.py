@@ -15,12 +15,18 @@ class EncodedLabels:
     values: Floats
 
 
-def encoded(loss: Loss, y: "ArrayLike | EncodedLabels") -> Floats:
+def encoded(loss: Loss, y: "ArrayLike | EncodedLabels", rows: int, of: str = "X") -> Floats:
     """Labels as numbers; those that are encoded already are returned as they are.
+
+    There must be one for each of the ``rows`` ``of`` a matrix, whose name is for the error.
 
     >>> from dplasso.losses import LogisticLoss
     >>> loss = LogisticLoss(("no", "yes"))
-    >>> encoded(loss, EncodedLabels(encoded(loss, ["yes", "no"])))
+    >>> encoded(loss, EncodedLabels(encoded(loss, ["yes", "no"], 2)), 2)
     array([1., 0.])
     """
-    return y.values if isinstance(y, EncodedLabels) else loss.encode(y)
+    found = y.values if isinstance(y, EncodedLabels) else loss.encode(y)
+    if len(found) != rows:
+        # The number of rows may itself be private: the message does not reveal it.
+        raise ValueError(f"{of} and y differ in their number of rows; give one label per row")
+    return found

@@ -15,15 +15,9 @@ from dplasso.online.objective import LeaderObjective
 class Leader(ABC):
     """Turns releases into weights; it never sees a row.
 
-    Parameters
-    ----------
-    domain : Domain
-        The set of weights.
-    regularisation : float
-        mu of the L2 term of every row's loss.
-    start_rows : float, default 0
-        Number of rows that the starting point weighs like. It stabilises the first weights, while
-        the noise of the sum is not yet small compared with mu n.
+    ``regularisation`` is the mu of the L2 term of every row's loss. The starting point weighs like
+    ``start_rows`` rows. That stabilises the first weights, while the noise of the sum is not yet
+    small compared with mu n.
 
     Formal guarantees
     -----------------

@@ -42,19 +42,9 @@ class RunningSum(Protocol):
 class StreamLearner:
     """A linear model that learns from a stream, with one output or one per class.
 
-    Parameters
-    ----------
-    leader : Leader
-        A new leader with outputs x columns weights, output by output.
-    loss : OneMarginLoss
-        With several outputs, the label of each is whether the row belongs to its class.
-    total : RunningSum
-        The private running sum, from `dplasso.streams`. Its sensitivity is the clip of a row's
-        gradients, all outputs together.
-    clip : float
-        Bound on the length of a row's gradients, all outputs together.
-    outputs : int, default 1
-        Margins per row.
+    A new ``leader`` has outputs x columns weights, output by output. With several outputs, the
+    label of each is whether the row belongs to its class. ``clip`` bounds the length of a row's
+    gradients, all outputs together: it is the sensitivity of ``total``.
 
     Formal guarantees
     -----------------

@@ -25,23 +25,9 @@ def convert(
 ) -> Path:
     """Convert a file once into a column store, from which models train without loading it.
 
-    Parameters
-    ----------
-    path : str or path
-        The file, in any format that can be read piece by piece.
-    output : str or path
-        The store: a new folder.
-    memory : int, default=2147483648
-        The most bytes to use.
-    overwrite : bool, default=False
-        Whether to replace an existing store of this name.
-    **options
-        Parameters of `read_rows`; ``n_features`` must be declared for svmlight text.
-
-    Returns
-    -------
-    Path
-        The absolute path of the store, which is AS PRIVATE AS THE ROWS.
+    The file may have any format that can be read piece by piece; ``memory`` is the most bytes to
+    use. ``options`` are parameters of `read_rows`; ``n_features`` must be declared for svmlight
+    text. Returns the absolute path of the store, a folder that is AS PRIVATE AS THE ROWS.
     """
     found = existing(path)
     check_options(found, [name for name, value in options.items() if value is not None])

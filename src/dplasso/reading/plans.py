@@ -23,36 +23,25 @@ _MOST_FEATURES = (1 << 63) - 1  # column indices have 64 bits
 
 @dataclass(frozen=True)
 class TablePlan:
-    """How to treat the columns of a table. All of it is public.
+    """How to treat the columns of a table. All of it is public."""
 
-    Attributes
-    ----------
-    target : the column with the labels.
-    bounds : for every column of numbers, its public (low, high). Values are clipped to it and not
-        changed otherwise.
-    hashed : number of buckets for columns of categories or text.
-    buckets : the number of buckets for such columns that are not in ``hashed``.
-    text : columns treated as sets of words.
-    ignore : columns left out.
-    classes : possible labels, where labels are text. If not declared, they are read from the rows,
-        which is not private and causes a warning.
-    delimiter : what separates the columns of a CSV file; None for a comma (.csv) or a tab (.tsv).
-    complete : whether columns without a role are left out; else they are treated as categories,
-        which is reported, or rejected where they are numbers.
-    cell_rule : the rule that turns other cells into text. Plans saved before there was more than
-        one have rule 1, under which the text depended on the column's type; rows are read by the
-        newest rule, with a warning where the result may differ.
-    """
-
-    target: str
+    target: str  # the column with the labels
+    # The (low, high) of every column of numbers: values are clipped to it, and not changed else.
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    hashed: Mapping[str, int] = field(default_factory=dict)
-    buckets: int = BUCKETS
-    text: Sequence[str] = ()
-    ignore: Sequence[str] = ()
+    hashed: Mapping[str, int] = field(default_factory=dict)  # buckets of categories or text
+    buckets: int = BUCKETS  # of such columns that are not in ``hashed``
+    text: Sequence[str] = ()  # columns treated as sets of words
+    ignore: Sequence[str] = ()  # columns left out
+    # Possible labels, where labels are text. If not declared, they are read from the rows, which is
+    # not private and causes a warning.
     classes: Sequence[str] | None = None
-    delimiter: str | None = None
+    delimiter: str | None = None  # None for a comma (.csv) or a tab (.tsv)
+    # Whether columns without a role are left out; else they are treated as categories, which is
+    # reported, or rejected where they are numbers.
     complete: bool = False
+    # The rule that turns other cells into text. Plans saved before there was more than one have
+    # rule 1, under which the text depended on the column's type; rows are read by the newest rule,
+    # with a warning where the result may differ.
     cell_rule: int = CELL_RULE
 
     def __post_init__(self) -> None:

@@ -35,23 +35,8 @@ def render(
 ) -> str:
     """Return an HTML page about a fitted classifier or regressor, which may be an online one.
 
-    Parameters
-    ----------
-    model : estimator
-        The fitted model.
-    model_file : Path or None, default=None
-        File of the saved model; the page then shows its digest.
-    evaluation : Evaluation or None, default=None
-        Result of `evaluate` on public data.
-    progress : Progress or None, default=None
-        Scores in the course of a stream, which are not private.
-    title : str or None, default=None
-        Heading of the page.
-
-    Returns
-    -------
-    str
-        The page as HTML.
+    The page shows the digest of a ``model_file``, the result of `evaluate` on public data, and the
+    ``progress`` of a stream, whose scores are not private.
 
     Formal guarantees
     -----------------

@@ -16,12 +16,12 @@ from dplasso.base import checks
 from dplasso.base.silence import without_sizes
 from dplasso.base.wording import ParameterError
 from dplasso.estimators.base import PrivateLasso
-from dplasso.estimators.charging import bits_of
+from dplasso.estimators.charging import bits_of, charge
 from dplasso.estimators.parameters import current_names
 from dplasso.estimators.seeding import Seed, SeedsByName
 from dplasso.mechanisms.trial_count import trial_count
 from dplasso.privacy import trials, zcdp
-from dplasso.privacy.accountant import Accountant, Receipt
+from dplasso.privacy.accountant import Accountant
 from dplasso.privacy.events import Selected, TrialLaw, ZeroConcentrated
 from dplasso.privacy.statement import PrivacyStatement
 from dplasso.search.checking import check_parameters, checked_for
@@ -180,7 +180,9 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
         with bits.exclusive() as stream:
             # The coins read no data. If they leave no row to train on, nothing is charged.
             parts = split(rows.X, rows.y, self.validation, bits)
-            receipt = self._charge(Selected(ZeroConcentrated(rho), stop, self.law))
+            event = Selected(ZeroConcentrated(rho), stop, self.law)
+            of = f" of {type(self.estimator).__name__}"
+            receipt = charge(self, event, self.delta, self.estimator.neighboring, of)
             best = Trials(model, settings, scorer, *parts, bits).best_of(
                 trial_count(stop, self.law, stream)
             )
@@ -223,17 +225,6 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
     def _scorer(self, model: PrivateLasso, rho: float) -> Scorer:
         """Return the scorer, whose noise is set by the cost of a trial."""
         return scorer_for(model, self.scoring, self.score_weights, math.sqrt(0.5 / rho) * _UP)
-
-    def _charge(self, event: Selected) -> Receipt | None:
-        if self.accountant is None:
-            return None
-        receipt = self.accountant.charge(
-            event,
-            delta=self.delta,
-            neighboring=self.estimator.neighboring,
-            label=f"{type(self).__name__} of {type(self.estimator).__name__}",
-        )
-        return receipt if isinstance(receipt, Receipt) else None
 
     def _keep(self, best: Trial, found_rows: int) -> None:
         kept = best.model.stated_as(self.privacy_)

@@ -19,27 +19,13 @@ FORMATS = ("svmlight", "jsonl")
 
 @dataclass(frozen=True)
 class LineForm:
-    """How lines become rows.
+    """How lines become rows."""
 
-    Attributes
-    ----------
-    kind : {"svmlight", "jsonl"}
-        "jsonl" means one JSON object per line.
-    n_features : int
-        Number of columns of svmlight rows, or that names in JSON rows are hashed to.
-    zero_based : bool
-        Whether svmlight indices start at 0.
-    target : str
-        Name of the label in a JSON object.
-    regression : bool
-        Whether labels are numbers.
-    """
-
-    kind: str
-    n_features: int
-    zero_based: bool
-    target: str
-    regression: bool
+    kind: str  # one of FORMATS; "jsonl" means one JSON object per line
+    n_features: int  # columns of svmlight rows, or that names in JSON rows are hashed to
+    zero_based: bool  # whether svmlight indices start at 0
+    target: str  # name of the label in a JSON object
+    regression: bool  # whether labels are numbers
 
     def __post_init__(self) -> None:
         if self.kind not in FORMATS:

@@ -4,9 +4,21 @@ import math
 from typing import Literal, NamedTuple
 
 from dplasso.privacy import gaussian, zcdp
+from dplasso.privacy.calibration import Neighboring
 
 Account = Literal["gaussian", "zcdp"]
 _SAFE = 1.0 - 1e-12
+
+
+class UnderRelation:
+    """A plan whose releases are private under a neighbouring relation."""
+
+    neighboring: Neighboring
+
+    @property
+    def rows_changed(self) -> int:
+        """Number of rows whose contributions differ between two neighbours, at most."""
+        return 1 if self.neighboring == "add_remove" else 2
 
 
 class DescentBudget(NamedTuple):

@@ -150,10 +150,7 @@ def frank_wolfe(
     check_taken(loss, LOSSES, "frank_wolfe")
     bits = random_bits(generator, name="generator")
     matrix = ColumnMatrix.of(X, x_bound)
-    labels = encoded(loss, y)
-    if len(labels) != matrix.shape[0]:
-        # The number of rows may itself be private: the message does not reveal it.
-        raise ValueError("X and y differ in their number of rows; give one label per row")
+    labels = encoded(loss, y, matrix.shape[0])
     threads = pool.available() if n_threads is None else _whole("n_threads", n_threads)
     problem = _problem(matrix, labels, loss, radius, theta, constant)
     check_range(loss, radius, problem.x_bound, theta)

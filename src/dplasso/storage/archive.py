@@ -41,16 +41,8 @@ def write(path: _Path, header: dict[str, Any], arrays: _Arrays, *, released: boo
     """Write header and arrays to a file, which is replaced in one step if it exists.
 
     Whatever interrupts it, the file is the complete old one or the complete new one. The same
-    content gives the same bytes.
-
-    Parameters
-    ----------
-    path : str or path
-    header : dict
-        Values that JSON can hold.
-    arrays : dict of str to array
-    released : bool, default True
-        Whether others may read the file as the umask allows; otherwise only its owner may.
+    content gives the same bytes. The header has values that JSON can hold. Others may read a file
+    that is ``released``, as the umask allows; otherwise only its owner may.
     """
     name = os.fsdecode(path)
     try:

@@ -62,31 +62,12 @@ def build_store(
     Entries are collected in memory, sorted by column and written to disk as runs; then runs are
     merged, one range of columns at a time. During a build, up to 16 bytes per entry are needed on
     disk in addition to the store. Errors count rows from 1. Whatever interrupts a build, the
-    directory under this name is the old one, the new one, or absent.
+    directory under this name is the old one, the new one, or absent. Its absolute path is returned.
 
-    Parameters
-    ----------
-    path : str or path
-        The directory of the store.
-    chunks : iterable of RowChunk
-    columns : int
-        Number of columns.
-    memory : int
-        Most bytes to allocate, not counting the chunks: at least 12 per column plus 64 MiB.
-    feature_names : iterable of str, optional
-    classes : sequence of str, optional
-        Labels are then positions in it.
-    bounds : array of float64, optional
-        Public bounds, one per column, if they differ: values are stretched to the largest. They
-        take 8 more bytes of memory per column.
-    source : dict, optional
-        A description of how the rows were read, stored with them.
-    overwrite : bool, default False
-
-    Returns
-    -------
-    Path
-        The absolute path of the store.
+    ``memory`` is the most bytes to allocate, not counting the chunks: at least 12 per column plus
+    64 MiB. With ``classes``, labels are positions in them. ``bounds`` are public, one per column,
+    if they differ: values are stretched to the largest. They take 8 more bytes per column.
+    ``source`` says how the rows were read, and is stored with them.
     """
     target = Path(os.path.abspath(path))
     bounds = _bounds(bounds, columns)

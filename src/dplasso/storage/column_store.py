@@ -47,19 +47,8 @@ def open_store(path: _Path, *, verify: bool = False) -> "ColumnStore":
 
     File sizes are checked here. `ColumnStore.matrix` checks every entry in one pass before anything
     is computed from it, so that no file content makes code read beyond the files. Only ``verify``
-    checks that the entries are those that were written. A file that changes while it is in use is
-    not detected.
-
-    Parameters
-    ----------
-    path : str or path
-        The directory of the store.
-    verify : bool, default False
-        Whether to read all files and check their digests.
-
-    Returns
-    -------
-    ColumnStore
+    reads all files and checks that the entries are those that were written. A file that changes
+    while it is in use is not detected.
     """
     folder = Path(os.path.abspath(path))
     header = read_header(folder)
@@ -75,21 +64,11 @@ def open_store(path: _Path, *, verify: bool = False) -> "ColumnStore":
 
 @dataclass(frozen=True)
 class ColumnStore:
-    """An open store. Its arrays are memory maps of the files, which are never written to.
-
-    Attributes
-    ----------
-    path : Path
-    shape : tuple of int
-        Rows and columns.
-    entries : int
-        Number of stored entries.
-    header : dict
-    """
+    """An open store. Its arrays are memory maps of the files, which are never written to."""
 
     path: Path
-    shape: tuple[int, int]
-    entries: int
+    shape: tuple[int, int]  # rows and columns
+    entries: int  # number of stored ones
     header: dict[str, Any]
 
     @property

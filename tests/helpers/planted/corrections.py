@@ -46,7 +46,7 @@ def counts_times(monkeypatch, size):
 
 def not_charged(monkeypatch):
     """The releases after the solver are missing from the charge."""
-    monkeypatch.setattr(Plan, "event", property(lambda plan: plan.solver_event))
+    monkeypatch.setattr(Plan, "event", property(lambda plan: plan.numbers.event))
 
 
 def counts_without_noise(monkeypatch):

@@ -144,7 +144,7 @@ def weights_scaled_to_fit(monkeypatch):
 
     def frank_wolfe(X, y, *, loss, **options):
         solution = right(X, y, loss=loss, **options)
-        margins, labels = X.sparse() @ solution.weights.T.toarray(), encoded(loss, y)
+        margins, labels = X.sparse() @ solution.weights.T.toarray(), encoded(loss, y, X.shape[0])
         factors = np.linspace(0.5, 1.0, 51)
         best = min(factors, key=lambda factor: loss.value(factor * margins, labels))
         return dataclasses.replace(solution, weights=solution.weights * best)

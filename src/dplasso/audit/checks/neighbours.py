@@ -25,10 +25,7 @@ class _Neighbours(Check[S], Generic[S]):
         tries = session.runs(
             session.subject.tries, lambda n: [self.shares(session, k) for k in range(n)]
         )
-        found = []
-        for k in range(tries):
-            found.append(self.shares(session, k))
-            session.tell((k + 1) / tries)
+        found = session.each(tries, lambda k: self.shares(session, k))
         yield from self.worst(session, found, tries, session.subject.rounding)
 
 

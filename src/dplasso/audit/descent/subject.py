@@ -1,6 +1,6 @@
 """The audit subject for gradient descent, and its releases."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from dplasso.audit.fit_subject import WIDE, FitSubject, Ratios
 from dplasso.audit.reference import PRESENCE, Claim
 from dplasso.audit.representation.holders import dense
 from dplasso.audit.session import Session
-from dplasso.audit.subject import Again, Charged, Draw, Figures, NoisySubject, Pair
+from dplasso.audit.subject import Again, Charged, Draw, Figures, NoisySubject
 from dplasso.audit.verdict import ROUNDING
 from dplasso.base.arrays import Floats, Ints
 from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
@@ -76,8 +76,15 @@ class DescentSubject(FitSubject, NoisySubject):
     def usual_rows(self, rng: np.random.Generator) -> synthetic.Table:
         return data.random_rows(self.columns, self.facts, rng)
 
+    def stated_multipliers(self, statement: Mapping[str, Any]) -> list[float]:
+        """Noise multipliers of all releases in a statement: the mass, the steps, a correction's."""
+        multipliers = (float(release["noise_multiplier"]) for release in statement["releases"])
+        mass, step, *more = multipliers
+        counts = more[:1] + more[1:] * (correction.RELEASES - 1)
+        return [mass] + [step] * int(statement["rounds"]) + counts
+
     def stated_cost(self, statement: Mapping[str, Any]) -> float:
-        return account.mu_of(_stated_multipliers(statement)) ** 2 / 2.0
+        return account.mu_of(self.stated_multipliers(statement)) ** 2 / 2.0
 
     def further_costs(self, session: Session[Any], charged: Charged) -> Figures:
         """A fit without an accountant is planned by the Gaussian curve, not in zCDP.
@@ -86,29 +93,35 @@ class DescentSubject(FitSubject, NoisySubject):
         facts.
         """
         X, y = self.usual_rows(session.rng)
-        stated = account.mu_of(_stated_multipliers(self.copy().fit(X, self.labels(y)).privacy_))
+        statement = self.copy().fit(X, self.labels(y)).privacy_
+        stated = account.mu_of(self.stated_multipliers(statement))
         prepared = self.prepare(X, y)
-        drawn = prepared.releases(session.bits)
         planned = account.multipliers_of(prepared.task.plan.event)
-        cost, delta = account.mu_of(prepared.multipliers(drawn)), self.facts.delta
+        drawn, beyond = self.drawn(prepared, session, len(planned))
+        cost, delta = account.mu_of(drawn), self.facts.delta
         claimed, by_curve = self.facts.epsilon * ROUNDING, account.gaussian_epsilon
         return {
             "epsilon of what is stated, by the curve": (by_curve(stated, delta), claimed),
             "epsilon of what is drawn": (by_curve(cost, delta), claimed),
             "mu of what is drawn, not stated": (cost, stated * ROUNDING),
             "mu of what is stated, not planned": (stated, account.mu_of(planned) * ROUNDING),
-            "releases drawn and charged that differ": (abs(len(drawn) - len(planned)), 0.0),
+            **beyond,
         }
+
+    def drawn(
+        self, prepared: Any, session: Session[Any], planned: int
+    ) -> tuple[list[float], Figures]:
+        """Multipliers of the noise that a fit requests, and the releases that are not planned."""
+        drawn = prepared.releases(session.bits)
+        differing = abs(len(drawn) - planned)
+        beyond = {"releases drawn and charged that differ": (float(differing), 0.0)}
+        return prepared.multipliers(drawn), beyond
 
     def canary_rows(self) -> synthetic.Neighbours:
         return data.canary_rows(self.columns, self.facts)
 
     def released(self, prepared: Any, runs: int, session: Session[Any]) -> Any:
-        found = []
-        for run in range(runs):
-            found.append(prepared.run(session.bits))
-            session.tell((run + 1) / runs)
-        return found
+        return session.each(runs, lambda run: prepared.run(session.bits))
 
     def log_ratios(self, tables: synthetic.Neighbours, prepared: Any, released: Any) -> Ratios:
         """Log-likelihood ratios of all releases, of the mass, and of the steps."""
@@ -208,11 +221,7 @@ class DescentSubject(FitSubject, NoisySubject):
             **statistics.normal_p_values(self.first_release, first),
             **statistics.normal_p_values("steps", steps),
             **(correction_p_values([fit[last:] for fit in fits]) if corrected else {}),
-            "signs of one release and the next": statistics.agreement(_pairs(fits)),
-            "signs of one column and the next": statistics.agreement(
-                (release[:-1], release[1:]) for fit in fits for release in fit
-            ),
-            "signs of one fit and the next": statistics.agreement(_pairs(zip(*fits, strict=True))),
+            **statistics.sign_p_values(fits),
         }
 
     def transcript(self, rng: np.random.Generator) -> Draw:
@@ -378,13 +387,6 @@ def stacked(fits: Sequence[list[recording.Recorded]]) -> list[Floats]:
     ]
 
 
-def _stated_multipliers(statement: Mapping[str, Any]) -> list[float]:
-    """Noise multipliers of all releases in a statement: the mass, the steps, a correction's."""
-    mass, step, *more = (float(release["noise_multiplier"]) for release in statement["releases"])
-    counts = more[:1] + more[1:] * (correction.RELEASES - 1)
-    return [mass] + [step] * int(statement["rounds"]) + counts
-
-
 def correction_stated(plan: CorrectionPlan, place: int, claim: Claim) -> tuple[float, float]:
     """The noise multiplier of a release of a correction, and its textbook sensitivity."""
     multiplier = plan.step_multiplier if place else plan.count_multiplier
@@ -399,9 +401,3 @@ def correction_p_values(fits: list[list[Floats]]) -> dict[str, float]:
         **statistics.normal_p_values("counts by margin", counts),
         **statistics.normal_p_values("corrections", sums),
     }
-
-
-def _pairs(sequences: Any) -> Iterator[Pair]:
-    """Each item with the next one, for every sequence."""
-    for items in sequences:
-        yield from zip(items[:-1], items[1:], strict=True)

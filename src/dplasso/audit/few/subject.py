@@ -105,11 +105,7 @@ class FewSubject(descent.DescentSubject, DrawingSubject):
 
     def released(self, prepared: Any, runs: int, session: Session[Any]) -> list[Run]:
         """The releases before a correction, which are those that are scored."""
-        found = []
-        for run in range(runs):
-            found.append(prepared.uncorrected(session.bits))
-            session.tell((run + 1) / runs)
-        return found
+        return session.each(runs, lambda run: prepared.uncorrected(session.bits))
 
     def log_ratios(self, tables: Neighbours, prepared: Any, released: list[Run]) -> Ratios:
         """Log-likelihood ratios of all of these, of the labels, the draws, and the descent."""

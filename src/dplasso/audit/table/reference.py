@@ -9,6 +9,7 @@ Weights that are dropped are left out: this is for fits that keep all of them.
 import math
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,9 +169,10 @@ class _Fit:
         if hidden:
             return np.zeros((len(weights), self._all_columns)), start
         if self._course.calibrated:
-            uncentred = _Without(margins, intercepts)
-            known = start if len(start) == 1 else intercepts
-            scale, intercepts = yield from self._correction(uncentred, shares, known)
+            known, solved = start if len(start) == 1 else intercepts, intercepts
+            scale, intercepts = yield from self._correction(
+                lambda rows: margins(rows) - solved, shares, known
+            )
             weights = scale * weights
         slopes = weights / np.sqrt(spreads)
         table = self._course.columns - len(self._taken)
@@ -339,12 +341,12 @@ class _Fit:
                 length = self._length(of_one, spread)
             margins = rows.margins_of(weights / factors, start)
             if facts.loss == SQUARED and done in [int(at * course.steps) for at in _SIZES_AFTER]:
-                asked = self._expect(SIZES, CELL, 1, _Size(self._residuals, margins, clip))
+                asked = self._expect(SIZES, CELL, 1, partial(self._size, margins, clip))
                 mean = float((yield asked)[0]) / (n * CELL)
                 if mean > 2.0 * self._mean_noise(asked):
                     hidden = hidden and 0.5 * (of_one * length / clip) ** 2 > 0.6 * mean
                 clip *= min(1.0, 2.5 * math.sqrt(max(mean, self._mean_noise(asked))))
-            sums = _Gradient(self._residuals, margins, clip, rows)
+            sums = partial(self._gradient, margins, clip, rows)
             released = yield self._expect(STEPS, sensitivity, weights.size, sums)
             moved = (released + 0.5).reshape(weights.shape) / course.unit**2 / n
             turned = length / course.steps * np.diag(factors) @ inverse
@@ -368,9 +370,20 @@ class _Fit:
         allowed = allowed ** (2.0 / 3.0) if self._facts.loss == SQUARED else allowed
         return min(max(allowed, 2.0), self._course.longest)
 
-    def _residuals(self, margins: Floats, y: Floats, clip: float) -> Floats:
+    def _size(self, margins: "_Margins", clip: float, rows: TableRows) -> Floats:
+        """The sum of squared residuals."""
+        return np.array([CELL * np.sum(self._residuals(margins, clip, rows) ** 2)])
+
+    def _gradient(
+        self, margins: "_Margins", clip: float, standard: "_Standard", rows: TableRows
+    ) -> Floats:
+        """The sum of row gradients, outputs x (columns, then the intercept)."""
+        residuals = self._residuals(margins, clip, rows)
+        return self._course.unit**2 * (residuals.T @ standard.with_constant(rows)).ravel()
+
+    def _residuals(self, margins: "_Margins", clip: float, rows: TableRows) -> Floats:
         """Clipped residuals in units of the clip, rows x outputs."""
-        found = loss_gradients(margins[None], y, self._facts)[0]
+        found = loss_gradients(margins(rows)[None], rows.y, self._facts)[0]
         if self._facts.loss == SQUARED:
             found = np.clip(found, -self._facts.residual_bound, self._facts.residual_bound)
         return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), clip)
@@ -391,7 +404,7 @@ class _Fit:
             return float(min(max(at[0] / limit, 0.05), 3.0))
 
         for _ in range(N_CORRECTIONS):
-            sums = _Terms(margins, scale(), at[1:].copy(), limit)
+            sums = partial(_terms, margins, scale(), at[1:].copy(), limit)
             asked = self._expect(CORRECTIONS, changed * longest * CELL, places, sums)
             released = (yield asked) / CELL
             noise = max(asked.noise[0] / CELL, 1e-9 * self._n)
@@ -479,70 +492,24 @@ class _Standard:
 
 
 _Margins = Callable[[TableRows], Floats]
-_Residuals = Callable[[Floats, Floats, float], Floats]
 
 
-@dataclass(frozen=True)
-class _Without:
-    """Margins without their intercepts."""
-
-    margins: _Margins
-    intercepts: Floats
-
-    def __call__(self, rows: TableRows) -> Floats:
-        return self.margins(rows) - self.intercepts
-
-
-@dataclass(frozen=True)
-class _Size:
-    """The sum of squared residuals."""
-
-    residuals: _Residuals
-    margins: _Margins
-    clip: float
-
-    def __call__(self, rows: TableRows) -> Floats:
-        residuals = self.residuals(self.margins(rows), rows.y, self.clip)
-        return np.array([CELL * np.sum(residuals**2)])
-
-
-@dataclass(frozen=True)
-class _Gradient:
-    """The sum of row gradients, outputs x (columns, then the intercept)."""
-
-    residuals: _Residuals
-    margins: _Margins
-    clip: float
-    standard: _Standard
-
-    def __call__(self, rows: TableRows) -> Floats:
-        residuals = self.residuals(self.margins(rows), rows.y, self.clip)
-        unit = self.standard.course.unit
-        return unit**2 * (residuals.T @ self.standard.with_constant(rows)).ravel()
-
-
-@dataclass(frozen=True)
-class _Terms:
+def _terms(
+    margins: _Margins, scale: float, shifts: Floats, limit: float, rows: TableRows
+) -> Floats:
     """The sums of a correction at a scale and shifts."""
-
-    margins: _Margins
-    scale: float
-    shifts: Floats
-    limit: float
-
-    def __call__(self, rows: TableRows) -> Floats:
-        margins = self.margins(rows)
-        if margins.shape[1] == 1:
-            t = np.clip(margins[:, 0] / self.limit, -1.0, 1.0)
-            q = expit(self.scale * self.limit * t + self.shifts[0])
-            r, h = q - rows.y, _BEND * q * (1.0 - q)
-            return CELL * np.array([r @ t, r.sum(), h @ t**2, h @ t, h.sum()])
-        t = _cut((margins - margins.mean(axis=1, keepdims=True)) / self.limit, 1.0)
-        q = softmax(self.scale * self.limit * t + self.shifts, axis=1)
-        r = q - (rows.y[:, None] == np.arange(q.shape[1]))
-        variances = np.sum(q * t**2, axis=1) - np.sum(q * t, axis=1) ** 2
-        bend = _BEND_OF_CLASSES * variances.sum()
-        return CELL * np.concatenate([[np.sum(r * t), bend], r.sum(axis=0)])
+    found = margins(rows)
+    if found.shape[1] == 1:
+        t = np.clip(found[:, 0] / limit, -1.0, 1.0)
+        q = expit(scale * limit * t + shifts[0])
+        r, h = q - rows.y, _BEND * q * (1.0 - q)
+        return CELL * np.array([r @ t, r.sum(), h @ t**2, h @ t, h.sum()])
+    t = _cut((found - found.mean(axis=1, keepdims=True)) / limit, 1.0)
+    q = softmax(scale * limit * t + shifts, axis=1)
+    r = q - (rows.y[:, None] == np.arange(q.shape[1]))
+    variances = np.sum(q * t**2, axis=1) - np.sum(q * t, axis=1) ** 2
+    bend = _BEND_OF_CLASSES * variances.sum()
+    return CELL * np.concatenate([[np.sum(r * t), bend], r.sum(axis=0)])
 
 
 def _presence_sums(rows: TableRows) -> Floats:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,10 +18,9 @@ from dplasso.audit.fit_subject import FitSubject, Ratios
 from dplasso.audit.reference import AS_IS
 from dplasso.audit.representation.holders import Holder
 from dplasso.audit.session import Session
-from dplasso.audit.subject import Again, Attack, Charged, Figures
+from dplasso.audit.subject import Again, Attack, Figures
 from dplasso.audit.table import data, reference
 from dplasso.audit.table.reference import Course, Expected, TableFacts, TableRows
-from dplasso.audit.verdict import ROUNDING
 from dplasso.base.arrays import Floats, Ints
 from dplasso.data import ColumnBounds
 from dplasso.data.bounds import ranges_of, sizes_of
@@ -69,26 +68,21 @@ class TableSubject(descent.DescentSubject):
         """A fit up to its first draw."""
         return TablePrepared(FitSubject.prepare(self, X, y), self.facts, self._tables)
 
-    def stated_cost(self, statement: Mapping[str, Any]) -> float:
-        return account.mu_of(_stated_multipliers(statement)) ** 2 / 2.0
+    def stated_multipliers(self, statement: Mapping[str, Any]) -> list[float]:
+        """Noise multipliers of all releases in a statement; some begin with their number."""
+        found = list[float]()
+        for release in statement["releases"]:
+            first = release["what"].split()[0]
+            found += [float(release["noise_multiplier"])] * (int(first) if first.isdigit() else 1)
+        return found
 
-    def further_costs(self, session: Session[Any], charged: Charged) -> Figures:
-        """The noise drawn, divided by the sensitivities in the facts, next to what was stated."""
-        X, y = self.usual_rows(session.rng)
-        stated = account.mu_of(_stated_multipliers(self.copy().fit(X, self.labels(y)).privacy_))
-        prepared = self.prepare(X, y)
+    def drawn(
+        self, prepared: Any, session: Session[Any], planned: int
+    ) -> tuple[list[float], Figures]:
         drawn = prepared.followed(prepared.releases(session.bits))
-        planned = account.multipliers_of(prepared.task.plan.event)
-        cost = account.mu_of([release.multiplier for release in drawn.releases])
-        beyond, delta = drawn.beyond + max(len(drawn.releases) - len(planned), 0), self.facts.delta
-        claimed, by_curve = self.facts.epsilon * ROUNDING, account.gaussian_epsilon
-        return {
-            "epsilon of what is stated, by the curve": (by_curve(stated, delta), claimed),
-            "epsilon of what is drawn": (by_curve(cost, delta), claimed),
-            "mu of what is drawn, not stated": (cost, stated * ROUNDING),
-            "mu of what is stated, not planned": (stated, account.mu_of(planned) * ROUNDING),
-            "releases drawn, not charged": (float(beyond), 0.0),
-        }
+        beyond = drawn.beyond + max(len(drawn.releases) - planned, 0)
+        multipliers = [release.multiplier for release in drawn.releases]
+        return multipliers, {"releases drawn, not charged": (float(beyond), 0.0)}
 
     # The canary.
 
@@ -233,17 +227,7 @@ class TableSubject(descent.DescentSubject):
         found = dict[str, float]()
         for kind, draws in by_kind.items():
             found |= statistics.normal_p_values(kind, np.concatenate(draws))
-        return found | {
-            "signs of one release and the next": statistics.agreement(
-                pair for fit in fits for pair in pairwise(fit)
-            ),
-            "signs of one column and the next": statistics.agreement(
-                (release[:-1], release[1:]) for fit in fits for release in fit
-            ),
-            "signs of one fit and the next": statistics.agreement(
-                pair for two in pairwise(fits) for pair in zip(*two, strict=False)
-            ),
-        }
+        return found | statistics.sign_p_values(fits)
 
     def held(self, task: TableTask) -> list[Floats]:
         cells = [task.cells.astype(np.float64)]
@@ -482,15 +466,6 @@ def _mixed(x_bound: Any, columns: int) -> SparseBounds | None:
     known = {place: max(map(abs, ends)) or 1.0 for place, ends in ranges.items()}
     known |= {len(ranges) + place: float(size) for place, size in enumerate(sizes)}
     return SparseBounds(len(known), known, ranges)
-
-
-def _stated_multipliers(statement: Mapping[str, Any]) -> list[float]:
-    """Noise multipliers of all releases in a statement; some begin with their number."""
-    found = list[float]()
-    for release in statement["releases"]:
-        first = release["what"].split()[0]
-        found += [float(release["noise_multiplier"])] * (int(first) if first.isdigit() else 1)
-    return found
 
 
 def _columns_of(release: Release, columns: int, outputs: int) -> Ints:

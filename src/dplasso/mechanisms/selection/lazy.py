@@ -8,7 +8,7 @@ from dplasso.kernels import envelope as tiers
 from dplasso.kernels import head as head_kernels
 from dplasso.kernels import lazy as kernels
 from dplasso.kernels.gradients import row_gradients
-from dplasso.kernels.problem import PATH, SCALE, Problem, Walk
+from dplasso.kernels.problem import PATH, SCALE
 from dplasso.kernels.scores import grain_size, partial_score, scores_from
 from dplasso.mechanisms.random_bits import keys_before
 from dplasso.mechanisms.selection import lazy_tiers
@@ -28,30 +28,21 @@ class LazyDraw(Rule):
 
     Formal guarantees
     -----------------
-    *Neighbouring relation*: two data sets that differ in one row (added or removed; or replaced,
-    at twice the range). *Released*: one signed vertex per round, and nothing else. *Cost*: a round
-    is ``2 theta B Q``-bounded-range (``4 theta B Q`` for replaced rows), B the bound on entries and
-    Q that on row gradients, hence ``eps0^2 / 8``-zCDP, and T adaptive rounds add up. *Why*: a row
-    changes every score by at most ``B Q``, so the log-weights move inside a range of
-    ``2 theta B Q``. The trials of ``kernels.lazy`` release (j, s) with exactly this law: every
-    trial is decided by the envelope it was proposed from, envelopes dominate the weights
-    (`score_bounds` derives how much bounds are padded for rounding), tickets are whole numbers and
-    so add exactly, and coins have their exact probability, so no outcome has probability 0.
-    *Assumptions*: the logarithm of a weight is off by at most 5e-14 and 3 units in the last place
-    of theta times the score (`calibrate` shrinks theta by 1e-7 for the latter; see
-    `dplasso.privacy.calibration`); the time a round takes is not protected.
+    Those of `Rule`. *Why*: a row changes every score by at most ``B Q``, so the log-weights move
+    inside a range of ``2 theta B Q``. The trials of ``kernels.lazy`` release (j, s) with exactly
+    this law: every trial is decided by the envelope it was proposed from, envelopes dominate the
+    weights (`score_bounds` derives how much bounds are padded for rounding), tickets are whole
+    numbers and so add exactly, and coins have their exact probability, so no outcome has
+    probability 0.
     """
 
-    def __init__(
-        self, problem: Problem, walk: Walk, generator: np.random.Generator, threads: int
-    ) -> None:
-        super().__init__(problem, walk, generator, threads)
+    def _prepare(self) -> None:
         self.gradients: Floats | None = None
         self.plain: NoisyMax | None = None
         self.spell = 1
         self.spell_end = 0  # last round of the current spell of the standard rule
-        self.alike = AlikeRows(problem, walk)
-        self._key = keys_before(generator)
+        self.alike = AlikeRows(self.problem, self.walk)
+        self._key = keys_before(self.generator)
         self._sort_into_tiers()
 
     def _sort_into_tiers(self) -> None:

@@ -8,7 +8,6 @@ from dplasso.base import threads as pool
 from dplasso.base.arrays import Floats
 from dplasso.kernels import greedy as kernels
 from dplasso.kernels.columns import norms2
-from dplasso.kernels.problem import Problem, Walk
 from dplasso.mechanisms.selection import score_bounds
 from dplasso.mechanisms.selection.base import Rule
 
@@ -19,16 +18,13 @@ class LazyArgmax(Rule):
     Not private: for theta = infinity only.
     """
 
-    def __init__(
-        self, problem: Problem, walk: Walk, generator: np.random.Generator, threads: int
-    ) -> None:
-        super().__init__(problem, walk, generator, threads)
-        norm1, norm2 = self._norms()
+    def _prepare(self) -> None:
+        problem, (norm1, norm2) = self.problem, self._norms()
         order = np.argsort(-norm2, kind="stable")
         classes, size = problem.classes, len(norm1) * problem.classes
         blocks = -(-size // kernels.GREEDY_BLOCK)
         entries = np.diff(problem.indptr)[order]
-        rounds = len(walk.vertices)
+        rounds = len(self.walk.vertices)
         limit = score_bounds.limit(problem, entries, norm1[order], rounds)
         limit = np.repeat(np.where(entries > 0, limit, 0.0), classes)
         self.bounds = kernels.Bounds(

@@ -7,7 +7,6 @@ import numpy as np
 from dplasso.base import threads as pool
 from dplasso.kernels import noisy_max as kernels
 from dplasso.kernels.gradients import row_gradients
-from dplasso.kernels.problem import Problem, Walk
 from dplasso.mechanisms.selection.base import Rule
 
 # With fewer entries than this a round ends before a second thread has started.
@@ -25,22 +24,14 @@ class NoisyMax(Rule):
 
     Formal guarantees
     -----------------
-    *Neighbouring relation*: two data sets that differ in one row (added or removed; or replaced,
-    at twice the range). *Released*: one signed vertex per round. *Cost*: a round is
-    ``2 theta B Q``-bounded-range (``4 theta B Q`` for replaced rows), B the bound on entries and Q
-    that on row gradients, hence ``eps0^2 / 8``-zCDP, and T adaptive rounds add up. *Why*: a row
-    changes every score by at most ``B Q``, exactly, because scores are sums of whole numbers; so
-    the log-weights move inside a range of ``2 theta B Q``. The draw has exactly this law: tickets
-    are whole numbers too, and the tickets of a vertex that exceed its weight make a trial void.
-    *Assumptions*: the logarithm of a weight is off by at most 5e-14 and 3 units in the last place
-    of theta times the score (`calibrate` shrinks theta by 1e-7 for the latter; see
-    `dplasso.privacy.calibration`); the time a round takes is not protected.
+    Those of `Rule`. *Why*: a row changes every score by at most ``B Q``, exactly, because scores
+    are sums of whole numbers; so the log-weights move inside a range of ``2 theta B Q``. The draw
+    has exactly this law: tickets are whole numbers too, and the tickets of a vertex that exceed its
+    weight make a trial void.
     """
 
-    def __init__(
-        self, problem: Problem, walk: Walk, generator: np.random.Generator, threads: int
-    ) -> None:
-        super().__init__(problem, walk, generator, threads)
+    def _prepare(self) -> None:
+        problem = self.problem
         self.blocks = _cut(problem.indptr)
         blocks = len(self.blocks.slots) - 1
         cells = blocks * problem.classes + 1

@@ -38,23 +38,13 @@ class Pieces:
 
 
 class Format(ABC):
-    """One file format. `dplasso.reading.formats` lists all of them.
+    """One file format. `dplasso.reading.formats` lists all of them."""
 
-    Attributes
-    ----------
-    name : str
-        The name of such a file in errors, with its article.
-    options : frozenset of str
-        Parameters of `read_rows` that this format takes, except those that all formats take.
-    counts_rows : bool
-        Whether ``progress`` is given numbers of rows rather than of bytes.
-    keeps_plan : bool
-        Whether columns are made by a `TablePlan`, which a model trained from a table needs.
-    """
-
-    name: ClassVar[str]
+    name: ClassVar[str]  # of such a file in errors, with its article
+    # Parameters of `read_rows` that this format takes, except those that all formats take.
     options: ClassVar[frozenset[str]] = frozenset()
-    counts_rows: ClassVar[bool] = False
+    counts_rows: ClassVar[bool] = False  # whether ``progress`` gets rows rather than bytes
+    # Whether columns are made by a `TablePlan`, which a model trained from a table needs.
     keeps_plan: ClassVar[bool] = False
 
     @abstractmethod

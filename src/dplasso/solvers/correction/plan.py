@@ -12,6 +12,7 @@ from dplasso.privacy import gaussian
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import Composed, Gaussian, Repeated
 from dplasso.solvers.calibration import sensitivity_of
+from dplasso.solvers.descent_budget import UnderRelation
 
 # Share of the budget of a fit, in mu^2 or rho, that corrects its probabilities. The noise of all
 # other releases grows by 2.6 %. At epsilon 1 and from a few thousand rows on, what remains to be
@@ -28,7 +29,7 @@ _UP = 1.0 + 1e-15  # covers the rounding of a square root
 
 
 @dataclass(frozen=True)
-class CorrectionPlan:
+class CorrectionPlan(UnderRelation):
     """The numbers of a correction, all of them public.
 
     Formal guarantees
@@ -53,11 +54,6 @@ class CorrectionPlan:
     def event(self) -> Composed:
         steps = Repeated(Gaussian(self.step_multiplier), STEPS)
         return Composed((Gaussian(self.count_multiplier), steps))
-
-    @property
-    def rows_changed(self) -> int:
-        """Number of rows whose contributions differ between two neighbours, at most."""
-        return 1 if self.neighboring == "add_remove" else 2
 
     @property
     def count_sigma(self) -> float:
@@ -91,25 +87,11 @@ def plan_correction(
 ) -> CorrectionPlan | None:
     """Plan a correction next to a solver that spends ``mu``, which is 1 - SHARE of mu^2.
 
-    Parameters
-    ----------
-    loss : Loss
-    mu : float
-        Root of twice the rho that the solver spends, without a bound on entries.
-    n_rows : int
-        Public number of rows.
-    neighboring : "add_remove" or "replace_one", default "add_remove"
-    moves_intercept : bool, default True
-        Whether intercepts are corrected, too.
+    ``mu`` is the root of twice the rho that the solver spends, without a bound on entries;
+    ``moves_intercept`` says whether intercepts are corrected, too. There is no plan for a loss
+    without probabilities, without privacy, and where whole numbers cannot hold the noise, because
+    epsilon is next to nothing or enormous.
 
-    Returns
-    -------
-    CorrectionPlan or None
-        None for a loss without probabilities, without privacy, and where whole numbers cannot hold
-        the noise, because epsilon is next to nothing or enormous.
-
-    Examples
-    --------
     >>> from dplasso.losses import LogisticLoss
     >>> plan = plan_correction(LogisticLoss(), mu=math.sqrt(0.95), n_rows=1000)
     >>> round(plan.mu**2, 9), bool(gaussian.mu(plan.event) <= plan.mu)

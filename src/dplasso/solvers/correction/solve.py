@@ -23,25 +23,10 @@ def correct(
 ) -> Correction:
     """Return the scale and the intercepts by which margins become log-odds.
 
-    Parameters
-    ----------
-    rows : MarginRows
-        Margins of the rows, by a model that is already released.
-    plan : CorrectionPlan
-    usual : Usual
-        Usual margins and their scale; a function of public numbers and earlier releases.
-    bits : RandomBits
-        Source of random bits.
-    n_threads : int, optional
-        All available cores by default. The result does not depend on it.
-    noise_of : callable, default GridGaussian
-        Makes the mechanism for a standard deviation; an audit passes one that records the noise.
-    releases : list, optional
-        Every release is appended to it; `replay` needs nothing else.
-
-    Returns
-    -------
-    Correction
+    ``rows`` has margins by a model that is already released, and ``usual`` must be a function of
+    public numbers and earlier releases. Every release is appended to ``releases``; `replay` needs
+    nothing else. ``noise_of`` makes the mechanism for a standard deviation; an audit passes one
+    that records the noise.
 
     Formal guarantees
     -----------------

@@ -9,6 +9,7 @@ from dplasso.losses import Loss, OneMarginLoss, check_taken
 from dplasso.privacy import zcdp
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import BoundedRange, Composed, Event, Gaussian, Repeated
+from dplasso.solvers.descent_budget import UnderRelation
 from dplasso.solvers.gradient.plan import GradientPlan, plan_descent
 
 # The losses this solver takes.
@@ -25,7 +26,7 @@ _SAFE = 1.0 - 1e-12
 
 
 @dataclass(frozen=True)
-class FewPlan:
+class FewPlan(UnderRelation):
     """The numbers of a column choice and a descent, all of them public.
 
     Formal guarantees
@@ -50,11 +51,6 @@ class FewPlan:
     refit: GradientPlan
     event: Event
     bound_epsilon: float = 0.0  # bounded range of the bound on entries, which is released first
-
-    @property
-    def rows_changed(self) -> int:
-        """Number of rows whose contributions differ between two neighbours, at most."""
-        return 1 if self.neighboring == "add_remove" else 2
 
     @property
     def centre_sigma(self) -> float:
@@ -87,28 +83,8 @@ def plan_few(
 ) -> FewPlan:
     """Plan a fit: half of rho chooses columns, half fits them, after the share of the bound.
 
-    Parameters
-    ----------
-    loss : Loss
-        A loss with one margin per row.
-    epsilon, delta : float
-        Budget of all releases together.
-    n_rows : int
-        Public number of rows.
-    n_chosen : int
-        Number of columns to choose.
-    neighboring : "add_remove" or "replace_one", default "add_remove"
-    bound_share : float, default 0
-        Share of rho that is spent on a bound on entries first.
-    share : float, default 1
-        Share of the rest of rho that the other releases of a fit leave.
+    The parameters are those of `dplasso.solvers.gradient.plan_descent`.
 
-    Returns
-    -------
-    FewPlan
-
-    Examples
-    --------
     >>> from dplasso.losses import LogisticLoss
     >>> public = dict(epsilon=1.0, delta=1e-8, n_rows=10_000, n_chosen=3)
     >>> plan = plan_few(LogisticLoss(), **public)

@@ -47,9 +47,7 @@ class ColumnScores:
         cls, rows: UnitRows, y: ArrayLike | EncodedLabels, loss: Loss, plan: FewPlan
     ) -> "ColumnScores":
         """Check rows and labels against each other and the plan."""
-        labels = _whole(loss, y)
-        if len(labels) != rows.shape[0]:
-            raise ValueError("X and y differ in their number of rows; give one label per row")
+        labels = _whole(loss, y, rows.shape[0])
         if plan.n_chosen > rows.shape[1]:
             raise ValueError(
                 f"the plan is to choose {plan.n_chosen} columns, and X has {rows.shape[1]}; plan "
@@ -75,9 +73,9 @@ class ColumnScores:
         return self.rows.largest * (LABEL + abs(centre))
 
 
-def _whole(loss: Loss, y: ArrayLike | EncodedLabels) -> Ints:
+def _whole(loss: Loss, y: ArrayLike | EncodedLabels, rows: int) -> Ints:
     """Labels as integers from -LABEL to LABEL."""
     check_taken(loss, LOSSES, "a choice of columns")
     assert isinstance(loss, OneMarginLoss)
-    shares = loss.label_shares(encoded(loss, y))
+    shares = loss.label_shares(encoded(loss, y, rows))
     return np.rint(np.clip(shares, -1.0, 1.0) * LABEL).astype(np.int64)

@@ -24,21 +24,11 @@ from dplasso.solvers.gradient import gradient_descent
 
 @dataclass(frozen=True)
 class Chosen:
-    """The releases of a column choice, in the order of the draws.
+    """The releases of a column choice, in the order of the draws."""
 
-    Attributes
-    ----------
-    centre : int
-        The released mean label; LABEL is the bound.
-    columns : array of int64
-        The chosen columns, all different.
-    signs : array of int64
-        +1 if larger entries go with larger labels according to the draw, otherwise -1.
-    """
-
-    centre: int
-    columns: Ints
-    signs: Ints
+    centre: int  # the released mean label; LABEL is the bound
+    columns: Ints  # all different
+    signs: Ints  # 1 if larger entries go with larger labels according to the draw, otherwise -1
 
 
 @dataclass(frozen=True)

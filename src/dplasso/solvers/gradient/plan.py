@@ -9,7 +9,7 @@ from dplasso.losses.pace import Pace, Thresholds
 from dplasso.privacy import gaussian
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import BoundedRange, Composed, Event, Gaussian, PureDP, Repeated
-from dplasso.solvers.descent_budget import Account, descent_budget, weights_left
+from dplasso.solvers.descent_budget import Account, UnderRelation, descent_budget, weights_left
 
 # The losses this solver takes.
 LOSSES = (OneMarginLoss, SoftmaxLoss)
@@ -31,7 +31,7 @@ MOST_BITS, SUM_BITS, NOISE_BITS, LEAST_NOISE_BITS = 36, 61, 48, 12
 
 
 @dataclass(frozen=True)
-class GradientPlan:
+class GradientPlan(UnderRelation):
     """The numbers of a descent, all of them public.
 
     Formal guarantees
@@ -72,11 +72,6 @@ class GradientPlan:
     def unit(self) -> float:
         """Grid units per length of 1."""
         return 2.0**self.unit_bits
-
-    @property
-    def rows_changed(self) -> int:
-        """Number of rows whose contributions differ between two neighbours, at most."""
-        return 1 if self.neighboring == "add_remove" else 2
 
     @property
     def mass_sigma(self) -> float:
@@ -124,31 +119,13 @@ def plan_descent(
 ) -> GradientPlan:
     """Plan a descent from the loss and the declared numbers only.
 
-    Parameters
-    ----------
-    loss : Loss
-    epsilon, delta : float
-        Budget of all releases together.
-    n_rows, n_columns : int
-        Public numbers of rows and columns.
-    n_nonzero : int, optional
-        Number of weights that remain, all outputs together; the limit costs nothing.
-    neighboring : "add_remove" or "replace_one", default "add_remove"
-    account : "gaussian" or "zcdp", default "gaussian"
-        The exact Gaussian curve allows slightly less noise than zCDP, in which a ledger adds
-        releases of different kinds. "zcdp" plans for the latter, and so does a ``bound_share``.
-    bound_share : float, default 0
-        Share of rho that is spent on a bound on entries first.
-    share : float, default 1
-        Share of mu^2, or of the rest of rho, that the other releases of a fit leave. By the
-        Gaussian curve, those must be Gaussian, too.
+    ``epsilon`` and ``delta`` are the budget of all releases together. The exact Gaussian curve
+    allows slightly less noise than zCDP, in which a ledger adds releases of different kinds:
+    ``account="zcdp"`` plans for the latter, and so does a ``bound_share``, the share of rho that is
+    spent on a bound on entries first. ``share``, of mu^2 or of the rest of rho, is what the other
+    releases of a fit leave; by the Gaussian curve, those must be Gaussian, too. ``n_nonzero``
+    weights remain, all outputs together; the limit costs nothing.
 
-    Returns
-    -------
-    GradientPlan
-
-    Examples
-    --------
     >>> from dplasso.losses import LogisticLoss
     >>> public = dict(epsilon=1.0, delta=1e-8, n_rows=10_000, n_columns=50_000)
     >>> plan = plan_descent(LogisticLoss(), **public)

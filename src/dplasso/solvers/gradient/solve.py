@@ -24,22 +24,12 @@ from dplasso.solvers.gradient.rows import PrivateRows
 
 @dataclass(frozen=True)
 class GradientSolution:
-    """The result of a descent: weights for unit rows, and the releases that determine them.
+    """The result of a descent: weights for unit rows, and the releases that determine them."""
 
-    Attributes
-    ----------
-    weights : array, or csr_array if the plan has ``n_nonzero``, of shape (outputs, columns)
-    intercepts : array of float64, one per output
-    mass : array of int64
-        Released sums of unit rows, in grid units.
-    releases : list of arrays, or None unless requested
-        Released sums of every step, in order.
-    """
-
-    weights: Floats | sp.csr_array
+    weights: Floats | sp.csr_array  # outputs x columns; sparse if the plan has ``n_nonzero``
     intercepts: Floats
-    mass: Ints
-    releases: list[Ints] | None
+    mass: Ints  # released sums of unit rows, in grid units
+    releases: list[Ints] | None  # sums of every step, in order; None unless requested
 
 
 def gradient_descent(
@@ -57,33 +47,12 @@ def gradient_descent(
 ) -> GradientSolution:
     """Minimise ``loss`` on rows of length 1, releasing noisy gradient sums.
 
-    Parameters
-    ----------
-    X : sparse or dense matrix, ColumnMatrix or UnitRows, rows x columns
-    y : array-like or EncodedLabels, one label per row
-        Labels as ``loss`` expects them.
-    loss : Loss
-    plan : GradientPlan
-        From `plan_descent`, with the same loss.
-    scaling : "presence" or "unit", default "presence"
-        How rows are scaled to length 1, see `UnitRows`. Scale rows to predict in the same way.
-    generator : int, Generator or RandomBits, optional
-        By default, and with secure `RandomBits`, the run draws from a new ChaCha20 stream keyed by
-        the operating system. A seed is for tests; a seeded generator that another thread is drawing
-        from is rejected.
-    n_threads : int, optional
-        All available cores by default.
-    keep_releases : bool, default False
-        Also return the release of every step; each is as large as the weights.
-    progress : callable, optional
-        Called after every step with the number of steps done.
-    noise_of : callable, default GridGaussian
-        Makes the mechanism for a standard deviation. The guarantees are those of `GridGaussian`; an
-        audit passes one that also records the noise.
-
-    Returns
-    -------
-    GradientSolution
+    ``X`` is a matrix, or rows that are scaled already; ``scaling`` says how rows are scaled to
+    length 1 (`UnitRows`), also those to predict. ``plan`` is of `plan_descent`, with the same loss.
+    ``generator`` and ``n_threads`` are as in `frank_wolfe`. ``keep_releases`` also returns the
+    release of every step, each as large as the weights; ``progress`` is called with the number of
+    steps done. ``noise_of`` makes the mechanism for a standard deviation: the guarantees are those
+    of `GridGaussian`, and an audit passes one that also records the noise.
 
     Formal guarantees
     -----------------
@@ -112,8 +81,8 @@ def gradient_descent(
     bits = random_bits(generator, name="generator")
     threads = pool.available() if n_threads is None else checks.count("n_threads", n_threads, 1)
     rows = X if isinstance(X, UnitRows) else UnitRows.of(X, scaling)
-    labels = encoded(loss, y)
-    _check(rows, labels, loss, plan)
+    labels = encoded(loss, y, rows.shape[0])
+    _check(rows, loss, plan)
     private = PrivateRows(rows, labels, loss, plan, threads)
     with bits.exclusive() as stream:
         mass = private.mass()
@@ -140,16 +109,13 @@ def replay(plan: GradientPlan, mass: Ints, releases: Sequence[Ints]) -> Gradient
     return _solution(walk, mass, list(releases))
 
 
-def _check(rows: UnitRows, labels: Floats, loss: Loss, plan: GradientPlan) -> None:
+def _check(rows: UnitRows, loss: Loss, plan: GradientPlan) -> None:
     if rows.shape[1] != plan.n_columns:
         raise ValueError(
             f"X has {rows.shape[1]} columns and the plan {plan.n_columns}; plan for those of X"
         )
     if loss.outputs != plan.outputs:
         raise ValueError(f"loss has {loss.outputs} outputs and the plan {plan.outputs}; plan anew")
-    if len(labels) != rows.shape[0]:
-        # The number of rows may itself be private: the message does not reveal it.
-        raise ValueError("X and y differ in their number of rows; give one label per row")
 
 
 def _solution(walk: Descent, mass: Ints, releases: list[Ints] | None) -> GradientSolution:

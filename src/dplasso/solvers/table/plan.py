@@ -225,30 +225,9 @@ def plan_table(
 ) -> TablePlan:
     """Plan a fit to a table from the loss and the declared numbers only.
 
-    Parameters
-    ----------
-    loss : Loss
-    epsilon, delta : float
-        Budget of all releases together.
-    n_rows, n_columns : int
-        Public numbers of rows and columns.
-    n_wide : int, default 0
-        Public number of further columns, mostly 0, of which the frequent ones are taken up.
-    n_nonzero : int, optional
-        Number of weights that remain, all outputs together; the limit costs nothing.
-    neighboring : "add_remove" or "replace_one", default "add_remove"
-    account : "gaussian" or "zcdp", default "gaussian"
-        See `dplasso.solvers.gradient.plan_descent`.
-    bound_share, share : float
-        Shares of rho: for a bound on entries that is released first, and of what other releases
-        of a fit leave.
+    ``n_wide`` is the number of further columns, mostly 0, of which the frequent ones are taken up.
+    The other parameters are those of `dplasso.solvers.gradient.plan_descent`.
 
-    Returns
-    -------
-    TablePlan
-
-    Examples
-    --------
     >>> from dplasso.losses import LogisticLoss
     >>> public = dict(epsilon=1.0, delta=1e-8, n_rows=10_000, n_columns=50)
     >>> plan = plan_table(LogisticLoss(), **public)

@@ -36,32 +36,10 @@ def fit_table(
 ) -> TableSolution:
     """Minimise ``loss`` over linear models of a table, by noisy sums over its rows.
 
-    Parameters
-    ----------
-    cells : array of int32, rows x columns
-        Cells between 0 and 2^24, from `dplasso.data.table_cells.table_cells`.
-    y : array-like or EncodedLabels, one label per row
-        Labels as ``loss`` expects them.
-    loss : Loss
-    plan : TablePlan
-        From `plan_table`, with the same loss.
-    generator : int, Generator or RandomBits, optional
-        By default, and with secure `RandomBits`, the run draws from a new ChaCha20 stream keyed by
-        the operating system. A seed is for tests.
-    n_threads : int, optional
-        All available cores by default. The result does not depend on it.
-    releases : list, optional
-        Every noisy answer is appended to it; `replay` needs nothing else.
-    progress : callable, optional
-        Called after every step with the number of steps done.
-    noise_of : callable, default GridGaussian
-        Makes the mechanism for a standard deviation; an audit passes one that records the noise.
-    wide : WideCells, optional
-        Cells of the wide columns, where the plan has some.
-
-    Returns
-    -------
-    TableSolution
+    ``cells``, rows x columns, are between 0 and 2^24 (`dplasso.data.table_cells`); ``wide`` are
+    those of the wide columns, where the plan has some. ``plan`` is of `plan_table`, with the same
+    loss. Every noisy answer is appended to ``releases``; `replay` needs nothing else. The other
+    parameters are those of `dplasso.solvers.gradient.gradient_descent`.
 
     Formal guarantees
     -----------------
@@ -74,8 +52,8 @@ def fit_table(
     check_taken(loss, LOSSES, "the table solver")
     bits = random_bits(generator, name="generator")
     threads = pool.available() if n_threads is None else checks.count("n_threads", n_threads, 1)
-    labels = encoded(loss, y)
-    _check(cells, len(labels), loss, plan)
+    _check(cells, loss, plan)
+    labels = encoded(loss, y, len(cells), "cells")
     _check_wide(wide, len(labels), plan)
     table = PrivateTable(cells, labels, loss, plan, threads, wide)
     course, done = walk(plan, _y_bound(loss)), 0
@@ -128,7 +106,7 @@ def _y_bound(loss: Loss) -> float:
     return loss.y_bound if isinstance(loss, SquaredLoss) else 1.0
 
 
-def _check(cells: NDArray[np.int32], n_labels: int, loss: Loss, plan: TablePlan) -> None:
+def _check(cells: NDArray[np.int32], loss: Loss, plan: TablePlan) -> None:
     if cells.dtype != np.int32 or cells.ndim != 2:
         raise ValueError("cells must be a matrix of int32; build them with table_cells")
     if cells.shape[1] != plan.n_columns:
@@ -141,9 +119,6 @@ def _check(cells: NDArray[np.int32], n_labels: int, loss: Loss, plan: TablePlan)
         raise ValueError(f"plan is for another loss than {type(loss).__name__}; plan for that one")
     if cells.size and not 0 <= cells.min() <= cells.max() <= CELL:
         raise ValueError("cells must lie between 0 and 2^24; build them with table_cells")
-    if n_labels != len(cells):
-        # The number of rows may itself be private: the message does not reveal it.
-        raise ValueError("cells and y differ in their number of rows; give one label per row")
 
 
 def _check_wide(wide: WideCells | None, n_labels: int, plan: TablePlan) -> None:

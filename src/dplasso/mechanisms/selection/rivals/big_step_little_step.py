@@ -5,7 +5,6 @@ import math
 import numpy as np
 
 from dplasso.base import threads as pool
-from dplasso.kernels.problem import Problem, Walk
 from dplasso.kernels.rivals import big_step_little_step as kernels
 from dplasso.mechanisms.selection.base import Rule
 from dplasso.mechanisms.selection.rivals.pushed import hold
@@ -22,32 +21,20 @@ class BigStepLittleStep(Rule):
 
     Formal guarantees
     -----------------
-    *Neighbouring relation*: two data sets that differ in one row (added or removed; or replaced,
-    at twice the range). *Released*: one signed vertex per round. *Cost*: a round is
-    ``2 theta B Q``-bounded-range (``4 theta B Q`` for replaced rows), B the bound on entries and Q
-    that on row gradients, hence ``eps0^2 / 8``-zCDP, and T adaptive rounds add up. *Why*: the
-    released vertices determine the round that a row's gradient is from, so its term in a stored
-    score depends only on the row and on the releases, and is at most ``B Q`` in absolute value;
-    given the same past, a row therefore changes every stored score by at most ``B Q``, and the
-    log-weights move inside a range of ``2 theta B Q``. Terms are whole numbers and so are tickets:
-    both add and subtract exactly, and tickets beyond a vertex's weight make the trial void.
-    *Assumptions*: the logarithm of a weight is off by at most 5e-14 and 3 units in the last place
-    of theta times the score (`calibrate` shrinks theta by 1e-7 for the latter; see
-    `dplasso.privacy.calibration`); the time a round takes is not protected.
+    Those of `Rule`. *Why*: the released vertices determine the round that a row's gradient is from,
+    so its term in a stored score depends only on the row and on the releases, and is at most
+    ``B Q`` in absolute value; given the same past, a row therefore changes every stored score by at
+    most ``B Q``, and the log-weights move inside a range of ``2 theta B Q``. Terms are whole
+    numbers and so are tickets: both add and subtract exactly, and tickets beyond a vertex's weight
+    make the trial void.
     """
 
-    def __init__(
-        self, problem: Problem, walk: Walk, generator: np.random.Generator, threads: int
-    ) -> None:
-        super().__init__(problem, walk, generator, threads)
-        self.held = hold(problem, walk, threads)
+    def _prepare(self) -> None:
+        self.held = hold(self.problem, self.walk, self.threads)
         self.groups = _groups(len(self.held.scores))
+        runs = pool.even_runs(len(self.groups.sums), self.threads)
         pool.run(
-            kernels.count_groups,
-            [
-                (problem, self.held, self.groups, *run)
-                for run in pool.even_runs(len(self.groups.sums), threads)
-            ],
+            kernels.count_groups, [(self.problem, self.held, self.groups, *run) for run in runs]
         )
 
     def advance(self, until: int) -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dplasso.kernels.problem import SEARCHED, Problem, Walk
+from dplasso.kernels.problem import SEARCHED
 from dplasso.kernels.rivals import heap as kernels
 from dplasso.mechanisms.selection.base import Rule
 from dplasso.mechanisms.selection.rivals.pushed import hold
@@ -17,13 +17,10 @@ class Heap(Rule):
     Not private: for theta = infinity only.
     """
 
-    def __init__(
-        self, problem: Problem, walk: Walk, generator: np.random.Generator, threads: int
-    ) -> None:
-        if problem.step == SEARCHED:
+    def _prepare(self) -> None:
+        if self.problem.step == SEARCHED:
             raise ValueError("step='search' needs selection='lazy' or 'argmax'")
-        super().__init__(problem, walk, generator, threads)
-        self.held = hold(problem, walk, threads)
+        self.held = hold(self.problem, self.walk, self.threads)
         vertices = len(self.held.scores)
         self.heap = kernels.Heap(*(np.empty(vertices, np.int64) for _ in range(3)))
         kernels.build(self.held, self.heap)
