@@ -247,7 +247,10 @@ def test_columns_without_width_get_no_weight():
         ({"radius": 3.0}, "are for solver='frank_wolfe'"),
         ({"n_nonzero": 0}, "n_nonzero"),
         ({"x_bound": [(0, 1)] * 3}, "x_bound must have one bound per column, got 3 for 4"),
-        ({"x_bound": [(1, 0)] * 4}, "x_bound must have finite ranges, each with its low end first"),
+        (
+            {"x_bound": [(0, 1), (0, 1), (1, 0), (0, 1)]},
+            "x_bound must have finite ranges, each with its low end first; .* column 2,",
+        ),
         ({"x_bound": [(0, 1, 2)] * 4}, "x_bound must have a positive number, or a low"),
         ({"x_bound": [(0, 1e-300)] * 4}, "x_bound has a range that is narrower"),
         ({"x_bound": {"age": (0, 1)}}, "x_bound maps feature names, but X has none"),

@@ -125,6 +125,13 @@ def test_a_plan_needs_declared_classes_and_a_shape():
         PrivateLassoClassifier(classes=[0, 1], x_bound=[1.0, 2.0]).plan(100, 10)
 
 
+@pytest.mark.filterwarnings("ignore::dplasso.PrivacyLeakWarning")
+def test_a_fitted_model_plans_for_the_classes_that_it_has():
+    X, y = np.eye(4)[[0, 1, 2, 3] * 50], ["a", "b", "c", "a"] * 50
+    model = PrivateLassoClassifier(1.0, x_bound=1.0, n_rows=200).fit(X, y)
+    assert model.plan(200, 4).request.loss.outputs == 3
+
+
 def test_a_plan_rejects_what_a_fit_rejects_and_warns_of_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

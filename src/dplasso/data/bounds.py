@@ -74,7 +74,8 @@ class ColumnBounds:
         if len(bounds) != columns:
             raise ParameterError(
                 "{x_bound} must have one bound per column, got {count} for {columns} columns; give "
-                "as many as X has columns, or one number for all",
+                "as many as X has columns, or one number for all (one range for all is "
+                "[(low, high)] * {columns})",
                 count=len(bounds),
                 columns=columns,
             )
@@ -157,8 +158,12 @@ def ranges_of(x_bound: Any) -> Floats | None:
         raise ValueError(
             "x_bound must have a positive number, or a low and a high end, for every column"
         )
-    if not np.all(np.isfinite(ranges)) or np.any(ranges[:, 0] > ranges[:, 1]):
-        raise ValueError("x_bound must have finite ranges, each with its low end first")
+    sound = np.all(np.isfinite(ranges), axis=1) & (ranges[:, 0] <= ranges[:, 1])
+    if not sound.all():
+        raise ValueError(
+            "x_bound must have finite ranges, each with its low end first; correct that of column "
+            f"{int(np.argmin(sound))}, counted from 0"
+        )
     return ranges
 
 
