@@ -55,6 +55,18 @@ def test_a_model_that_always_says_the_same_is_told_to_be_no_better(tmp_path, run
     assert found["verdict"] in run("evaluate", *files).out
 
 
+def test_probabilities_of_a_rare_class_are_of_use_though_it_is_never_the_answer(tmp_path, run):
+    """One row in twenty has the class; the model knows which rows have it in one case of three."""
+    y = ((X[:, 0] > 0.7) & (np.arange(400) % 3 == 0)).astype(int)
+    model = classifier(y=y)
+    rising = sp.csr_array(([4.0], ([0], [0])), shape=(1, 6))
+    refitted(model, weights=rising, intercepts=np.array([-5.0]))
+    found = json.loads(run("evaluate", *saved(tmp_path, model, y), "--json").out)
+    assert found["accuracy"] == found["majority_accuracy"]
+    assert found["log_loss"] < found["log_loss_of_class_shares"]
+    assert found["verdict"] == "better than the shares of the classes, by its probabilities"
+
+
 def test_a_regressor_is_held_against_the_mean(tmp_path, run):
     model = PrivateLassoRegressor(500.0, max_iter=40, radius=5.0).fit(X, X[:, 0])
     files = saved(tmp_path, model, X[:, 0])

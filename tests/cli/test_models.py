@@ -56,7 +56,7 @@ def test_labels_may_have_a_range(tmp_path, good, run):
     assert model.y_bound == (-0.25, 1.25)
     assert np.all(model.predict(X) >= -0.25) and np.all(model.predict(X) <= 1.25)
     refused = run("train", *given, "--y-bound", "0:b")
-    assert refused.code != 0 and "--y-bound must be a number, got 'b'" in refused.err
+    assert refused.code != 0 and "two with a colon between" in refused.err
 
 
 def test_a_hinge_model_is_trained_evaluated_and_audited(tmp_path, text, good):
@@ -168,6 +168,15 @@ def test_frank_wolfe_releases_a_bound_that_is_left_out(tmp_path, text, good):
         assert left_out.x_bound is None and left_out.privacy_ == asked.privacy_
         assert_same_model(left_out, asked)
     assert "a bound on entries" in good("train", store, *options, "--dry-run")
+
+
+def test_a_dry_run_says_that_a_ledger_has_too_little_left(tmp_path, text, good, run):
+    ledger = tmp_path / "ledger.sqlite"
+    good("budget", "init", ledger, "--epsilon", 1, "--delta", 1e-5)
+    for epsilon in (0.5, 5):
+        done = run("train", text, *DECLARED, "--epsilon", epsilon, "--dry-run", "--budget", ledger)
+        assert done.code == 0 and "nothing was fitted" in done.out, done.err
+        assert ("too little budget left" in done.err) == (epsilon == 5)
 
 
 def test_a_dry_run_without_classes_asks_for_them(tmp_path, text, good):

@@ -1,10 +1,13 @@
 """Facts that only the reader of the rows knows are in the statement when fit returns."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor
 from dplasso.data.described import DescribedRows
+from dplasso.privacy.leaks import UndeclaredBoundWarning
 from dplasso.privacy.statement import READ
 
 pytestmark = pytest.mark.filterwarnings("ignore:random_state makes the fit repeatable")
@@ -43,3 +46,33 @@ def test_bounds_by_name_go_by_the_names_described():
     model = PrivateLassoRegressor(n_rows=60, x_bound=bounds, y_bound=1.0, max_iter=3, radius=1.0)
     model.fit(DescribedRows(X, names=NAMES), X[:, 0])
     assert model.fitted_.reader.bounds_by_column.tolist() == [1.0, 4.0, 2.0]
+
+
+BOUNDS = np.array([[0.0, 1.0], [-1.0, 1.0], [-2.0, 2.0]])
+
+
+@pytest.mark.parametrize("solver", ["auto", "gradient", "frank_wolfe"])
+def test_bounds_of_the_reader_count_where_none_are_declared(solver):
+    def fitted(rows, **more):
+        public = {"classes": [0, 1], "n_rows": 60, "solver": solver, "row_map": "as_is"}
+        return PrivateLassoClassifier(random_state=0, **public, **more).fit(rows, Y)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UndeclaredBoundWarning)
+        found = fitted(DescribedRows(X, bounds=BOUNDS))
+    given = fitted(X, x_bound=BOUNDS)
+    assert np.array_equal(found.coef_, given.coef_)
+    assert found.privacy_["bounds"] == given.privacy_["bounds"]
+    assert found.x_bound is None and found.x_bound_ is BOUNDS
+    again = found.set_params(x_bound=1.0).fit(DescribedRows(X, bounds=BOUNDS), Y)
+    assert again.privacy_["bounds"]["x_bound"]["value"] == 1.0 and not hasattr(again, "x_bound_")
+
+
+def test_new_rows_may_be_described_too():
+    model = classifier().fit(DescribedRows(X, names=NAMES), Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # scikit-learn would warn of names that are missing
+        found = model.predict_proba(DescribedRows(X, names=NAMES))
+        assert model.score(DescribedRows(X, names=NAMES), Y) == model.score(DescribedRows(X), Y)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        assert np.array_equal(found, model.predict_proba(X))

@@ -12,7 +12,7 @@ import dplasso
 from commanding import COLUMNS, PLAN, people, problem, write_svmlight, write_table
 from dplasso import PrivateLassoClassifier, Rows, read_rows
 from dplasso.base.wording import ParameterError
-from dplasso.estimators.prediction_file import without_names
+from dplasso.estimators.coefficients import without_names
 from dplasso.reading import convert
 from dplasso.reading.formats import FORMATS, Format
 from dplasso.reading.plans import FeatureSpace

@@ -8,7 +8,7 @@ import typer
 from dplasso.cli import options as o
 from dplasso.cli.output import emit, reading, say, show, show_rows
 from dplasso.estimators import load
-from dplasso.estimators.prediction_file import without_names
+from dplasso.estimators.coefficients import without_names
 from dplasso.privacy import leaks
 from dplasso.reading import read_rows
 from dplasso.report import Evaluation

@@ -28,7 +28,8 @@ RowCount = Annotated[
         "--rows",
         min=1,
         max=MOST_ROWS,
-        help="Number of rows, as a public fact; a round number near it suffices.",
+        help="Number of rows, as a public fact; a round number near it suffices, one that is "
+        "several times too large or too small spoils the model.",
     ),
 ]
 Epsilon = Annotated[
@@ -232,8 +233,15 @@ def private_or_number(name: str, text: str | None) -> float | str | None:
 
 def number_or_range(name: str, text: str) -> float | tuple[float, float]:
     """A number, or two of them with a colon between: the low and the high end."""
-    low, colon, high = text.partition(":")
-    return (number_of(name, low), number_of(name, high)) if colon else number_of(name, low)
+    try:
+        found = tuple(map(float, text.split(":")))
+    except ValueError:
+        found = ()
+    if len(found) == 1:
+        return found[0]
+    if len(found) == 2:
+        return found[0], found[1]
+    raise ValueError(f"{name} must be a number, or two with a colon between (0:90), got {text!r}")
 
 
 def number_of(name: str, text: str) -> float:

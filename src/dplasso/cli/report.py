@@ -8,7 +8,7 @@ import typer
 from dplasso.cli import options as o
 from dplasso.cli.output import reading, say
 from dplasso.estimators import load
-from dplasso.estimators.prediction_file import without_names
+from dplasso.estimators.coefficients import without_names
 from dplasso.reading import read_rows
 from dplasso.report import Progress, accuracy_curve, evaluate, write_report
 from dplasso.report.weights import is_online

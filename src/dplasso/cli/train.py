@@ -16,8 +16,9 @@ from dplasso.cli.rescue import kept
 from dplasso.cli.signatures import options_of, with_former
 from dplasso.cli.train_options import Model, TrainOptions
 from dplasso.estimators import PrivateLassoClassifier
-from dplasso.estimators.prediction_file import without_names
+from dplasso.estimators.coefficients import without_names
 from dplasso.fitting import private_bound, registry
+from dplasso.ledger import Budget
 from dplasso.privacy import leaks
 from dplasso.reading import Rows, read_rows
 from dplasso.reading.plans import FeatureSpace
@@ -163,6 +164,9 @@ def _show_plan(model: Model, found: Rows, options: TrainOptions) -> None:
         emit({"plan": None if plan is None else plan.to_dict()})
         return
     say(text)
+    ledger = model.accountant
+    if plan is not None and isinstance(ledger, Budget) and plan.rho > ledger.remaining_rho:
+        warn("the ledger has too little budget left for this fit; see dplasso budget show")
     say("nothing was fitted, charged or written")
 
 

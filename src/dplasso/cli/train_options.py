@@ -175,6 +175,6 @@ class TrainOptions(ReadingOptions):
         """Return the ledger; its entry for this fit gets the label."""
         if self.budget is None:
             return None
-        label = self.label or ("" if self.output is None else self.output.name)
+        label = self.label or ("dry run" if self.output is None else self.output.name)
         shown = "".join(sign if sign.isprintable() else "?" for sign in label)
         return Budget.open(self.budget).labelled(shown[:100])

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dplasso.base.arrays import Labels
 
@@ -12,7 +13,8 @@ class DescribedRows:
 
     An estimator sees a matrix and not the file it came from. The reader of the file passes on the
     facts that the privacy statement must report. ``read`` has the public facts that were read from
-    the data and not declared: "n_features" or "classes".
+    the data and not declared: "n_features" or "classes". ``bounds`` are those with which a table
+    was read; they count where an estimator has no ``x_bound``.
 
     >>> import numpy as np
     >>> from dplasso import PrivateLassoClassifier
@@ -26,3 +28,4 @@ class DescribedRows:
     names: Sequence[str] | Labels | None = None  # of the columns, which are public
     table_plan: Mapping[str, object] | None = None  # how such rows are read from a table
     read: frozenset[str] = frozenset()
+    bounds: Any = None  # of the columns, as ``x_bound``

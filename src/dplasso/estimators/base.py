@@ -76,6 +76,7 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
     n_features_in_: int
     feature_names_in_: Sequence[str] | Labels
     table_plan_: dict[str, object]
+    x_bound_: Any  # bounds with which the rows were read, if no ``x_bound`` is declared
 
     @abstractmethod
     def _checked_labels(self, y: Labels) -> Labels:
@@ -275,8 +276,9 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
         names: Sequence[str] | Labels | None,
     ) -> Request:
         """Collect the public facts of a fit from checked parameters."""
-        releases = self.releases_bound
-        x_bound = None if releases else by_position(undeclared.bound_or_one(self, "x_bound"), names)
+        declared = described.bounds if self.x_bound is None else self.x_bound
+        releases = self.releases_bound and declared is self.x_bound
+        x_bound = None if releases else by_position(1.0 if declared is None else declared, names)
         bounds = None if x_bound is None else ColumnBounds.of(x_bound, shape[1])
         label_bounds, label_facts = self._label_facts(described.read)
         kept = self.n_nonzero
@@ -292,7 +294,7 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
             n_rows=RowCount.of(self.n_rows, shape[0], self.neighboring),
             n_features=Sourced(int(shape[1]), counted),
             x_bound=x_bound,
-            x_bound_source=private_bound.SOURCE if releases else source_of(self.x_bound),
+            x_bound_source=private_bound.SOURCE if releases else source_of(declared),
             bounds=bounds,
             bound_share=self.bound_share if releases else 0.0,
             radius=self.radius,
@@ -343,6 +345,10 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
             self.feature_names_in_ = described.names
         if described.table_plan is not None:
             self.table_plan_ = dict(described.table_plan)
+        if hasattr(self, "x_bound_"):
+            del self.x_bound_
+        if self.x_bound is None and described.bounds is not None:
+            self.x_bound_ = described.bounds
 
     def _names_fact(self, described: DescribedRows) -> Fact | None:
         if described.names is not None:
@@ -453,7 +459,7 @@ def _presence(columns: int) -> Message:
 
 def source_of(bound: object) -> str:
     """Source of a bound that is not released, in the words of the privacy statement."""
-    return "not declared, 1 by default" if bound is None else "declared"
+    return undeclared.NOT_DECLARED if bound is None else "declared"
 
 
 def _threads(n_jobs: int | None) -> int | None:

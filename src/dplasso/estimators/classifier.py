@@ -247,12 +247,13 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         return self._loss_of(self.classes_)
 
     def _declared_loss(self) -> Loss:
-        known = vars(self).get("classes_")
-        if self.classes is None and known is None:
-            raise ParameterError(
-                "{classes} are not declared, and a plan cannot read them from y; declare them"
-            )
-        return self._loss_of(known if self.classes is None else self._declared_classes())
+        if self.classes is not None:
+            return self._loss_of(self._declared_classes())
+        if "classes_" in vars(self):
+            return self._loss_of(self.classes_)
+        raise ParameterError(
+            "{classes} are not declared, and a plan cannot read them from y; declare them"
+        )
 
     def _declared_classes(self) -> Labels:
         found = distinct(np.asarray(self.classes))

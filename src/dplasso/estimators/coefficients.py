@@ -1,7 +1,8 @@
 """Attributes of a fitted linear model, and how it computes the margins of new rows."""
 
+import copy
 import math
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from dplasso.base import memory
 from dplasso.base.arrays import Floats, Ints
 from dplasso.base.memory import TooLargeError
+from dplasso.data.described import DescribedRows
 from dplasso.data.used_columns import has_unused, used_columns, weights_at
 from dplasso.estimators.parameters import FormerAttribute
 from dplasso.estimators.validation import Rows, checked_rows
@@ -93,6 +95,9 @@ class FittedCoefficients(BaseEstimator):  # type: ignore[misc]  # scikit-learn i
 
     def _margins(self, X: object) -> Floats:
         """Margins of new rows, rows x outputs."""
+        if isinstance(X, DescribedRows):  # whose reader has already placed the columns
+            margins: Floats = without_names(self)._margins(X.X)
+            return margins
         fitted = self._found()
         with np.errstate(all="ignore"):  # else numpy may raise or warn depending on the rows
             return self._margins_of(fitted, checked_rows(self, X, reset=False))
@@ -109,6 +114,13 @@ class FittedCoefficients(BaseEstimator):  # type: ignore[misc]  # scikit-learn i
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "fitted_")
+
+
+def without_names(model: Any) -> Any:
+    """Copy the model without feature names, for rows whose reader has already placed columns."""
+    plain = copy.copy(model)
+    vars(plain).pop("feature_names_in_", None)
+    return plain
 
 
 def _check_dense(weights: sp.csr_array) -> None:

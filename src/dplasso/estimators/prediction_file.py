@@ -1,12 +1,12 @@
 """Predict the rows of a file, which are read as the model's training rows were."""
 
-import copy
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from dplasso.base.wording import ParameterError
+from dplasso.estimators.coefficients import without_names
 from dplasso.reading import read_rows
 from dplasso.reading.formats import format_of
 from dplasso.reading.options import Progress, ReadingOptions
@@ -73,10 +73,3 @@ def _identifiers(path: Path, column: str, options: ReadingOptions) -> Iterator[s
     """Iterate over the name of a column and its cells."""
     cells = format_of(path).column_texts(path, column, options)
     return iter([column, *cells])
-
-
-def without_names(model: Any) -> Any:
-    """Copy the model without feature names, for rows whose reader has already placed columns."""
-    plain = copy.copy(model)
-    vars(plain).pop("feature_names_in_", None)
-    return plain

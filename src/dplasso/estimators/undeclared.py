@@ -15,6 +15,7 @@ from dplasso.privacy import leaks
 from dplasso.privacy.leaks import UndeclaredBoundWarning
 
 X_BOUND, Y_BOUND = "x_bound", "y_bound"
+NOT_DECLARED = "not declared, 1 by default"  # in the words of the privacy statement
 _BOUNDS = {
     X_BOUND: Message(
         "{x_bound} is not declared, and entries beyond 1 are cut to 1; pass {x_bound}, a bound on "
@@ -42,7 +43,7 @@ def report(model: object, plan: Plan) -> None:
 
 def bounds_left_out(model: object, plan: Plan) -> list[str]:
     """Return the bounds that a planned fit uses and that are 1 because they are not declared."""
-    is_one = plan.needs_x_bound and not plan.request.releases_bound
+    is_one = plan.needs_x_bound and plan.request.x_bound_source == NOT_DECLARED
     used = {X_BOUND: is_one, Y_BOUND: hasattr(model, Y_BOUND)}
     return [name for name in _BOUNDS if used[name] and getattr(model, name) is None]
 

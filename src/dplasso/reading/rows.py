@@ -61,4 +61,4 @@ class Rows:
         ``declared`` are facts that the caller declares to the model although the file does not.
         """
         read = self.undeclared.difference(declared)
-        return DescribedRows(self.X, names=self.names, table_plan=self.recipe, read=read)
+        return DescribedRows(self.X, self.names, self.recipe, read, self.bounds)

@@ -1,6 +1,7 @@
 """Scores at several epsilons, from other fits with the settings of a model on public rows."""
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from sklearn.base import clone
 
 from dplasso.data.structure import array_of, sound
 from dplasso.estimators import PrivateLassoClassifier
+from dplasso.privacy.leaks import OnlyNoiseWarning
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, math.inf)
 FITS = 5
@@ -109,7 +111,10 @@ def _indistinct(points: list[Point]) -> str:
 def _score(fresh: Any, X: Any, labels: NDArray[Any], cut: int, split: int) -> float:
     order = np.random.default_rng(split).permutation(X.shape[0])
     fitted, scored = order[:cut], order[cut:]
-    return float(fresh.fit(X[fitted], labels[fitted]).score(X[scored], labels[scored]))
+    with warnings.catch_warnings():  # the curve shows what noise leaves
+        warnings.simplefilter("ignore", OnlyNoiseWarning)
+        fresh.fit(X[fitted], labels[fitted])
+    return float(fresh.score(X[scored], labels[scored]))
 
 
 def _unfitted(model: Any, epsilon: float, rows: int) -> Any:
@@ -119,8 +124,8 @@ def _unfitted(model: Any, epsilon: float, rows: int) -> Any:
     if isinstance(model, PrivateLassoClassifier):
         fresh.set_params(classes=model.classes_)
     # As in the model's own fit, a bound that is neither declared nor released is 1.
-    if model.x_bound is None and not fresh.releases_bound:
-        fresh.set_params(x_bound=1.0)
+    if model.x_bound is None and (hasattr(model, "x_bound_") or not fresh.releases_bound):
+        fresh.set_params(x_bound=vars(model).get("x_bound_", 1.0))
     if getattr(model, "y_bound", 1.0) is None:
         fresh.set_params(y_bound=1.0)
     if isinstance(model.x_bound, Mapping):  # the columns here have no names

@@ -48,6 +48,7 @@ class Evaluation:
     confusion: tuple[tuple[int, ...], ...] = ()
     calibration: tuple[tuple[float, float, int], ...] = ()
     log_loss: float | None = None
+    probabilities_tell: bool = False  # whether log-loss is clearly below that of the shares
     curve: Curve | None = None
     data_name: str = ""
 
@@ -88,12 +89,18 @@ class Evaluation:
 
     @property
     def verdict(self) -> str:
-        """Say whether the model beats the trivial answer, in accuracy by two standard errors."""
+        """Say whether the model beats the trivial answer, by two standard errors.
+
+        It may do so by its answers, or by its probabilities: those of a rare class are useful
+        although it is never the likelier one.
+        """
         if self.trivial is None:
             return ""
-        if self.score <= self.trivial:
-            return f"no better than {self.trivial_answer}"
-        if self.confusion and not self._clear():
+        if self.score <= self.trivial or (self.confusion and not self._clear()):
+            if self.probabilities_tell:
+                return "better than the shares of the classes, by its probabilities"
+            if self.score <= self.trivial:
+                return f"no better than {self.trivial_answer}"
             return f"not clearly better than {self.trivial_answer}; these rows are too few to tell"
         return f"better than {self.trivial_answer}"
 
@@ -133,6 +140,7 @@ def evaluate(
     np.add.at(counts, (places, answers), 1)
     scores = model.predict_proba(X) if hasattr(model, "predict_proba") else np.empty((0, 0))
     roc, area = _roc(places, scores) if scores.size else ((), None)
+    losses = _log_losses(places, scores) if scores.size else np.empty(0)
     return Evaluation(
         rows=len(truth),
         score_name="Accuracy",
@@ -142,7 +150,8 @@ def evaluate(
         classes=tuple(map(label_text, model.classes_.tolist())),
         confusion=tuple(tuple(row) for row in counts.tolist()),
         calibration=_calibration(places, scores[:, 1]) if scores.shape[1] == 2 else (),
-        log_loss=_log_loss(places, scores) if scores.size else None,
+        log_loss=float(losses.mean()) if scores.size else None,
+        probabilities_tell=_clearly_below(losses, places) if scores.size else False,
         curve=curve,
         data_name=data_name,
     )
@@ -202,9 +211,17 @@ def _roc(places: NDArray[np.intp], scores: Floats) -> tuple[Points, float | None
     return ((0.0, 0.0), *zip(_GRID.tolist(), mean.tolist(), strict=True)), float(np.mean(areas))
 
 
-def _log_loss(places: NDArray[np.intp], scores: Floats) -> float:
+def _log_losses(places: NDArray[np.intp], scores: Floats) -> Floats:
     given = scores[np.arange(len(places)), places]
-    return float(-np.mean(np.log(np.maximum(given, _LEAST_PROBABILITY))))
+    found: Floats = -np.log(np.maximum(given, _LEAST_PROBABILITY))
+    return found
+
+
+def _clearly_below(losses: Floats, places: NDArray[np.intp]) -> bool:
+    """Whether losses are below those of the shares of the classes by two standard errors."""
+    shares = np.bincount(places) / len(places)
+    gains = -np.log(shares[places]) - losses
+    return bool(gains.mean() > 2.0 * gains.std() / math.sqrt(len(gains)))
 
 
 def _calibration(
