@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor
 from dplasso.estimators import Sparsifier
+from dplasso.losses.labels import LabelRange
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.privacy import zcdp
 from dplasso.privacy.events import Gaussian
@@ -123,10 +124,14 @@ def test_gains_of_a_classifier(labels, data):
 numbers = st.floats(allow_nan=True, allow_infinity=True)
 
 
-@given(st.lists(st.tuples(numbers, st.floats(-1e6, 1e6)), min_size=1), st.floats(1e-3, 1e3))
+@given(
+    st.lists(st.tuples(numbers, st.floats(-1e6, 1e6)), min_size=1),
+    st.floats(1e-3, 1e3),
+    st.floats(-1e5, 1e5),
+)
 @pytest.mark.parametrize("scoring", OF_NUMBERS)
-def test_gains_of_a_regressor(scoring, pairs, bound):
-    scorer = OF_NUMBERS[scoring]._replace(y_bound=bound)
+def test_gains_of_a_regressor(scoring, pairs, bound, low):
+    scorer = OF_NUMBERS[scoring]._replace(labels=LabelRange.of((low, low + bound)))
     predicted, labels = map(np.array, zip(*pairs, strict=True))
     gains = scorer.gains(Fixed(predicted), None, labels)
     assert gains.min() >= 0 and gains.max() <= UNIT and gains.dtype == np.int64
