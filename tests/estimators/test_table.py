@@ -276,6 +276,7 @@ def test_no_warning_comes_from_a_thread_of_the_fit():
     assert np.all(np.isfinite(model.coef_))
 
 
+@seeds
 def test_a_fit_that_would_be_noise_says_so_and_predicts_the_released_constant():
     rng = np.random.default_rng(0)
     X, y = rng.uniform(-1, 1, (60, 20)), np.arange(60) % 2

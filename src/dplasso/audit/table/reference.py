@@ -34,6 +34,7 @@ CONSTANT = 0.3  # value of the intercept's column, for rows of length 1
 _SIZES_AFTER = (0.25, 0.5)  # shares of the steps after which the size of residuals is released
 N_SIZES, N_CORRECTIONS = len(_SIZES_AFTER), 2
 _LIMIT, _LIMIT_OF_CLASSES = 4.0, 6.0  # of margins that corrections see
+_CENTRE = 3.0  # largest intercept with which a correction sees margins
 _BEND, _BEND_OF_CLASSES = 2.7, 1.0  # weights of curvatures in the terms of a correction
 
 
@@ -169,11 +170,14 @@ class _Fit:
         if hidden:
             return np.zeros((len(weights), self._all_columns)), start
         if self._course.calibrated:
-            known, solved = start if len(start) == 1 else intercepts, intercepts
-            scale, intercepts = yield from self._correction(
-                lambda rows: margins(rows) - solved, shares, known
+            known, solved, centre = intercepts, intercepts, np.zeros(len(intercepts))
+            if len(start) == 1:  # margins of two classes are seen with a small intercept
+                centre = np.clip(intercepts, -_CENTRE, _CENTRE)
+                known = start - 0.8 * centre
+            scale, shifts = yield from self._correction(
+                lambda rows: margins(rows) - solved + centre, shares, known
             )
-            weights = scale * weights
+            weights, intercepts = scale * weights, scale * centre + shifts
         slopes = weights / np.sqrt(spreads)
         table = self._course.columns - len(self._taken)
         own = np.append(np.arange(table), table + np.array(self._taken, np.int64))
@@ -391,7 +395,7 @@ class _Fit:
     def _correction(
         self, margins: "_Margins", shares: Floats, start: Floats
     ) -> Generator[Expected, Floats, tuple[float, Floats]]:
-        """The scale by which margins without intercepts are corrected, and their intercepts."""
+        """The scale by which margins are corrected, and their shifts."""
         outputs = self._facts.outputs
         limit = _LIMIT if outputs == 1 else _LIMIT_OF_CLASSES * math.sqrt(outputs / 2.0)
         changed = 2.0 if self._row_changes else 1.0

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplasso.base.arrays import Floats, Ints
-from dplasso.solvers.calibration import STEPS, Calibration
+from dplasso.solvers.calibration import STEPS, USUAL_SCALE, Calibration
 from dplasso.solvers.table.plan import CELL, CONSTANT, LEAST_LENGTH, TablePlan
 from dplasso.solvers.table.questions import (
     CalibrationSums,
@@ -51,6 +51,8 @@ LEAST_LABEL_SPREAD = 1e-4
 MOST_NOISE, MOST_NOISE_OF_NUMBERS = 1.5, 0.6
 # Standard deviations of noise that a mean square must exceed before anything is concluded from it.
 SURE = 2.0
+# Largest intercept with which margins are seen by a correction.
+FARTHEST_CENTRE = 3.0
 # For numbers: the variance of margins over that of their noise from which on a model is kept, even
 # if the spread of the labels, or of their residuals, is too small to be measured.
 CLEAR_SIGNAL = 4.0
@@ -363,17 +365,21 @@ def _calibrated(
 ) -> Generator[Question, Ints, "Found"]:
     """Correct the scale and the intercepts of margins, so that probabilities are right.
 
-    Margins are seen without their intercepts, as they are cut around 0; those of a rare class would
-    all be cut otherwise. Clipped residuals bias the intercept of two classes most, so it starts
-    anew, at the share of the labels.
+    Margins are cut around 0. Those of two classes are seen with an intercept, so that the cut is
+    around the boundary between them, but with a small one: margins of a rare class would all be cut
+    otherwise. Clipped residuals bias their intercept, so it starts anew, at the share of the
+    labels. Margins of more classes are seen without intercepts.
     """
-    start = labels.constant if plan.outputs == 1 else found.at.intercepts
+    start, centre = found.at.intercepts, np.zeros(plan.outputs)
+    if plan.outputs == 1:
+        centre = np.clip(found.at.intercepts, -FARTHEST_CENTRE, FARTHEST_CENTRE)
+        start = labels.constant - USUAL_SCALE * centre
     calibration = Calibration(plan.n_rows, plan.calibration_sigma, labels.shares, start)
-    at = replace(found.at, intercepts=np.zeros(plan.outputs))
+    at = replace(found.at, intercepts=centre)
     for _ in range(STEPS):
         calibration.receive((yield CalibrationSums(at, calibration.correction)))
     scale, shifts = calibration.correction
-    moved = replace(at, weights=scale * at.weights, intercepts=shifts)
+    moved = replace(at, weights=scale * at.weights, intercepts=scale * centre + shifts)
     return replace(found, at=moved, margin_noise=scale * found.margin_noise)
 
 
