@@ -35,8 +35,8 @@ may be used; declare fewer columns
         )
 
 
-def check_in_silence(needed: int, what: str, remedy: str) -> None:
-    """The same for a size that follows from private numbers: the message has no figure."""
+def check_private_size(needed: int, what: str, remedy: str) -> None:
+    """Check a size that follows from private numbers: the error does not state it."""
     allowed = available()
     if allowed is not None and needed > allowed:
         raise TooLargeError(f"{what} would need more memory than there is; {remedy}")

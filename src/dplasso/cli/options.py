@@ -29,7 +29,7 @@ RowCount = Annotated[
         min=1,
         max=MOST_ROWS,
         help="Number of rows, as a public fact; a round number near it suffices, one that is "
-        "several times too large or too small spoils the model.",
+        "several times too large or too small makes the model worse.",
     ),
 ]
 Epsilon = Annotated[

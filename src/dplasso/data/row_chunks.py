@@ -82,7 +82,7 @@ class _Growing:
         if size > room:
             # Grow by an eighth only, because numpy fills the new part with zeros.
             wanted = max(size, room + room // 8)
-            memory.check_in_silence(
+            memory.check_private_size(
                 (wanted - room) * self._array.itemsize,
                 "holding more rows",
                 "convert the file to a column store, which is not held in memory",

@@ -132,6 +132,8 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         Released coordinates, one row per round: the column (``n_features_in_`` is the intercept),
         +1 or -1 for the direction in which the coefficient moves, and the class if there are more
         than two. A fit that selects columns first has those columns and signs; a descent has none.
+    x_bound_ : array of float
+        Bounds with which the rows were read, if ``x_bound`` is None and the rows have some.
     solver_ : str
         Solver that was used.
     row_map_ : str

@@ -1,10 +1,9 @@
 """Save and load online models: snapshots, which are public, and states, which are secret."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplasso.base import checks
 from dplasso.base.wording import ParameterError, Setting
+from dplasso.estimators.model_header import (
+    ENTRIES,
+    check_entries,
+    checked_parameters,
+    parameter_forms,
+)
 from dplasso.estimators.online_checks import check_parameters
 from dplasso.estimators.online_rules import outputs_for, row_form
 from dplasso.estimators.online_run import OnlineRun, Snapshot
 from dplasso.estimators.parameters import current_names
 from dplasso.estimators.statement import in_current_words
-from dplasso.losses.labels import LabelRange
 from dplasso.privacy.accountant import Receipt
 from dplasso.privacy.online_statement import OnlineStatement
 from dplasso.privacy.stated import check_statement
@@ -33,15 +37,6 @@ _Arrays = dict[str, NDArray[Any]]
 
 NAMES = ("PrivateOnlineClassifier", "PrivateOnlineRegressor")
 STATE, VERSION = "dplasso-online-state", 1
-ENTRIES: dict[str, tuple[type, ...]] = {  # of every model file, with their types in JSON
-    "class": (str,),
-    "written_by": (str,),
-    "parameters": (dict,),
-    "classes": (dict, type(None)),
-    "feature_names": (dict, type(None)),
-    "n_features": (int,),
-    "privacy": (dict,),
-}
 
 
 @dataclass(frozen=True)
@@ -105,13 +100,6 @@ def loaded(header: dict[str, Any], arrays: _Arrays) -> Any:
     known.describe(model)
     model.stream_ = Snapshot(form, weights, rows_seen, stated)
     return model
-
-
-def check_entries(header: dict[str, Any], entries: Mapping[str, tuple[type, ...]]) -> None:
-    """Reject missing entries, and entries of the wrong type."""
-    for name, types in entries.items():
-        if name not in header or type(header[name]) not in types:
-            raise ValueError(f"header entry {name!r} is missing or of the wrong type")
 
 
 def save_state(model: Any, path: _Path, more: dict[str, Any] | None = None) -> None:
@@ -199,25 +187,6 @@ def _listed(name: str, value: Any) -> Any:
     return list(np.asarray(value).tolist()) if listed else value
 
 
-def parameter_forms(model: Any, arrays: _Arrays, held: Callable[[str, Any], Any]) -> dict[str, Any]:
-    """Parameters as JSON; ``held`` returns what the file holds of a name's value.
-
-    An accountant is saved as None, and so is a random_state that is not a whole number.
-    """
-    forms = {}
-    for name, value in model.get_params(deep=False).items():
-        seeded = isinstance(value, Integral) and not isinstance(value, bool)
-        if name == "accountant" or (name == "random_state" and not seeded):
-            value = None
-        try:
-            forms[name] = to_json(held(name, value), f"parameter_{name}", arrays)
-        except ValueError as error:
-            raise ValueError(
-                f"parameter {name} {error}; replace it with set_params() before saving"
-            ) from error
-    return forms
-
-
 def _known(model: Any, header: dict[str, Any], arrays: _Arrays) -> Known:
     """Check and return the facts about labels and columns in a file."""
     classes, source, names = None, None, None
@@ -252,25 +221,3 @@ def _unfitted(header: dict[str, Any], arrays: _Arrays) -> Any:
     if y_bound is not None:
         checks.bound("y_bound", y_bound)  # streams take no range
     return kind(**checked_parameters(parameters, kind))
-
-
-def checked_parameters(saved: dict[str, Any], kind: Any) -> dict[str, Any]:
-    """Return saved parameters by their names of today, and reject unknown ones.
-
-    A file never holds an accountant or a generator.
-    """
-    known = kind().get_params(deep=False)
-    parameters = current_names(saved, known, silent=True)
-    for unknown in parameters.keys() - known.keys():
-        raise ValueError(f"parameter {unknown!r} is unknown; upgrade dplasso to read it")
-    if parameters.get("accountant") is not None:
-        raise ValueError("parameter 'accountant' is not null; pass the ledger after loading")
-    seed = parameters.get("random_state")
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, Integral)):
-        raise ValueError("parameter 'random_state' is neither null nor a whole number")
-    for name in ("classes", "feature_names"):
-        if np.ndim(parameters.get(name, ())) != 1 and parameters[name] is not None:
-            raise ValueError(f"parameter {name!r} is neither null nor a list")
-    if parameters.get("y_bound") is not None:
-        LabelRange.of(parameters["y_bound"])
-    return parameters

@@ -96,6 +96,8 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
         Names of the columns, if they are known.
     vertices_ : ndarray of int
         Released coordinates; see `PrivateLassoClassifier`.
+    x_bound_ : array of float
+        Bounds with which the rows were read, if ``x_bound`` is None and the rows have some.
     solver_ : str
         Solver that was used.
     row_map_ : str

@@ -21,6 +21,12 @@ from dplasso.data.sparse_bounds import SparseBounds
 from dplasso.estimators import online_saving
 from dplasso.estimators.base import PrivateLasso
 from dplasso.estimators.classifier import PrivateLassoClassifier
+from dplasso.estimators.model_header import (
+    ENTRIES,
+    check_entries,
+    checked_parameters,
+    parameter_forms,
+)
 from dplasso.estimators.regressor import PrivateLassoRegressor
 from dplasso.estimators.statement import in_current_words
 from dplasso.fitting import private_bound, registry
@@ -44,7 +50,7 @@ _CLASSES: dict[str, type[PrivateLasso]] = {
 }
 
 _ENTRIES: dict[str, tuple[type, ...]] = {  # types in JSON
-    **online_saving.ENTRIES,
+    **ENTRIES,
     "n_iter": (int,),
     "sparse_coef": (bool,),
     "table_plan": (dict, type(None)),
@@ -127,7 +133,7 @@ def _content(model: PrivateLasso) -> tuple[_Header, _Arrays]:
     header = {
         "class": type(model).__name__,
         "written_by": __version__,
-        "parameters": online_saving.parameter_forms(model, arrays, partial(_held, model)),
+        "parameters": parameter_forms(model, arrays, partial(_held, model)),
         "classes": to_json(getattr(model, "classes_", None), "classes", arrays),
         "feature_names": to_json(_names_to_keep(model), "features", arrays),
         "n_features": int(model.n_features_in_),
@@ -286,7 +292,7 @@ def _check_entries(header: _Header, arrays: _Arrays) -> None:
     """Reject missing entries, unknown entries, and entries of the wrong type."""
     for name in header.keys() - _ENTRIES.keys():
         raise ValueError(f"header entry {name!r} is unknown; upgrade dplasso to read it")
-    online_saving.check_entries(header, _ENTRIES)
+    check_entries(header, _ENTRIES)
     for name, (dtype, dimensions) in _ARRAYS.items():
         found = arrays.get(name)
         if found is None or found.dtype != dtype or found.ndim != dimensions:
@@ -301,7 +307,7 @@ def _unfitted(name: str, forms: _Header, arrays: _Arrays) -> PrivateLasso:
     if name not in _CLASSES:
         raise ValueError(f"class {name!r} is unknown; upgrade dplasso to read it")
     parameters = {key: from_json(form, arrays) for key, form in forms.items()}
-    parameters = online_saving.checked_parameters(parameters, _CLASSES[name])
+    parameters = checked_parameters(parameters, _CLASSES[name])
     if isinstance(parameters.get("n_nonzero"), dict):
         parameters["n_nonzero"] = Sparsifier(**parameters["n_nonzero"])
     return _CLASSES[name](**parameters)

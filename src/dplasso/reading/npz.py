@@ -91,7 +91,7 @@ def _array(file: IO[bytes], size: int) -> NDArray[Any]:
     start = file.tell()
     if kind.hasobject or start + math.prod(shape) * kind.itemsize != size:
         raise ValueError("the array has not the size that its header states")
-    memory.check_in_silence(
+    memory.check_private_size(
         size - start, "an array of a numpy file", "convert the rows to a column store"
     )
     content = np.empty(size - start, np.uint8)

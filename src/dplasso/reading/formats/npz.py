@@ -41,7 +41,7 @@ class NpzMatrix(Format):
         if X.shape[0] > MOST_ROWS:
             raise ValueError(f"{path} has more than {MOST_ROWS:,} rows; split it into parts")
         if y is None:  # a short file without labels can claim any number of rows
-            memory.check_in_silence(
+            memory.check_private_size(
                 X.shape[0] * _PREDICTED_BYTES, f"predicting {path.name}", "split it into parts"
             )
         return Rows(merged(X, "csr"), y, names=options.names_of(X.shape[1]))
