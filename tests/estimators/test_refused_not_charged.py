@@ -146,6 +146,11 @@ def test_a_table_that_does_not_fit_is_not_charged(monkeypatch, x_bound, rows, co
     X, y = sp.csr_array((ROWS, columns)), np.arange(ROWS) % 2
     public = {"classes": [0, 1], "solver": "table", "x_bound": x_bound, "n_rows": rows}
     assert fit(PrivateLassoClassifier, public, X, y) == (0, False)
+    with pytest.raises(memory.TooLargeError) as undeclared:
+        PrivateLassoClassifier(**{**public, "n_rows": None}).fit(
+            sp.csr_array((rows, columns)), np.arange(rows) % 2
+        )
+    assert str(undeclared.value).endswith("need more memory than there is; give fewer")
     search = PrivateSearch(PrivateLassoClassifier(**public), {"n_nonzero": [5]})
     with pytest.raises(memory.TooLargeError, match="^a table of .* columns would need about"):
         search.fit(X, y)

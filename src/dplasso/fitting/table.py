@@ -140,8 +140,10 @@ class TableFitPlan(GaussianPlan):
         columns = self.table.n_columns + self.table.most_taken
         matrices = MATRICES + self.table.outputs
         needed = 12 * self.table.n_rows * columns + 8 * matrices * (columns + 1) ** 2
+        # A number of rows that is not declared may be private.
+        check = memory.check_private_size if self.reads_row_count else memory.check
         if needed > memory.LITTLE:
-            memory.check(needed, f"a table of {columns:,} columns", "give fewer")
+            check(needed, f"a table of {columns:,} columns", "give fewer")
 
     def prepare(self, X: Any, labels: Floats, drawing: Drawing) -> "TableTask":
         assert self.bounds is not None
