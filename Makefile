@@ -8,7 +8,8 @@
 # make build      source distribution and wheel, in dist/
 # make clean      remove all of the above
 #
-# Needs make and Python 3.11 or later with venv and pip; PYTHON=... chooses another interpreter.
+# Needs make and Python 3.11 or later with venv and pip; PYTHON=... chooses another interpreter. Tests
+# also compile C++ (the kernels of a card, for the processor): c++, or the Python package ziglang.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -37,8 +38,9 @@ QUICK := tests/base tests/privacy src/dplasso/base src/dplasso/privacy
 check: lint
 	$(BIN)/python -m pytest --quiet $(QUICK)
 
-test: setup .venv/.postgres .venv/.federated lint
-	$(BIN)/python -m pytest -n 2
+# Tests that share a cluster run in one process.
+test: setup .venv/.postgres .venv/.federated .venv/.cluster lint
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 	$(MAKE) test-oldest
 
 # The estimators on the oldest versions we claim, where those exist for this Python.
@@ -62,7 +64,7 @@ bench: $(addprefix bench-,$(BENCHES))
 	$(MAKE) bench-tables
 
 bench-regret: ARGS ?= --streams
-bench-%: setup .venv/.postgres
+bench-%: setup .venv/.postgres .venv/.cluster
 	$(BIN)/python benchmarks/$*.py $(ARGS)
 
 build: .venv/.dev
@@ -92,6 +94,11 @@ clean:
 	$(BIN)/python -m pip install --quiet --editable '.[federated]'
 	touch $@
 
+# What shards of rows run on.
+.venv/.cluster: .venv/.dev
+	$(BIN)/python -m pip install --quiet --editable '.[cluster]'
+	touch $@
+
 # Compile the kernels once, so that no first call is slow.
 .venv/.warm: .venv/.runtime $(SOURCES)
 	$(BIN)/python -m dplasso.warm
@@ -99,8 +106,8 @@ clean:
 
 $(OLD)/.installed: pyproject.toml tests/oldest.txt
 	test -x $(OLD)/bin/python || $(PYTHON) -m venv $(OLD)
-	$(OLD)/bin/python -m pip install --quiet --constraint tests/oldest.txt --editable '.[cli,tables]' \
-	pytest pytest-xdist hypothesis pandas polars
+	$(OLD)/bin/python -m pip install --quiet --constraint tests/oldest.txt --editable '.[cli,tables,onnx]' \
+	pytest pytest-xdist hypothesis pandas polars onnxruntime
 	touch $@
 
 # Code compiled from older kernels would be used without notice.

@@ -9,7 +9,9 @@ from hypothesis import HealthCheck, settings  # noqa: E402
 from dplasso.warm import drop_stale  # noqa: E402  (scipy reads the variable when imported)
 
 # A busy machine is no fault of a test.
-settings.register_profile("any machine", suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("any machine")
 
 

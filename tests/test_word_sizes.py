@@ -61,7 +61,7 @@ def test_lengths_of_conditioned_rows_add_up_at_the_largest_damping_and_centre(co
     rows = UnitRows.of(row, "unit")
     centre = sign * np.full(columns, 1e3)  # cut to a length of 1
     most = conditioning.Conditioning.of(np.full(columns, 1e9), centre)
-    facts = (rows.units, conditioning.WHOLE, most.damping, most.whole_centre)
+    facts = (None, rows.units, conditioning.WHOLE, most.damping, most.whole_centre)
     found = np.zeros(1, np.int64)
     conditioned.square_lengths(rows.indptr, rows.indices, rows.values, *facts, 0, columns, found)
     scale = float(most.damping[0]) * conditioning.WHOLE

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dplasso.cluster import Cluster, Shards
     from dplasso.data import ColumnMatrix
     from dplasso.estimators import (
         PrivateLassoClassifier,
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
         PrivateOnlineClassifier,
         PrivateOnlineRegressor,
         Sparsifier,
+        TableEncoder,
         load,
     )
     from dplasso.ledger import Budget, BudgetError, LedgerError
@@ -18,15 +20,18 @@ if TYPE_CHECKING:
     from dplasso.privacy.calibration import calibrate, spent
     from dplasso.privacy.leaks import (
         OnlyNoiseWarning,
+        OwnerWarning,
         PrivacyLeakError,
         PrivacyLeakWarning,
+        RowCountWarning,
         UndeclaredBoundWarning,
         is_strict,
         set_strict,
     )
     from dplasso.privacy.statement import PrivacyStatement
     from dplasso.reading import Rows, read_rows
-    from dplasso.search import PrivateSearch
+    from dplasso.schema import Schema
+    from dplasso.search import PrivateScores, PrivateSearch, private_score
     from dplasso.session import StreamSession
     from dplasso.solvers.frank_wolfe import Solution, frank_wolfe
 
@@ -35,10 +40,12 @@ __version__ = "0.1.0"
 __all__ = [
     "Budget",
     "BudgetError",
+    "Cluster",
     "ColumnMatrix",
     "LedgerError",
     "LogisticLoss",
     "OnlyNoiseWarning",
+    "OwnerWarning",
     "PrivacyLeakError",
     "PrivacyLeakWarning",
     "PrivacyStatement",
@@ -46,19 +53,25 @@ __all__ = [
     "PrivateLassoRegressor",
     "PrivateOnlineClassifier",
     "PrivateOnlineRegressor",
+    "PrivateScores",
     "PrivateSearch",
+    "RowCountWarning",
     "Rows",
+    "Schema",
+    "Shards",
     "SoftmaxLoss",
     "Solution",
     "Sparsifier",
     "SquaredLoss",
     "StreamSession",
+    "TableEncoder",
     "UndeclaredBoundWarning",
     "audit",
     "calibrate",
     "frank_wolfe",
     "is_strict",
     "load",
+    "private_score",
     "read_rows",
     "set_strict",
     "spent",
@@ -67,6 +80,7 @@ __all__ = [
 # Where each stands. The estimators bring scikit-learn, the solvers numba, which take a second to
 # import: only when asked for. A process that charges a ledger needs neither.
 _HOMES = {
+    "dplasso.cluster": ("Cluster", "Shards"),
     "dplasso.data": ("ColumnMatrix",),
     "dplasso.estimators": (
         "PrivateLassoClassifier",
@@ -74,6 +88,7 @@ _HOMES = {
         "PrivateOnlineClassifier",
         "PrivateOnlineRegressor",
         "Sparsifier",
+        "TableEncoder",
         "load",
     ),
     "dplasso.ledger": ("Budget", "BudgetError", "LedgerError"),
@@ -81,15 +96,18 @@ _HOMES = {
     "dplasso.privacy.calibration": ("calibrate", "spent"),
     "dplasso.privacy.leaks": (
         "OnlyNoiseWarning",
+        "OwnerWarning",
         "PrivacyLeakError",
         "PrivacyLeakWarning",
+        "RowCountWarning",
         "UndeclaredBoundWarning",
         "is_strict",
         "set_strict",
     ),
     "dplasso.privacy.statement": ("PrivacyStatement",),
     "dplasso.reading": ("Rows", "read_rows"),
-    "dplasso.search": ("PrivateSearch",),
+    "dplasso.schema": ("Schema",),
+    "dplasso.search": ("PrivateScores", "PrivateSearch", "private_score"),
     "dplasso.session": ("StreamSession",),
     "dplasso.solvers": ("Solution", "frank_wolfe"),
 }

@@ -17,10 +17,11 @@ import dplasso
 from dplasso import kernels, losses
 from dplasso.data import columns
 from dplasso.data.merging import merged
-from dplasso.data.row_maps import unit_length
 from dplasso.data.row_medians import entries_of, row_medians
 from dplasso.data.unit_rows import Scaling, UnitRows
 from dplasso.federated import agree, simulate
+from dplasso.fitting.row_margins import RowMargins
+from dplasso.fitting.row_reader import RowReader
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.mechanisms.selection.lazy_tiers import LONG_COLUMN
 from dplasso.reading import read_rows, svmlight_chunks
@@ -72,8 +73,15 @@ def warm() -> None:
     for data in (X, X.astype(np.float32)):
         row_medians(entries_of(data))
     merged(sp.coo_array((np.ones(2), ([0, 0], [0, 0])), shape=(1, 1)), "csr")
-    for rows in (X, X.toarray()):  # as rows to predict are
-        unit_length(rows)
+    for reader in (
+        RowReader("presence", 5, 1.0, unit_rows=True),
+        RowReader("as_is", 5, 1.0, unit_rows=True),
+        RowReader("as_is", 5, np.array([[0.0, 1.0]] * 5), cuts=True),
+        RowReader("as_is", 5, 1.0),
+    ):
+        margins = RowMargins.of(reader, sp.csr_array(np.ones((1, 5))), np.zeros(1))
+        for rows in (X.tocsr(), X.tocsr().astype(np.float32), X.toarray()):  # to predict
+            margins(rows)
     loss = dplasso.LogisticLoss()
     plan = plan_descent(loss, epsilon=1.0, delta=1e-6, n_rows=100, n_columns=5)
     y = np.arange(100) % 2

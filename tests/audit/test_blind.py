@@ -8,21 +8,21 @@ import pytest
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor, audit
 from dplasso.audit.account import epsilon_of_search
 from dplasso.audit.checks import generator as keys
-from dplasso.audit.reference import CANDIDATES, Claim, law_of_bound, sizes_of_rows
+from dplasso.audit.reference import CANDIDATES, Claim, Table, law_of_bound, sizes_of_rows
 from dplasso.data.row_medians import entries_of, row_medians
 from dplasso.fitting import private_bound
 from dplasso.mechanisms.private_quantile import exponents_of
 from dplasso.privacy import trials
-from planted import BUGS, ONCE_MISSED
+from planted import BUGS, ONCE_MISSED, one_check_each
 
 
-@pytest.mark.parametrize("name", ONCE_MISSED)
-def test_what_was_once_missed_is_found(monkeypatch, name):
-    bug = BUGS[name]
-    bug.plant(monkeypatch)
-    for check in bug.found_by:
-        report = audit.run(bug.estimator(), checks=[check], seed=0)
-        assert {verdict.check for verdict in report.alarms} == {check}
+@pytest.mark.parametrize(
+    ("name", "check"), one_check_each({name: BUGS[name] for name in ONCE_MISSED})
+)
+def test_what_was_once_missed_is_found(monkeypatch, name, check):
+    BUGS[name].plant(monkeypatch)
+    report = audit.run(BUGS[name].estimator(), checks=[check], seed=0)
+    assert {verdict.check for verdict in report.alarms} == {check}
 
 
 def test_every_slip_is_expected_to_be_found():
@@ -59,14 +59,17 @@ def test_the_law_of_a_bound_computed_twice_is_the_same(relation):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 6)) * 2.0 ** rng.uniform(-9, 9, (50, 1)) * (rng.random((50, 6)) < 0.5)
     numbers = row_medians(entries_of(X))
-    assert np.array_equal(np.sort(numbers), np.sort(sizes_of_rows(X)))
+    sizes = sizes_of_rows(X)
+    assert np.array_equal(np.sort(numbers), np.sort(sizes[sizes > 0.0]))
     claim = Claim(
         loss="logistic", outputs=1, epsilon=1.0, delta=1e-6, neighboring=relation, y_bound=1.0
     )
     exponents = exponents_of(numbers, private_bound.CANDIDATES, private_bound.SHARE, 0.7, relation)
     weights = np.exp(-np.array([float(exponent) for exponent in exponents]))
     assert np.array_equal(CANDIDATES, private_bound.CANDIDATES)
-    assert np.allclose(weights / weights.sum(), law_of_bound(X, 0.7, claim), rtol=1e-12)
+    assert np.allclose(
+        weights / weights.sum(), law_of_bound(Table(X, np.zeros(50)), 0.7, claim), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("law", ["logarithmic", "geometric"])

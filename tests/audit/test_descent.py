@@ -78,8 +78,7 @@ def test_certified_figures_hold_and_come_close():
 def test_forged_releases_stand_where_noise_would(columns):
     subject = DescentSubject(audit.example_estimators("gradient", row_map="as_is")[0])
     rng = np.random.default_rng(1)
-    X, y = data.random_rows(columns, subject.facts, rng)
-    prepared = subject.prepare(X, y)
+    prepared = subject.prepare(*data.random_rows(columns, subject.facts, rng))
     first = prepared.releases(random_bits(7))
     weights = prepared.fitted.weights.toarray()
     again = prepared.releases(random_bits(7))
@@ -114,6 +113,7 @@ def test_thorough_audits_vary_a_descent():
         "regressor, gradient, row map as_is",
         "regressor, gradient, row map sqrt",
         "regressor, gradient, row map blend",
+        "regressor, gradient, people",
     ]
 
 

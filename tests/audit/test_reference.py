@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor, Sparsifier
-from dplasso.audit.reference import column_bounds
+from dplasso.audit.reference import Table, column_bounds
 from dplasso.audit.selection import data, reference
 from dplasso.audit.selection.count import _law
 from dplasso.audit.selection.subject import SelectionSubject, outcomes
@@ -29,19 +29,19 @@ ESTIMATORS = {
 @pytest.mark.parametrize("name", ["logistic", "stale"])
 def test_all_transcripts_together_have_probability_one(name):
     subject = SelectionSubject(ESTIMATORS[name])
-    X, y = np.array([[0.5, 0.0], [-3.0, 0.4], [0.0, 1.0]]), np.array([0.0, 1.0, 1.0])
+    table = Table(np.array([[0.5, 0.0], [-3.0, 0.4], [0.0, 1.0]]), np.array([0.0, 1.0, 1.0]))
     every = np.array(list(itertools.product(range(6), repeat=3)))
-    total = np.exp(reference.log_likelihoods(X, y, every, subject.facts)).sum()
+    total = np.exp(reference.log_likelihoods(table, every, subject.facts)).sum()
     assert total == pytest.approx(1.0)
 
 
 def test_parts_do_not_show(monkeypatch):
     subject = SelectionSubject(ESTIMATORS["softmax"])
-    X, y = data.mixed_rows(subject.columns, 4.0, subject.facts, np.random.default_rng(0))
+    table = data.mixed_rows(subject.columns, 4.0, subject.facts, np.random.default_rng(0))
     drawn = np.random.default_rng(1).integers(0, 78, (50, 3))
-    whole = reference.log_likelihoods(X, y, drawn, subject.facts)
-    monkeypatch.setattr(reference, "_CELLS", 7 * len(X) * 3)
-    assert np.allclose(reference.log_likelihoods(X, y, drawn, subject.facts), whole, atol=1e-12)
+    whole = reference.log_likelihoods(table, drawn, subject.facts)
+    monkeypatch.setattr(reference, "_CELLS", 7 * len(table.y) * 3)
+    assert np.allclose(reference.log_likelihoods(table, drawn, subject.facts), whole, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -49,11 +49,12 @@ def test_a_canary_is_told_by_its_own_gradient(name):
     """The log-likelihood ratio of the first round moves by theta times the canary's gradient."""
     subject = SelectionSubject(ESTIMATORS[name])
     facts = subject.facts
-    (rows, labels), _ = data.canary_rows(subject.columns, facts)
+    with_canary, without = data.canary_rows(subject.columns, facts)
+    rows, labels, _ = with_canary
     assert np.all(np.abs(rows[-1]) > column_bounds(subject.columns, facts))
     first = np.arange(2 * (subject.columns + facts.fit_intercept) * facts.outputs)[:, None]
-    with_it = reference.log_likelihoods(rows, labels, first, facts)
-    ratio = with_it - reference.log_likelihoods(rows[:-1], labels[:-1], first, facts)
+    with_it = reference.log_likelihoods(with_canary, first, facts)
+    ratio = with_it - reference.log_likelihoods(without, first, facts)
     start = np.zeros((1, 1, facts.outputs))
     gradient = np.abs(reference.gradients(start, labels[-1:], facts)).max()
     assert np.ptp(ratio) == pytest.approx(2.0 * facts.theta * facts.held_bound * gradient)
@@ -63,8 +64,8 @@ def test_a_canary_is_told_by_its_own_gradient(name):
 def test_outcomes_are_those_of_the_released_vertices(name):
     subject = SelectionSubject(ESTIMATORS[name])
     facts = subject.facts
-    X, y = data.mixed_rows(subject.columns, 4.0, facts, np.random.default_rng(0))
-    model = subject.copy().fit(X, subject.labels(y))
+    table = data.mixed_rows(subject.columns, 4.0, facts, np.random.default_rng(0))
+    model = subject.copy().fit(*subject.data(*table))
     drawn = outcomes(model.vertices_, facts)
     weights = reference.weights_of(drawn, subject.columns + facts.fit_intercept, facts)
     stretched = weights[: subject.columns].T * (

@@ -54,6 +54,15 @@ class Budget:
         PrivateLassoClassifier(
             classes=[0, 1, 2], n_nonzero=Sparsifier(low=50, high=90), neighboring="replace_one"
         ),
+        PrivateLassoClassifier(
+            classes=[0, 1], x_bound=[(0, 120), 1.0, (70, 90), (0, 1)], solver="frank_wolfe"
+        ),
+        PrivateLassoClassifier(
+            classes=[0, 1],
+            x_bound=dict(zip("abcd", [(0, 120), 1.0, (70, 90), (0, 1)], strict=True)),
+            solver="gradient",
+            row_map="presence",
+        ),
         PrivateLassoRegressor(x_bound=7.0, y_bound=100.0, selection="noisy_max"),
         PrivateLassoRegressor(
             x_bound=np.geomspace(0.01, 10.0, 40), residual_bound=math.inf, max_iter=4, radius=0.5
@@ -79,7 +88,7 @@ class Budget:
         ),
         PrivateLassoClassifier(20.0, solver="auto", classes=["no", "yes"]),
     ],
-    ids=range(17),
+    ids=range(19),
 )
 def test_any_configuration_can_be_audited(estimator):
     before = estimator.get_params()
@@ -196,6 +205,7 @@ def test_thorough_audits_vary_the_configuration():
         "regressor, row map presence",
         "regressor, row map sqrt",
         "regressor, row map blend",
+        "regressor, people",
     ]
 
 

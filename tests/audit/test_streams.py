@@ -16,10 +16,10 @@ from dplasso.audit.stream.subject import StreamSubject
 from dplasso.domains import L1Ball
 from dplasso.streams import running_sum
 from exposure import exposure, telling_statistic
-from planted import bugs_of, streams
+from planted import bugs_of, one_check_each, streams
 
 BUGS = {name: bug for name, bug in bugs_of(streams).items() if "blind" not in name}
-FOUND = [(name, check) for name, bug in BUGS.items() for check in bug.found_by]
+FOUND = one_check_each(BUGS)
 
 
 @pytest.fixture(autouse=True)

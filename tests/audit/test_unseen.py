@@ -10,12 +10,10 @@ from dplasso.audit import account
 from dplasso.audit.checks import bits
 from dplasso.audit.descent.recording import Recorded, shares_of_charges
 from dplasso.audit.verdict import Verdict
-from planted import BUGS, UNSEEN
+from planted import BUGS, UNSEEN, one_check_each
 
 
-@pytest.mark.parametrize(
-    ("name", "check"), [(name, check) for name in UNSEEN for check in BUGS[name].found_by]
-)
+@pytest.mark.parametrize(("name", "check"), one_check_each({name: BUGS[name] for name in UNSEEN}))
 def test_a_planted_bug_is_found(monkeypatch, name, check):
     BUGS[name].plant(monkeypatch)
     report = audit.run(BUGS[name].estimator(), checks=[check], seed=0)

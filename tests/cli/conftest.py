@@ -20,6 +20,7 @@ def run(monkeypatch, capsys):
         monkeypatch.setattr(sys, "argv", ["dplasso", *map(str, arguments)])
         with warnings.catch_warnings(), pytest.raises(SystemExit) as end:
             warnings.simplefilter("always", leaks.PrivacyLeakWarning)
+            warnings.simplefilter("always", leaks.OwnerWarning)
             application.main()
         return Done(end.value.code or 0, *capsys.readouterr())
 

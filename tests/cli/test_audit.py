@@ -134,7 +134,7 @@ def test_a_choice_is_audited_at_any_budget(run):
 def test_thorough_takes_minutes(run):
     code, out, _ = run(*FAST, "--thorough", "--minutes", 0.005, "--json")
     assert code == 0
-    assert len(json.loads(out)["estimators"]) == 8
+    assert len(json.loads(out)["estimators"]) == 9
 
 
 def test_quiet_says_nothing_without_alarm(run):

@@ -193,3 +193,12 @@ def test_a_search_is_shown_with_all_it_takes(store, run):
     assert facts["remaining_epsilon"] == budget.remaining()
     assert "search" in run("budget", "show", store).out
     assert run("budget", "verify", store).code == 0
+
+
+def test_a_release_elsewhere_may_protect_people(store, run):
+    unit = ("--unit", "person: patient_id")
+    assert run("budget", "spend", store, "--label", "a", "--rho", 0.001, *unit).code == 0
+    shown = json.loads(run("budget", "show", store, "--json").out)
+    assert "column patient_id" in shown["protects"]
+    assert run("budget", "spend", store, "--label", "b", "--rho", 0.001).code == 1
+    assert run("budget", "spend", store, "--label", "c", "--rho", 0.001, *unit).code == 0

@@ -6,9 +6,10 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.metrics import log_loss
+from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 
-from dplasso import PrivateLassoClassifier, PrivateLassoRegressor, load
+from dplasso import Budget, PrivateLassoClassifier, PrivateLassoRegressor, Schema, load
+from dplasso.schema import Number, Person, Target
 from refitted import refitted
 
 RNG = np.random.default_rng(0)
@@ -28,6 +29,23 @@ def classifier(classes=(0, 1), y=None):
     return PrivateLassoClassifier(500.0, **given).fit(X, y)
 
 
+def calibration_error(model, y):
+    """Written a second time: the gap in each of 15 bins, weighted by its rows.
+
+    Of two classes it is about the probability of the second, else about that of the answer.
+    """
+    scores, total = model.predict_proba(X), 0.0
+    if scores.shape[1] == 2:
+        sure, right = scores[:, 1], y == 1
+    else:
+        sure, right = scores.max(axis=1), scores.argmax(axis=1) == y
+    for low in range(15):
+        inside = [k for k in range(len(y)) if low / 15 <= sure[k] < (low + 1) / 15 + (low == 14)]
+        if inside:
+            total += len(inside) * abs(sure[inside].mean() - right[inside].mean())
+    return total / len(y)
+
+
 @pytest.mark.parametrize("count", [2, 3])
 def test_accuracy_is_beside_what_the_commonest_class_has(tmp_path, run, count):
     y = np.digitize(X[:, 0], [0.2, 0.7][: count - 1])
@@ -40,6 +58,13 @@ def test_accuracy_is_beside_what_the_commonest_class_has(tmp_path, run, count):
     constant = log_loss(y, np.tile(shares, (400, 1)))
     assert found["log_loss_of_class_shares"] == pytest.approx(constant, rel=1e-12)
     assert found["verdict"] == "better than always answering the most common class"
+    balanced = balanced_accuracy_score(y, model.predict(X))
+    assert found["balanced_accuracy"] == pytest.approx(balanced, rel=1e-12)
+    assert found["majority_balanced_accuracy"] == 1 / count
+    assert found["calibration_error"] == pytest.approx(calibration_error(model, y), rel=1e-9)
+    scores = model.predict_proba(X)
+    area = roc_auc_score(y, scores[:, 1] if count == 2 else scores, multi_class="ovr")
+    assert found["auc"] == pytest.approx(area, rel=1e-9)
     shown = run("evaluate", *files).out
     assert "majority_accuracy" in shown and found["verdict"] in shown
 
@@ -64,7 +89,7 @@ def test_probabilities_of_a_rare_class_are_of_use_though_it_is_never_the_answer(
     found = json.loads(run("evaluate", *saved(tmp_path, model, y), "--json").out)
     assert found["accuracy"] == found["majority_accuracy"]
     assert found["log_loss"] < found["log_loss_of_class_shares"]
-    assert found["verdict"] == "better than the shares of the classes, by its probabilities"
+    assert found["verdict"].startswith("better than the shares of the classes by log-loss")
 
 
 def test_a_regressor_is_held_against_the_mean(tmp_path, run):
@@ -76,6 +101,22 @@ def test_a_regressor_is_held_against_the_mean(tmp_path, run):
     np.save(tmp_path / "y.npy", -X[:, 0])
     found = json.loads(run("evaluate", *files, "--json").out)
     assert found["r2"] < 0 and found["verdict"].startswith("no better")
+
+
+@pytest.mark.parametrize("y_bound", [0.4, (-0.2, 0.5)])
+def test_numbers_are_scored_on_labels_as_they_are_and_as_clipped(tmp_path, run, y_bound):
+    model = PrivateLassoRegressor(500.0, max_iter=40, radius=5.0, y_bound=y_bound).fit(X, X[:, 0])
+    found = json.loads(run("evaluate", *saved(tmp_path, model, X[:, 0]), "--json").out)
+    low, high = y_bound if isinstance(y_bound, tuple) else (-y_bound, y_bound)
+    for ending, y in (("", X[:, 0]), ("_clipped", np.clip(X[:, 0], low, high))):
+        errors, spread = y - model.predict(X), y - y.mean()
+        assert found[f"mae{ending}"] == pytest.approx(np.abs(errors).mean(), rel=1e-9)
+        assert found[f"rmse{ending}"] == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-9)
+        assert found[f"mae_of_mean{ending}"] == pytest.approx(np.abs(spread).mean(), rel=1e-9)
+        assert found[f"rmse_of_mean{ending}"] == pytest.approx(y.std(), rel=1e-9)
+        r2 = 1 - np.sum(errors**2) / np.sum(spread**2)
+        assert found[f"r2{ending}"] == pytest.approx(r2, rel=1e-9)
+    assert found["rmse_clipped"] < found["rmse"]
 
 
 @pytest.mark.parametrize(
@@ -131,3 +172,48 @@ def test_classes_are_counted_one_by_one_up_to_ten(tmp_path, run, count):
         hits = sum(of["found"] for of in found["per_class"].values())
         assert hits / 400 == found["accuracy"]
         assert "no rows" in run("evaluate", *files).out
+
+
+def test_private_scores_are_charged_and_stated(tmp_path, run):
+    y = (X[:, 0] > 0).astype(int)
+    *files, _ = saved(tmp_path, classifier((0, 1), y), y)
+    ledger = tmp_path / "budget.sqlite"
+    Budget(1.0, 1e-6, ledger)
+    given = ("evaluate", *files, "--epsilon", 0.7, "--rows", 400, "--budget", ledger)
+    done = run(*given, "--json", "--strict")
+    found = json.loads(done.out)
+    assert done.err == "" and set(found) == {"model", "data", "scores", "privacy"}
+    assert set(found["scores"]) == {"accuracy", "log_loss"}
+    assert all(set(score) == {"value", "noise"} for score in found["scores"].values())
+    assert found["privacy"]["epsilon"] == 0.7 and found["privacy"]["unit"] == "row"
+    assert found["privacy"]["ledger"]["entry"] == 1
+    refused = run(*given)
+    assert refused.code == 1 and "budget" in refused.err and refused.out == ""
+    assert len(Budget.open(ledger).entries()) == 1
+    shown = run("evaluate", *files, "--epsilon", 1, "--rows", 400).out
+    assert "standard deviation of its noise" in shown and "balanced_accuracy" not in shown
+    assert "This score of a PrivateLassoClassifier is (1, 1e-06)-differentially private" in shown
+
+
+def test_private_scores_of_people_follow_the_schema_of_the_model(tmp_path, run):
+    path, schema = tmp_path / "visits.csv", tmp_path / "visits.toml"
+    lines = [f"{k // 3},{20 + k % 60},{'yes' if k % 60 > 30 else 'no'}" for k in range(600)]
+    path.write_text("\n".join(["patient,age,sick", *lines]) + "\n")
+    columns = {"patient": Person(), "age": Number(0, 120), "sick": Target(["no", "yes"])}
+    Schema(columns, n_rows=600, n_people=200, rows_per_person=2).to_toml(schema)
+    model = tmp_path / "visits.dpl"
+    assert run("train", path, "-o", model, "--schema", schema, "--epsilon", 5).code == 0
+    found = json.loads(run("evaluate", model, path, "--epsilon", 1, "--strict", "--json").out)
+    assert found["privacy"]["unit"] == "person: patient"
+    assert found["privacy"]["public"]["rows_per_person"]["value"] == 2
+    fewer = run("evaluate", model, path, "--epsilon", 1, "--rows-per-person", 1, "--strict")
+    assert fewer.code == 1 and "--people" in fewer.err
+    declared = ("--rows-per-person", 1, "--people", 200, "--strict")
+    assert run("evaluate", model, path, "--epsilon", 1, *declared).code == 0
+
+
+def test_private_scores_and_public_rows_exclude_each_other(tmp_path, run):
+    y = (X[:, 0] > 0).astype(int)
+    files = saved(tmp_path, classifier((0, 1), y), y)
+    assert "exclude each other" in run("evaluate", *files, "--epsilon", 1).err
+    assert "need --epsilon" in run("evaluate", *files, "--rows", 400).err

@@ -18,6 +18,7 @@ GIVEN = {
     "epsilon": 1.0, "delta": 1e-6, "n_rows": 100, "label_holder": "a", "radius": 2.0, "rounds": 5,
     "tau": 4, "sketch_size": 50, "y_bound": 3.0, "row_budget": 0.5, "step": "universal",
     "sampling": "arbitrary", "probabilities": (0.5, 0.25, 1.0), "seed": 7, "protocol": "sketches",
+    "min_overlap": 0.4,
 }  # fmt: skip
 REQUIRED = {name: GIVEN[name] for name in ("epsilon", "delta", "n_rows", "label_holder")}
 
@@ -91,6 +92,7 @@ def test_options_of_the_previous_version_still_work_and_warn(submitted):
         ({"n_rows": 2**27}, KNOWN, "--n-rows must be an integer of at most"),
         ({"sketch_size": 0}, KNOWN, "--sketch-size must be an integer of at least 1, got 0"),
         ({"rounds": 0}, KNOWN, "--rounds"),
+        ({"min_overlap": 1.5}, KNOWN, "--min-overlap must be 0 to 1"),
         ({"probabilities": (2.0,)}, KNOWN, "--probability must be above 0 and at most 1"),
         ({"label_holder": "d"}, KNOWN, "--label-holder must be a party that takes part"),
         ({"label_holder": "c"}, ("a", "b"), "--label-holder must be a party that takes part"),

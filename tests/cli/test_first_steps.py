@@ -1,15 +1,39 @@
 """What people meet in their first hour: mistakes are named by what they typed."""
 
+import csv
 import os
 import stat
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 import dplasso
 from commanding import COLUMNS, FEW, TABLE, people, problem, write_svmlight, write_table
 from dplasso.cli import main
+from dplasso.schema import Category, Target
+from dplasso.storage.spreadsheet import marked
+
+
+@pytest.fixture(scope="module")
+def fitted_table():
+    """A model of a table, and rows for it."""
+    frame = pd.DataFrame(people(60))
+    rows = dplasso.read_rows(
+        frame.drop(columns="id"),
+        schema=dplasso.Schema(
+            {"town": Category(["Ulm", "Graz"]), "sick": Target(["no", "yes"])}, n_rows=60
+        ),
+    )
+    model = dplasso.PrivateLassoClassifier(
+        1.0, classes=rows.classes, n_rows=60, x_bound=rows.bounds
+    )
+    return model.fit(rows.described(), rows.y), frame[["id", "town"]]
 
 
 @pytest.fixture
@@ -74,7 +98,7 @@ def test_an_interrupt_while_libraries_are_imported_is_no_traceback(monkeypatch, 
 def test_predict_file_is_the_command(tmp_path, model, text, good):
     fitted = dplasso.load(model)
     for options, how in (((), {}), (("--proba",), {"proba": True})):
-        good("predict", model, text, "-o", tmp_path / "command", *options)
+        good("predict", model, text, "-o", tmp_path / "command", *options, "--force")
         fitted.predict_file(text, tmp_path / "library", **how)
         assert (tmp_path / "library").read_bytes() == (tmp_path / "command").read_bytes()
     assert stat.S_IMODE((tmp_path / "library").stat().st_mode) == 0o600
@@ -85,6 +109,38 @@ def test_predict_file_reads_tables_with_identifiers(tmp_path, of_table, good):
     wanted = good("predict", of_table, data, "--id", "id")
     dplasso.load(of_table).predict_file(data, tmp_path / "out", identifier="id")
     assert (tmp_path / "out").read_text() == wanted
+
+
+@pytest.mark.parametrize("raw", [False, True])
+@given(
+    names=st.lists(
+        st.text(st.characters(codec="utf-8", exclude_characters="\0")), min_size=1, max_size=60
+    )
+)
+@example(names=['=1+1,"x"', "a,b", "c\r\nd", " \t", "-5", "'=x", "@SUM(1;=2)"])
+@settings(max_examples=30, deadline=None)
+def test_predictions_in_csv_are_one_row_per_row_with_names_to_the_letter(fitted_table, raw, names):
+    model, frame = fitted_table
+    rows = frame.head(len(names)).assign(id=names)
+    with TemporaryDirectory() as folder:
+        data, output = Path(folder, "in.parquet"), Path(folder, "out.CSV")
+        rows.to_parquet(data)
+        model.predict_file(data, output, identifier="id", raw=raw, proba=True)
+        with open(output, newline="", encoding="utf-8") as file:
+            head, *found = csv.reader(file)
+        assert head == ["id", "no", "yes"] and all(len(row) == 3 for row in found)
+        assert [row[0] for row in found] == [name if raw else marked(name) for name in names]
+        model.predict_file(data, output)
+        assert pd.read_csv(output).prediction.tolist() == model.predict(rows).tolist()
+
+
+def test_names_that_do_not_end_in_csv_have_tabs(tmp_path, of_table, good):
+    data, output = tmp_path / "people.csv", tmp_path / "out.tsv"
+    good("predict", of_table, data, "--id", "id", "-o", output)
+    assert output.read_text() == good("predict", of_table, data, "--id", "id")
+    assert pd.read_csv(output, sep="\t").columns.tolist() == ["id", "prediction"]
+    good("predict", of_table, data, "-o", tmp_path / "out")
+    assert (tmp_path / "out").read_text() == good("predict", of_table, data)
 
 
 def test_predict_file_writes_over_nothing_that_it_reads_and_leaves_nothing(tmp_path, model):

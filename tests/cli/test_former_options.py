@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 
-from commanding import ROWS
+from commanding import COLUMNS, ROWS
 from dplasso import load
 
 PUBLIC = ("--classes", "-1,1", "--rows", ROWS, "--x-bound", 1)
@@ -34,6 +34,16 @@ def test_train_takes_a_former_option(tmp_path, text, told, former, name, value, 
     _, said = told("train", text, "-o", path, *PUBLIC, former, value, "--quiet")
     assert f"warning: {former} is now called {name};" in said
     assert load(path).get_params()[parameter] == value
+
+
+def test_the_former_flag_of_train_and_convert_replaces_an_output(tmp_path, text, told, good):
+    model, store = tmp_path / "model.dpl", tmp_path / "rows.dpc"
+    for command in (
+        ("train", text, "-o", model, *PUBLIC, "-q"),
+        ("convert", text, "-o", store, "--features", COLUMNS, "-q"),
+    ):
+        good(*command)
+        assert "warning: --overwrite is now called --force;" in told(*command, "--overwrite")[1]
 
 
 @pytest.mark.parametrize(
@@ -68,4 +78,4 @@ def test_a_former_and_a_new_option_together_are_rejected(text, tmp_path, run):
 def test_former_options_are_not_shown(good, command):
     shown = good(command, "--help").split()
     assert "--max-iter" in " ".join(shown)
-    assert not {"--rounds", "--keep"} & {word.strip(",") for word in shown}
+    assert not {"--rounds", "--keep", "--overwrite"} & {word.strip(",") for word in shown}

@@ -76,6 +76,8 @@ def test_names_and_classes_and_paths_are_shown_and_not_obeyed(tmp_path, hostile,
         ("inspect", f"{model}{CLEAR}"),
         ("evaluate", model, data),
         ("report", model, "-o", tmp_path / f"{CLEAR}.html"),
+        ("export", model, "-o", tmp_path / f"{CLEAR}.onnx"),
+        ("export", model, "-o", tmp_path / f"{CLEAR}.csv"),
         ("train", data, "-o", tmp_path / "x", "--target", f"none{CLEAR}"),
         ("convert", data, "-o", tmp_path / f"{CLEAR}", "--target", f"sick{WINDOW}"),
         ("inspect", tmp_path / f"{CLEAR}"),
@@ -151,7 +153,7 @@ def test_a_page_escapes_names_classes_title_and_files(tmp_path, good):
     write_report(page, fitted, model_file=model, title=script)
     html = page.read_text("utf-8")
     assert "&lt;script&gt;" in html and "<script>alert" not in html and "<img" not in html
-    good("report", model, "-o", page, "--public-data", data)
+    good("report", model, "-o", page, "--public-data", data, "--force")
     html = page.read_text("utf-8")
     assert "&lt;script&gt;" in html and "<script>alert" not in html and "<img" not in html
 
@@ -198,7 +200,7 @@ def test_identifiers_and_classes_in_predictions_are_no_formulas(tmp_path, hostil
     assert all(len(line) == len(lines[0]) for line in lines)
     told = lines[0][1:] if proba else [line[1] for line in lines[1:]]
     assert set(told) <= {f"'{FORMULA}", f"'@no{CLEAR} error: fine"}
-    good("predict", model, data, "--id", "id", "-o", out, "--raw", *proba)
+    good("predict", model, data, "--id", "id", "-o", out, "--raw", *proba, "--force")
     raw = out.read_text("utf-8")
     assert "\n=1\t" in raw and "'" not in raw
 

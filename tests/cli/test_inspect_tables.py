@@ -8,8 +8,8 @@ import pytest
 
 from commanding import FEW, TABLE, people, write_table
 from dplasso import load
-from dplasso.reading.plans import FeatureSpace, TablePlan
 from dplasso.reading.tables import table_chunks
+from dplasso.schema import FeatureSpace, Schema
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_target_columns_and_intercept_are_plain(trained, good):
     model = load(trained)
     assert re.search(r"^target +sick$", out, re.M)
     assert re.search(rf"^intercept +{model.intercept_[0]:.6g}$", out, re.M)
-    for name, role, features in FeatureSpace(TablePlan.from_dict(model.table_plan_)).roles:
+    for name, role, features in FeatureSpace(Schema.from_dict(model.table_plan_)).roles:
         assert re.search(rf"^{name} +{re.escape(role)} +{features}$", out, re.M)
     assert "drawn with noise" in out and "With so few rows" in out
     facts = json.loads(good("inspect", trained, "--json"))
@@ -42,7 +42,7 @@ def test_buckets_are_those_that_rows_are_read_into(trained, table, good):
     model = load(trained)
     rows = [{**people(1)[0], "note": "Fever", "town": "Graz"}]
     one = write_table(table.with_name("one.csv"), rows)
-    space, chunks, _ = table_chunks(one, TablePlan.from_dict(model.table_plan_))
+    space, chunks, _ = table_chunks(one, Schema.from_dict(model.table_plan_))
     (chunk,) = chunks
     names = [list(space.names)[column] for column in chunk.indices]
     asked = ("--bucket", "note=Fever", "--bucket", "town=Graz", "--bucket", "note=well, tired")

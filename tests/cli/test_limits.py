@@ -78,7 +78,7 @@ def test_declared_columns_are_refused_where_there_is_no_memory_for_them(tmp_path
 def test_a_number_of_columns_that_was_read_is_stated_as_such(tmp_path, run, good):
     path, model = tmp_path / "rows", tmp_path / "x"
     path.write_text("1 9:1\n0 1:1\n" * 20)
-    train = ("train", path, "-o", model, "--classes", "0,1", "--rows", 40)
+    train = ("train", path, "-o", model, "--classes", "0,1", "--rows", 40, "--force")
     assert "number of columns was read" in run(*train).err
     assert "n_features = 9 (READ FROM THE DATA" in good("inspect", model).replace("\n", " ")
     done = run(*train, "--strict", "--x-bound", 1)

@@ -50,7 +50,7 @@ def test_a_model_is_the_one_that_python_fits(tmp_path, good, name, kind, classes
 def test_labels_may_have_a_range(tmp_path, good, run):
     X, y = problem("regression")
     data, path = write_svmlight(tmp_path / "rows.svm", X, y), tmp_path / "model.dpl"
-    given = (data, "-o", path, "--features", COLUMNS, "--regression", "--seed", 3, *FEW)
+    given = (data, "-o", path, "--features", COLUMNS, "--regression", "--seed", 3, *FEW, "--force")
     good("train", *given, "--y-bound", "-0.25:1.25")
     model = load(path)
     assert model.y_bound == (-0.25, 1.25)
@@ -111,10 +111,11 @@ def test_npz_with_labels(tmp_path, good, run):
     assert np.array_equal(np.array(good("predict", path, data).split(), float), theirs.predict(X))
     scores = json.loads(good("evaluate", path, data, "--labels", labels, "--public", "--json"))
     assert scores["accuracy"] == theirs.score(X, y)
-    assert "--labels" in run("train", data, "-o", path, *KNOWN).err
+    assert "--labels" in run("train", data, "-o", tmp_path / "x", *KNOWN).err
     np.save(labels, y[:-1])
     assert (
-        "one label for each row" in run("train", data, "--labels", labels, "-o", path, *KNOWN).err
+        "one label for each row"
+        in run("train", data, "--labels", labels, "-o", tmp_path / "x", *KNOWN).err
     )
 
 
@@ -158,7 +159,17 @@ def test_a_private_bound(tmp_path, text, good, run):
 
 def test_frank_wolfe_releases_a_bound_that_is_left_out(tmp_path, text, good):
     """From text and from a store, whose entries nothing may have clipped to 1 before."""
-    options = ("--classes", "-1,1", "--rows", ROWS, "--seed", 3, "--solver", "frank_wolfe")
+    options = (
+        "--classes",
+        "-1,1",
+        "--rows",
+        ROWS,
+        "--seed",
+        3,
+        "--solver",
+        "frank_wolfe",
+        "--force",
+    )
     store = tmp_path / "x.dpc"
     good("convert", text, "-o", store, "--features", COLUMNS)
     for source in ((text, "--features", COLUMNS), (store,)):

@@ -136,7 +136,7 @@ def test_json_lines(place):
     ):
         (place / "bad.jsonl").write_text(line + "\n")
         with pytest.raises(ValueError, match=message) as refused:
-            run("bad.jsonl", *known, "--state", f"bad-{message[:5]}", "-o", "no")
+            run("bad.jsonl", *known, "--state", f"bad-{message[:5]}", "-o", "no", "--force")
         assert SECRET not in str(refused.value)
 
 
@@ -262,8 +262,12 @@ def test_a_ledger_is_charged_for_a_stream_not_for_its_lives(place):
         (place / "growing").write_text("".join(lines[:count]))
         run("growing", *known, "--state", "s")
     assert [charge.label for charge in budget.entries()] == ["s: PrivateOnlineClassifier"]
-    with pytest.raises(dplasso.BudgetError):
+    out = (place / "out").read_bytes()
+    with pytest.raises(ValueError, match="out exists; give another name, or --force"):
         run("rows.svm", *known, "--state", "t")
+    with pytest.raises(dplasso.BudgetError):
+        run("rows.svm", *known, "--state", "t", "--force")
+    assert (place / "out").read_bytes() == out
     assert not (place / "t" / "state").exists()
 
 
@@ -306,7 +310,7 @@ def test_a_page_of_a_stream(place, good):
     good("report", "m.dpl", "-o", "page.html")
     assert "expired so far" in (place / "page.html").read_text()
     assert "as the stream went on" not in (place / "page.html").read_text()
-    good("report", "m.dpl", "-o", "page.html", "--metrics", "s/metrics.json")
+    good("report", "m.dpl", "-o", "page.html", "--metrics", "s/metrics.json", "--force")
     page = (place / "page.html").read_text()
     assert "as the stream went on" in page and f'<th scope="row">{rows}</th>' in page
 

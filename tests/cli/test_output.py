@@ -2,13 +2,17 @@
 
 import json
 import os
+from types import SimpleNamespace
 
+import pytest
+from numba.core import event
+from rich.console import Console
 from typer.testing import CliRunner
 
 import dplasso
 from commanding import COLUMNS, DECLARED, FEW, ROWS, problem, subprocess_of, write_svmlight
 from dplasso.cli import app as application
-from dplasso.cli import demo
+from dplasso.cli import demo, output
 
 
 def test_json_is_one_document_and_nothing_else(tmp_path, text):
@@ -43,10 +47,42 @@ def test_long_names_are_not_cut(tmp_path, text, good):
     assert str(path) in good("train", text, "-o", path, *DECLARED)
 
 
+def test_the_guarantee_comes_last_and_is_wrapped_on_a_terminal(tmp_path, text, good, monkeypatch):
+    given = ("train", text, *DECLARED, "--test", text)
+    plain = good(*given, "-o", tmp_path / "a").splitlines()
+    assert plain[-1].startswith("This PrivateLassoClassifier") and plain[-2] == ""
+    assert any(line.startswith("On ") for line in plain[:-2])
+    monkeypatch.setattr(output, "_out", Console(width=60, force_terminal=True, **output._PLAIN))
+    lines = good(*given, "-o", tmp_path / "b").splitlines()
+    start = next(k for k, line in enumerate(lines) if line.startswith("This PrivateLasso"))
+    assert all(len(line) <= 60 for line in lines[start:]) and len(lines) - start > 5
+    assert " ".join(lines[start:])[:200] == plain[-1][:200]
+
+
+@pytest.mark.parametrize(("options", "said"), [((), True), (("-q",), False)])
+def test_compiling_is_named_once_where_it_is_the_first_use(
+    text, model, run, monkeypatch, options, said
+):
+    """A loop that is kept on disk is compiled; one that is not would be compiled at every use."""
+    kept, passing = SimpleNamespace(_cache=SimpleNamespace(cache_path="x")), SimpleNamespace()
+
+    def compiled(*arguments):
+        for dispatcher in (passing, kept, kept):
+            with event.trigger_event("numba:compile", data={"dispatcher": dispatcher}):
+                pass
+        return dplasso.load(*arguments)
+
+    monkeypatch.setattr("dplasso.cli.evaluate.load", compiled)
+    done = run("evaluate", model, text, "--public", *options)
+    assert done.code == 0 and done.err.count("first use, up to a minute") == said
+    monkeypatch.setattr("dplasso.cli.evaluate.load", dplasso.load)
+    assert "compiling" not in run("evaluate", model, text, "--public").err
+
+
 def test_quiet_is_quiet(tmp_path, text, run):
     done = run("train", text, "-o", tmp_path / "m", *DECLARED, "-e", 10, "-q")
     assert done == (0, "", "")
-    done = run("train", text, "-o", tmp_path / "m", *DECLARED, "-q", "--test", text)
+    done = run("train", text, "-o", tmp_path / "m", *DECLARED, "-q", "--test", text, "--force")
     assert done.out.startswith(f"On {text}") and "accuracy" in done.out  # it was asked for
     assert run("evaluate", tmp_path / "m", text, "--public", "-q") == (0, "", "")
 
@@ -56,7 +92,7 @@ def test_inspect(tmp_path, model, good):
     assert "Largest coefficients" in out and "differentially private" in out
     X, y = problem("three")
     data = write_svmlight(tmp_path / "three.svm", X, y)
-    good("train", data, "-o", model, "--features", COLUMNS, "--classes", "0,1,2", *FEW)
+    good("train", data, "-o", model, "--features", COLUMNS, "--classes", "0,1,2", *FEW, "--force")
     assert "class" in good("inspect", model)
     good("convert", data, "-o", tmp_path / "x.dpc", "--features", COLUMNS)
     facts = json.loads(good("inspect", tmp_path / "x.dpc", "--verify", "--json"))

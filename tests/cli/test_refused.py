@@ -20,6 +20,7 @@ from commanding import (
     subprocess_of,
     write_svmlight,
 )
+from dplasso import Budget
 from dplasso.cli import train
 
 
@@ -205,11 +206,13 @@ def test_unforeseen_errors_tell_their_place_and_not_their_message(run, monkeypat
     assert SECRET not in done.err
 
 
-def test_an_interrupt_is_130_and_leaves_nothing(tmp_path):
+def test_an_interrupt_is_130_and_leaves_nothing(tmp_path, tmp_path_factory):
     pipe = tmp_path / "rows.svm"
     os.mkfifo(pipe)
+    ledger = tmp_path_factory.mktemp("ledger") / "budget.sqlite"
+    Budget(1.0, 1e-6, ledger)
     process = subprocess.Popen(
-        [COMMAND, "train", pipe, "-o", tmp_path / "x", "--features", "5"],
+        [COMMAND, "train", pipe, "-o", tmp_path / "x", "--features", "5", "--budget", ledger],
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -217,7 +220,8 @@ def test_an_interrupt_is_130_and_leaves_nothing(tmp_path):
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         time.sleep(0.2)
-    assert "interrupted" in process.communicate()[1]
+    said = process.communicate()[1]
+    assert "interrupted; nothing was charged; no model was written" in said
     assert process.returncode == 130
     assert os.listdir(tmp_path) == [pipe.name]
 
@@ -241,6 +245,8 @@ def test_what_is_read_is_never_written_over(tmp_path, text, model, good, run):
         ("predict", model, text, "-o", model),
         ("report", model, "-o", model),
         ("report", model, "-o", text),
+        ("export", model, "-o", model, "--format", "onnx"),
+        ("export", model, "-o", text, "--format", "sklearn"),
         ("convert", text, "-o", text, "--features", COLUMNS),
     ):
         done = run(*command)
@@ -252,10 +258,30 @@ def test_what_is_read_is_never_written_over(tmp_path, text, model, good, run):
     assert done.code == 1 and "is no model" in done.err
     done = run("report", model, "-o", notes)
     assert done.code == 1 and "is no page" in done.err and notes.read_text() == "dear diary"
-    good("train", text, "-o", model, *DECLARED)
-    page = tmp_path / "page.html"
-    good("report", model, "-o", page)
-    good("report", model, "-o", page)
+    for form in ("onnx", "sklearn", "csv"):
+        done = run("export", model, "-o", notes, "--format", form)
+        assert done.code == 1 and "give another name" in done.err
+        assert notes.read_text() == "dear diary"
+    done = run("train", text, "-o", notes, *DECLARED, "--force")
+    assert done.code == 1 and "is no model" in done.err and notes.read_text() == "dear diary"
+
+
+def test_an_output_that_exists_is_replaced_only_when_asked(tmp_path, text, model, good, run):
+    page, lines, store = tmp_path / "page.html", tmp_path / "lines.txt", tmp_path / "rows.dpc"
+    for output, command in (
+        (model, ("train", text, "-o", model, *DECLARED)),
+        (page, ("report", model, "-o", page)),
+        (lines, ("predict", model, text, "-o", lines)),
+        (store, ("convert", text, "-o", store, "--features", COLUMNS)),
+    ):
+        if output is not model:
+            good(*command)
+        state = output.stat()
+        done = run(*command)
+        assert done.code == 1 and f"{output} exists; give another name, or --force" in done.err
+        assert output.stat() == state
+        good(*command, "--force")
+        assert output.stat().st_ino != state.st_ino
 
 
 def test_a_model_that_was_paid_for_is_replaced_only_when_asked(tmp_path, text, model, good, run):
@@ -263,8 +289,8 @@ def test_a_model_that_was_paid_for_is_replaced_only_when_asked(tmp_path, text, m
     good("budget", "init", ledger, "--epsilon", 3, "--delta", 1e-6)
     command = ("train", text, "-o", model, *DECLARED, "--budget", ledger)
     done = run(*command)
-    assert done.code == 1 and "--overwrite" in done.err
-    good(*command, "--overwrite")
+    assert done.code == 1 and "--force" in done.err
+    good(*command, "--force")
 
 
 def test_options_that_would_be_ignored_are_refused(tmp_path, text, run):

@@ -1,7 +1,9 @@
 """``dplasso report`` from tables: the page is about the columns of the file, and the rows given."""
 
 import csv
+import json
 import re
+import shlex
 from html import unescape
 
 import numpy as np
@@ -57,7 +59,7 @@ def test_a_page_of_a_table_explains_its_names_bounds_and_radius(tmp_path, run, m
     ).groups()
     assert 0 < float(norm) <= float(radius) == 0.1
     assert "age number, clipped to 0:120" in public and "sick the label 0" in public
-    assert "over the largest bound, 120" in coefficients
+    assert "centred and scaled by their range" in coefficients
 
 
 def test_enough_public_rows_give_a_curve_beside_the_model(tmp_path, run, model):
@@ -90,8 +92,82 @@ def test_rows_that_cannot_be_scored_are_refused_with_a_remedy(tmp_path, run, mod
     assert not (tmp_path / "page.html").exists()
 
 
+def test_groups_and_texts_are_on_the_page_and_in_the_json(tmp_path, run, model):
+    public = write_people(tmp_path / "public.csv", 120, seed=1)
+    page, script = tmp_path / "page.html", "<script>alert(1)</script>"
+    texts = ("--intended-use", script, "--owner", "The office", "--contact", "Room 7")
+    groups = ("--public-data", public, "--by", "town", "--by", "age")
+    done = run("report", model, "-o", page, *groups, *texts, "--json")
+    assert done.code == 0, done.err
+    facts, html = json.loads(done.out), page.read_text("utf-8")
+    assert "<script>alert" not in html and facts["about"]["intended_use"] == script
+    assert [one["column"] for one in facts["subgroups"]] == ["town", "age"]
+    assert {group["name"] for group in facts["subgroups"][0]["groups"]} == {"Ulm", "Bern"}
+    ages = words(page, "subgroups").partition("By age")[2]
+    assert len(re.findall(r"\d+ to \d+ ", ages)) == 4 and "(missing)" in ages
+    assert f"{facts['quality']['score']:.4f}" in words(page, "quality")
+    assert facts["model"]["sha256"] in words(page, "verify")
+    command = facts["command"]
+    assert str(tmp_path) not in html and str(tmp_path) not in done.out
+    assert shlex.split(command)[:3] == ["dplasso", "report", "model.dpl"]
+    assert "--by town --by age" in command and "writes the page again" in words(page, "verify")
+
+
+def test_the_command_on_the_page_writes_the_same_page(tmp_path, run, model, monkeypatch):
+    write_people(tmp_path / "public.csv", 60, seed=1)
+    monkeypatch.chdir(tmp_path)
+    done = run("report", model, "--public-data", "public.csv", "--title", "A 'title'", "--json")
+    first = (tmp_path / "report.html").read_bytes()
+    command = shlex.split(json.loads(done.out)["command"])
+    (tmp_path / "report.html").unlink()
+    assert run(*command[1:], "-q").code == 0
+    assert (tmp_path / "report.html").read_bytes() == first
+
+
+def test_the_ledger_of_the_fit_says_what_is_left(tmp_path, run):
+    data, ledger = write_people(tmp_path / "people.csv", 300, seed=0), tmp_path / "l.sqlite"
+    assert run("budget", "init", ledger, "--epsilon", 3, "--delta", 1e-6).code == 0
+    options = ("--radius", "0.1", "--max-iter", "20", "-e", "1", "-q", "--budget", ledger)
+    charged, plain = tmp_path / "charged.dpl", tmp_path / "plain.dpl"
+    assert run("train", data, "-o", charged, *TABLE, *options).code == 0
+    assert run("train", data, "-o", plain, *TABLE, *options[:-2]).code == 0
+    page = tmp_path / "page.html"
+    done = run("report", charged, "-o", page, "--budget", ledger, "--json")
+    facts = json.loads(done.out)
+    assert facts["ledger"]["entry"] == facts["ledger"]["charges"] == 1
+    assert "The ledger was verified" in words(page, "ledger")
+    assert "l.sqlite" not in page.read_text("utf-8")
+    assert shlex.split(facts["command"])[-2:] == ["--budget", "LEDGER"]
+    refused = run("report", plain, "-o", page, "--budget", ledger, "--force")
+    assert refused.code == 1 and "--budget" in refused.err and "not charged" in refused.err
+    both = run("report", charged, plain, "-o", page, "--budget", ledger, "--json", "--force")
+    assert both.code == 0, both.err
+    assert [one["ledger"] is None for one in json.loads(both.out)["models"]] == [False, True]
+
+
+def test_several_models_are_compared_on_one_page(tmp_path, run, model):
+    other = tmp_path / "other.dpl"
+    other.write_bytes(model.read_bytes())
+    public = write_people(tmp_path / "public.csv", 120, seed=1)
+    page = reported(tmp_path, run, model, other, "--public-data", public, "--title", "Ours")
+    assert "model.dpl" in words(page, "quality") and "other.dpl" in words(page, "quality")
+    assert "note" in words(page, "columns") and "Ours" in page.read_text("utf-8")
+    given = ("--public-data", public, "--by", "town", "--force")
+    done = run("report", model, other, "-o", page, *given)
+    assert done.code == 1 and "one model" in done.err
+    done = run("report", model, other, "-o", other)
+    assert done.code == 1 and other.read_bytes() == model.read_bytes()
+
+
+def test_a_column_that_is_not_there_and_rows_that_are_no_table_are_refused(tmp_path, run, model):
+    public = write_people(tmp_path / "public.csv", 60, seed=1)
+    page = tmp_path / "page.html"
+    done = run("report", model, "-o", page, "--public-data", public, "--by", "twon")
+    assert done.code == 1 and "has no column 'twon'" in done.err and not page.exists()
+
+
 def test_options_of_the_public_rows_need_them(tmp_path, run, model):
-    for options in (("--labels", tmp_path / "y.npy"), ("--zero-based",)):
+    for options in (("--labels", tmp_path / "y.npy"), ("--zero-based",), ("--by", "town")):
         done = run("report", model, "-o", tmp_path / "page.html", *options)
         assert done.code == 1 and "--public-data" in done.err
 

@@ -72,8 +72,8 @@ def test_a_store_remembers_what_was_declared(tmp_path, good, run):
     public = load(tmp_path / "a").privacy_["public"]
     assert public["classes"]["source"] == "declared"
     assert public["n_rows"] == {"value": 210, "source": "declared"}
-    run("convert", data, "-o", store, *TABLE, "--overwrite")
-    done = run("train", store, "-o", tmp_path / "a", *FEW)
+    run("convert", data, "-o", store, *TABLE, "--force")
+    done = run("train", store, "-o", tmp_path / "a", *FEW, "--force")
     assert done.code == 0 and "--classes" in done.err
     assert load(tmp_path / "a").privacy_["public"]["classes"]["source"] == READ
 
@@ -103,7 +103,7 @@ def test_a_store_is_replaced_only_when_asked(tmp_path, text, good, run):
     good(*command)
     done = run(*command)
     assert done.code == 1 and "exists" in done.err
-    good(*command, "--overwrite", "--memory", "0.1G")
+    good(*command, "--force", "--memory", "0.1G")
 
 
 @pytest.mark.parametrize("size", ["much", "1", "-5G"])

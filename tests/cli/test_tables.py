@@ -18,10 +18,11 @@ from commanding import (
     python_fit,
     write_table,
 )
-from dplasso import load
+from dplasso import Schema, load
 from dplasso.privacy.statement import READ
 from dplasso.reading import assemble
 from dplasso.reading.tables import table_chunks
+from dplasso.schema import Identifier, Number, Target, Text
 
 
 @pytest.mark.parametrize("name", ["people.csv", "people.csv.gz", "people.parquet"])
@@ -60,7 +61,7 @@ def test_classes_of_a_table_may_be_written_as_numbers(tmp_path, good, run):
     good("train", data, "-o", path, *TABLE, "--classes", "0,1", *FEW)
     assert load(path).classes_.tolist() == ["0", "1"]
     assert set(good("predict", path, data).split()) <= {"0", "1"}
-    assert run("train", data, "-o", path, *TABLE, *FEW).err.count("classes were read") == 1
+    assert run("train", data, "-o", path, *TABLE, *FEW, "--force").err.count("classes were") == 1
     assert load(path).classes_.tolist() == [0.0, 1.0]
     assert set(good("predict", path, data).split()) <= {"0", "1"}
     good("evaluate", path, data, "--public")
@@ -128,7 +129,7 @@ def test_classes_of_a_table_are_told_or_refused(tmp_path, run):
     assert done.code == 0 and done.err.count("classes were read") == 1
     assert load(path).privacy_["public"]["classes"]["source"] == READ
     assert run("train", data, "-o", path, *TABLE, *FEW, "--strict").code == 1
-    given = (*TABLE[:2], *TABLE[4:], "--ignore", "age")
+    given = (*TABLE[:2], *TABLE[4:-2], "--ignore", "age")
     assert run("convert", data, "-o", tmp_path / "x", *given, "--strict").code == 1
     assert "classes were read" in run("convert", data, "-o", tmp_path / "x", *given).err
 
@@ -174,9 +175,8 @@ def test_options_in_other_words(tmp_path, good):
     joined = ("--bounds", "age=0:120, weight=0:300", "--text", "note=32", "--hash", "town=16")
     good("train", data, "-o", tmp_path / "b", *common, *joined)
     ours, theirs = load(tmp_path / "b"), load(tmp_path / "a")
-    assert ours.table_plan_["bounds"] == theirs.table_plan_["bounds"]
-    assert dict(ours.table_plan_["hashed"]) == dict(theirs.table_plan_["hashed"])
-    assert ours.table_plan_["text"] == ["note"]
+    ours, theirs = (dict(model.table_plan_["columns"]) for model in (ours, theirs))
+    assert ours == theirs and ours["note"] == {"role": "text", "buckets": 32}
 
 
 def test_all_numbers_without_bounds_are_named_at_once(tmp_path, run):
@@ -194,13 +194,29 @@ def test_a_column_that_is_not_there(tmp_path, good, run):
         assert done.code == 1 and "no column 'tovn'; did you mean 'town'?" in done.err
     done = run("train", data, "-o", path, "--target", "quux", "--ignore", "id")
     assert done.code == 1 and "no column 'quux'; it has 'id', 'age'" in done.err
+    plan = Schema({"age": Number(0, 9), "patient_id": Identifier(), "sick": Target(["no", "yes"])})
+    for column, hint in (("Note ", "did you mean 'note'?"), ("department", "add it")):
+        columns = {**plan.columns, column: Text(8)}
+        Schema(columns, n_rows=200).to_toml(tmp_path / "s.toml")
+        wide = [{"patient_id": "1", **row} for row in people()]
+        done = run(
+            "train",
+            write_table(tmp_path / "w.csv", wide),
+            "-o",
+            path,
+            "--schema",
+            tmp_path / "s.toml",
+        )
+        assert (
+            done.code == 1 and f"no column {column!r}, which the schema names; {hint}" in done.err
+        )
     good("train", data, "-o", path, *TABLE, "--classes", "no,yes", *FEW)
     rows = [{key: row[key] for key in ("note", "town")} for row in people(3)]
     done = run("predict", path, write_table(tmp_path / "new.csv", rows))
     assert done.code == 1 and "'age', which the model was trained with" in done.err
 
 
-def test_predictions_carry_an_identifier(tmp_path, text, model, good, run):
+def test_predictions_carry_an_identifier(tmp_path, text, good, run):
     rows = people()
     rows[0]["id"] = "a\tb"
     data, path = write_table(tmp_path / "people.csv", rows), tmp_path / "model.dpl"
@@ -212,7 +228,7 @@ def test_predictions_carry_an_identifier(tmp_path, text, model, good, run):
     head, first, *_ = good("predict", path, data, "--id", "id", "--proba").splitlines()
     assert head.split("\t") == ["id", "no", "yes"] and len(first.split("\t")) == 3
     assert "no column 'x'" in run("predict", path, data, "--id", "x").err
-    good("train", text, "-o", path, *DECLARED)
+    good("train", text, "-o", path, *DECLARED, "--force")
     assert "--id needs a table" in run("predict", path, text, "--id", "id").err
 
 
@@ -242,9 +258,13 @@ def test_other_delimiters(tmp_path, good, run):
     good("train", data, "-o", path, *TABLE, "--classes", "no,yes", "--seed", 3, *FEW)
     wanted = good("predict", path, data, "--id", "id")
     data.write_text(data.read_text().replace(",", ";"))
-    done = run("train", data, "-o", path, *TABLE, "--classes", "no,yes", *FEW)
+    done = run("predict", path, data, "--id", "id")
     assert done.code == 1 and "--delimiter ';'" in done.err
-    given = (*TABLE, "--classes", "no,yes", "--seed", 3, "--delimiter", ";", *FEW)
+    assert good("predict", path, data, "--id", "id", "--delimiter", ";") == wanted
+    good("evaluate", path, data, "--public", "--delimiter", ";")
+    done = run("train", data, "-o", path, *TABLE, "--classes", "no,yes", *FEW, "--force")
+    assert done.code == 1 and "--delimiter ';'" in done.err
+    given = (*TABLE, "--classes", "no,yes", "--seed", 3, "--delimiter", ";", *FEW, "--force")
     good("train", data, "-o", path, *given)
     assert good("predict", path, data, "--id", "id") == wanted
 
@@ -260,7 +280,7 @@ def test_a_dry_run_shows_roles_and_does_nothing(tmp_path, good, run):
 
 def test_a_delta_that_makes_no_sense_is_told(tmp_path, run):
     data, path = write_table(tmp_path / "people.csv", people()), tmp_path / "model.dpl"
-    given = ("train", data, "-o", path, *TABLE, "--classes", "no,yes")
+    given = ("train", data, "-o", path, *TABLE, "--classes", "no,yes", "--force")
     assert "Delta should be" in run(*given, "--rows", 200, "--delta", 0.01).err
     assert "Delta should be" not in run(*given, "--rows", 200, "--delta", 1e-3).err
 
@@ -270,7 +290,18 @@ def test_what_is_said_does_not_tell_how_many_rows_there_are(tmp_path, run):
     said = []
     for rows in (100, 200):
         data = write_table(tmp_path / "people.csv", people(200)[:rows])
-        done = run("train", data, "-o", tmp_path / "m", *TABLE, "--classes", "no,yes", "--rows", 9)
+        done = run(
+            "train",
+            data,
+            "-o",
+            tmp_path / "m",
+            *TABLE,
+            "--classes",
+            "no,yes",
+            "--rows",
+            9,
+            "--force",
+        )
         assert done.code == 0
         said.append(re.sub(r"(?m)^(nonzeros|.*, s) .*$", "", done.out) + done.err)
     assert said[0] == said[1]
@@ -285,6 +316,9 @@ def test_a_dry_run_shows_what_a_fit_would_cost(tmp_path, good):
     plan = json.loads(good(*given, "--dry-run", "--json"))["plan"]
     assert f"rho = {plan['rho']:.6g}" in out and "solver frank_wolfe" in out
     good(*given)
+    before = path.read_bytes()
+    good(*given, "--dry-run")
+    assert path.read_bytes() == before
     stated = load(path).privacy_
     for name in ("epsilon", "delta", "rho", "rounds", "releases", "bounds", "solver", "row_map"):
         assert stated[name] == plan[name]
@@ -297,6 +331,7 @@ def test_numbers_with_hashed_columns_and_text_beside_them_are_one_table(tmp_path
     ]
     data, path = write_table(tmp_path / "rows.csv", rows), tmp_path / "model.dpl"
     roles = ("--target", "y", "--bounds", "age=0:100,dose=0:7", "--hash", "town", "--text", "note")
+    roles += ("--missing", "age,dose")
     public = ("--classes", "0,1", "--rows", 400, "--buckets", 1024, "--epsilon", 8)
     good("train", data, "-o", path, *roles, *public)
     model = load(path)

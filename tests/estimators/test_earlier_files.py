@@ -19,7 +19,12 @@ from dplasso.report import render
 DATA = Path(__file__).parent / "data"
 EXPECTED = json.loads((DATA / "expected.json").read_text())
 # Parameters that estimators have since then, with the values that earlier models mean.
-LATER = {"PrivateLassoClassifier": {"loss": "logistic"}}
+PEOPLE = {"n_people": None, "rows_per_person": 1, "person": None}
+RUNNING = {"device": "cpu", "backend": "local"}
+LATER = {
+    "PrivateLassoClassifier": {"loss": "logistic", "class_weight": None, **PEOPLE, **RUNNING},
+    "PrivateLassoRegressor": PEOPLE | RUNNING,
+}
 FORMER = {"rows": "row_map"}  # names that have changed since then
 
 
@@ -82,4 +87,4 @@ def parts_of(path):
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_file_of_earlier_code_has_a_report(name):
     model = dplasso.load(DATA / f"{name}.dpl")
-    assert "How the model grew" in render(model, model_file=DATA / f"{name}.dpl")
+    assert "How to verify the model" in render(model, model_file=DATA / f"{name}.dpl")

@@ -139,8 +139,9 @@ def test_saved_models_predict_the_same_and_have_a_page(words, tmp_path):
         again = dplasso.load(path)
         assert again.solver_ == "select"
         assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
-        with pytest.raises(ValueError, match="maps rows"):
-            model.to_sklearn()
+        plain = model.to_sklearn()
+        np.testing.assert_allclose(plain.predict_proba(X), model.predict_proba(X))
+        assert plain.columns_.tolist() == sorted(model.vertices_[:, 0].tolist())
     write_report(tmp_path / "page.html", again)
     assert "chosen first" in (tmp_path / "page.html").read_text()
     header, arrays = read(path)

@@ -12,8 +12,15 @@ from sklearn.base import clone
 
 import dplasso
 from dplasso import Budget, PrivateLassoClassifier, PrivateLassoRegressor, Sparsifier, load
-from dplasso.fitting.auto_rules import auto_nonzeros
+from dplasso.fitting.auto_rules import (
+    KEPT_PER_ROOT,
+    KEPT_PER_SIGNAL,
+    KEPT_SHARE,
+    UNSEEN,
+    auto_nonzeros,
+)
 from dplasso.privacy import gaussian, zcdp
+from dplasso.privacy.gaussian import mu_of
 from dplasso.report import write_report
 
 ROWS = 3000
@@ -153,7 +160,7 @@ def test_wide_models_are_sparse_as_they_come(tmp_path):
         ({"solver": "auto"}, 50, "a table keeps all of its columns"),
         ({}, 1000, "few columns are all kept"),
         ({"classes": 3}, 3000, "several classes need all columns"),
-        ({"epsilon": 0.01}, 3000, "so few rows cannot tell which columns to drop"),
+        ({"epsilon": 0.005}, 3000, "so few rows cannot tell which columns to drop"),
         ({"solver": "frank_wolfe"}, 3000, "a round adds one at most"),
     ],
 )
@@ -166,12 +173,23 @@ def test_other_models_keep_all_coefficients_and_say_why(options, columns, reason
 
 
 @given(st.floats(0.01, 50.0), st.integers(1, 10**7), st.integers(1001, 10**8))
-def test_more_signal_never_keeps_more_coefficients(epsilon, rows, columns):
+def test_what_is_kept_follows_the_columns_and_what_rows_can_show_of_them(epsilon, rows, columns):
+    """At least a multiple of the root, and more only if there is much signal, or none."""
     kept = auto_nonzeros(epsilon, 1e-6, rows, columns)
-    assert 16 * math.sqrt(columns) <= kept + 1 and kept <= columns or kept == columns
-    assert auto_nonzeros(2 * epsilon, 1e-6, rows, columns) <= kept
-    assert auto_nonzeros(epsilon, 1e-6, 2 * rows, columns) <= kept
+    signal = rows * mu_of(epsilon, 1e-6)
+    root = math.ceil(KEPT_PER_ROOT * math.sqrt(columns))
+    assert min(root, columns) <= kept <= columns
     assert auto_nonzeros(epsilon, 1e-6, rows, columns + 1) >= kept
+    if signal <= UNSEEN:
+        assert kept == columns  # nobody can tell which ones to drop
+    elif kept > root and columns * (UNSEEN / signal) ** 2 <= root:
+        assert kept <= math.ceil(min(KEPT_PER_SIGNAL * signal, KEPT_SHARE * columns))
+        assert auto_nonzeros(2 * epsilon, 1e-6, rows, columns) >= kept
+
+
+def test_of_a_million_columns_few_percent_are_kept_at_usual_budgets():
+    kept = [auto_nonzeros(epsilon, 1e-8, 15_000, 1_000_000) for epsilon in (0.1, 1.0)]
+    assert max(kept) <= 25_000
 
 
 def test_only_wide_rows_are_taken_as_presence_however_they_are_stored():
@@ -181,8 +199,8 @@ def test_only_wide_rows_are_taken_as_presence_however_they_are_stored():
         "as_is": classifier().fit(X[:, :1000], y),
     }
     assert {name: model.row_map_ for name, model in fits.items()} == {name: name for name in fits}
-    with pytest.warns(UserWarning, match="row_map='auto' reads the entries of 1,001 columns"):
-        assert classifier(x_bound=2.0).fit(X.toarray(), y).row_map_ == "presence"
+    for form in (X, X.toarray()):  # whoever declares another bound has numbers
+        assert classifier(x_bound=2.0).fit(form, y).row_map_ == "sqrt"
     assert classifier().fit(X[:, :1000].toarray(), y).row_map_ == "as_is"
     assert fits["presence"].privacy_["public"]["row_map"]["source"] == "public rule"
 
@@ -209,8 +227,7 @@ def test_saved_models_predict_the_same_and_have_a_page(tmp_path):
         assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
         write_report(tmp_path / "page.html", again)
         assert "length 1" in (tmp_path / "page.html").read_text() or options.get("solver")
-        with pytest.raises(ValueError, match="maps rows"):
-            model.to_sklearn()
+        np.testing.assert_allclose(model.to_sklearn().predict_proba(X), model.predict_proba(X))
 
 
 @pytest.mark.parametrize(
@@ -238,3 +255,13 @@ def test_undeclared_rows_are_refused_in_strict_mode():
         classifier().fit(*words())
     finally:
         dplasso.set_strict(None)
+
+
+def test_labels_at_random_give_the_shares_of_the_classes():
+    """A descent fits its own rows to any labels; probabilities must not take that for a signal."""
+    rng = np.random.default_rng(0)
+    X = sp.random_array((6000, 4000), density=0.01, rng=rng, format="csr")
+    y = (rng.random(6000) < 0.4).astype(int)
+    model = classifier(epsilon=4.0, n_rows=3000, random_state=0).fit(X[:3000], y[:3000])
+    odds = model.predict_proba(X[3000:])[:, 1]
+    assert odds.mean() == pytest.approx(0.4, abs=0.05) and odds.std() < 0.05

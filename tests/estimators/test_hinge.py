@@ -75,14 +75,14 @@ def test_margins_are_no_probabilities():
     assert "has no probabilities; use decision_function" in str(refused.value.__cause__)
     found = evaluate(model, X, y)
     assert found.score == accuracy_score(y, model.predict(X))
-    assert found.auc is None and found.calibration == ()
+    assert found.auc is None and found.reliability is None
 
 
 def test_a_plain_model_has_the_same_predictions():
     X, y = problem()
     model = hinge(row_map="as_is").fit(X, y)
     plain = model.to_sklearn()
-    assert isinstance(plain, LinearSVC)
+    assert isinstance(plain[-1], LinearSVC) and not hasattr(plain, "predict_proba")
     assert np.array_equal(plain.predict(X), model.predict(X))
 
 

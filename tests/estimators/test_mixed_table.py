@@ -152,6 +152,7 @@ def test_a_table_of_numbers_and_text_reaches_it_from_a_file_and_a_store(tmp_path
     (tmp_path / "rows.csv").write_text("\n".join(["size,square,note,y", *lines]))
     bounds = {"size": (-4.0, 4.0), "square": (0.0, 16.0)}
     options = {"target": "y", "bounds": bounds, "text": ["note"], "buckets": 2048}
+    options["missing"] = ["size", "square"]
     options["classes"] = ["0", "1"]
     convert(tmp_path / "rows.csv", tmp_path / "store", n_rows=ROWS, **options)
     found = []
@@ -230,7 +231,7 @@ def test_a_store_keeps_the_ranges_of_its_table(tmp_path, high):
     given = dplasso.read_rows(path, **options)
     convert(path, tmp_path / "store", **options)
     stored = dplasso.read_rows(tmp_path / "store")
-    assert stored.bounds == given.bounds and given.bounds.paired.tolist() == [0, 1]
+    assert stored.bounds == given.bounds and given.bounds.paired.tolist() == [0]
 
 
 def test_a_range_far_from_zero_is_not_lost_in_a_file(tmp_path):
@@ -241,3 +242,13 @@ def test_a_range_far_from_zero_is_not_lost_in_a_file(tmp_path):
     y = np.asarray(rows.y, float)
     model = PrivateLassoRegressor(8.0, n_rows=3000, x_bound=rows.bounds, y_bound=1.0)
     assert 1.0 - np.mean((model.fit(rows.X, y).predict(rows.X) - y) ** 2) / np.var(y) > 0.9
+
+
+def test_the_statement_says_why_a_table_that_keeps_all_has_fewer_coefficients():
+    X, y, bounds = mixed()
+    model = classifier().fit(X, y)
+    stated = model.privacy_["public"]["n_nonzero"]
+    assert np.count_nonzero(model.coef_) < X.shape[1] and stated["value"] == "all"
+    assert stated["source"].endswith("of the wide ones those that were found to be frequent")
+    narrow = classifier(x_bound=bounds[:4]).fit(X[:, :4], y).privacy_["public"]["n_nonzero"]
+    assert narrow["source"] == "public rule: a table keeps all of its columns"

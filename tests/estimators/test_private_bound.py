@@ -94,8 +94,8 @@ def test_a_fit_is_that_of_the_bound_as_it_was_released(data, options, monkeypatc
     """But for the share of the budget that the bound took, and for where draws begin."""
     used = {}
 
-    def noted(*arguments):
-        used["bits"] = arguments[-1]
+    def noted(*arguments, generator, **options):
+        used["bits"] = generator
         return private_bound.CANDIDATES.index(1 / 32)
 
     monkeypatch.setattr(private_bound, "private_quantile", noted)

@@ -168,13 +168,16 @@ def test_a_reader_without_this_package_predicts_the_same(path):
     line, archive = path.read_bytes().split(b"\n", 1)
     assert line == b"dplasso-model 1 sha256=" + hashlib.sha256(archive).hexdigest().encode()
     with zipfile.ZipFile(io.BytesIO(archive)) as members:
-        classes = json.loads(members.read("header.json"))["classes"]["items"]
+        header = json.loads(members.read("header.json"))
+        classes, stated = header["classes"]["items"], header["privacy"]
+        room = stated.get("room_of_new_rows")
+        most = math.inf if room is None else room * stated["bounds"]["x_bound"]["value"]
         names = ("weights_data", "weights_indices", "weights_indptr", "intercept")
         data, columns, starts, intercept = (
             numbers(members.read(f"arrays/{name}.npy")) for name in names
         )
     for row, label, margins in zip(
-        NEW, model.predict(NEW), model.decision_function(NEW), strict=True
+        np.clip(NEW, -most, most), model.predict(NEW), model.decision_function(NEW), strict=True
     ):
         found = [
             intercept[k] + sum(data[i] * row[columns[i]] for i in range(starts[k], starts[k + 1]))
@@ -248,7 +251,7 @@ def test_other_things_than_models_are_refused(path, model):
 
 @pytest.mark.parametrize(
     ("parameter", "value"),
-    [("x_bound", pd.Series([1.0] * 5)), ("radius", object()), ("x_bound", {1: 2.0})],
+    [("x_bound", pd.Series([1.0] * 5)), ("radius", object()), ("x_bound", {(1,): 2.0})],
 )
 def test_parameters_that_would_not_come_back_are_refused(path, parameter, value):
     model = classifier()
@@ -324,7 +327,7 @@ def test_parameters_of_older_versions_take_their_defaults(path, content):
     [
         ("class", "PrivateForest", "class 'PrivateForest' is unknown; upgrade dplasso"),
         ("class", "__import__", "is unknown"),
-        ("class", "PrivateLassoRegressor", "parameter '(classes|loss)' is unknown"),
+        ("class", "PrivateLassoRegressor", "parameter '(classes|class_weight|loss)' is unknown"),
         ("class", ["PrivateLassoRegressor"], "'class' is missing or of the wrong type"),
         ("novelty", 1, "header entry 'novelty' is unknown; upgrade dplasso"),
         ("parameters", {"novelty": 1}, "parameter 'novelty' is unknown; upgrade dplasso"),

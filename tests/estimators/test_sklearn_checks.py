@@ -27,7 +27,10 @@ pytestmark = [
         PrivateLassoClassifier(epsilon=1e4, solver="auto"),
         PrivateLassoClassifier(epsilon=1e4, solver="auto", n_nonzero=4),
         PrivateLassoRegressor(epsilon=1e4, solver="gradient"),
-    ]
+    ],
+    expected_failed_checks=lambda estimator: {
+        "check_class_weight_classifiers": "it passes weights above 1, and ours are at most 1"
+    },
 )
 def test_scikit_learn_agrees(estimator, check):
     check(estimator)

@@ -150,9 +150,9 @@ def test_the_statement_names_the_ranges_without_listing_them():
         "source": "declared",
     }
     assert classifier(x_bound=80.0).fit(X, y).privacy_["bounds"]["x_bound"]["value"] == 80.0
-    # A solver that clips absolute values states those.
+    # All solvers use ranges.
     other = classifier(solver="gradient").fit(X, y).privacy_["bounds"]["x_bound"]["value"]
-    assert other == "one per column, at most 80"
+    assert other == bounds["value"]
     wide = classifier(x_bound=[(0, 1)] * 2000).plan(ROWS, 2000)
     assert len(str(wide)) < 3000 and "between 0 and 1" in str(wide)
 

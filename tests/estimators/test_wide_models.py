@@ -3,6 +3,8 @@
 import tracemalloc
 
 import numpy as np
+import onnx.checker  # noqa: F401  # else its own memory would be counted
+import onnx.helper  # noqa: F401
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -73,6 +75,29 @@ def test_what_would_be_written_out_is_refused_with_what_it_would_need(tmp_path, 
     model = load(wide_model(tmp_path / "model.dpl", row_map="as_is", max_iter=8, radius=2.0))
     with pytest.raises(ValueError, match="would need about 8[0-9] GiB of memory.*sparsify"):
         model.to_sklearn()
+
+
+@pytest.mark.parametrize("options", SOLVERS, ids=lambda given: " ".join(map(str, given.values())))
+def test_a_billion_claimed_columns_are_exported_by_those_used_or_refused(
+    tmp_path, little_memory, options
+):
+    model = load(wide_model(tmp_path / "model.dpl", **options))
+    calls = {
+        "onnx": lambda: model.to_onnx(tmp_path / "model.onnx"),
+        "csv": lambda: model.to_csv(tmp_path / "model.csv"),
+        "sklearn": model.to_sklearn,
+    }
+    done = set()
+    for name, call in calls.items():
+        try:
+            call()
+            done.add(name)
+        except ValueError as error:
+            assert "would need about" in str(error)
+    if "solver" not in options or "n_nonzero" in options:  # others scale rows to length 1
+        assert done >= {"onnx", "csv"}
+    else:
+        assert "onnx" not in done and not (tmp_path / "model.onnx").exists()
 
 
 def test_a_small_model_is_handed_over_with_names_that_need_no_package_of_ours(tmp_path):

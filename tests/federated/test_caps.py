@@ -6,6 +6,7 @@ import pytest
 
 from dplasso.federated import Caps, Coordinator, Refused, holdings
 from dplasso.federated.holdings import Holdings
+from dplasso.federated.joint_spending import label_of
 from dplasso.federated.messages import Ask
 from dplasso.federated.plan import plan_of
 from dplasso.federated.simulation import run
@@ -47,10 +48,10 @@ def test_a_job_is_charged_once_by_each_party_before_its_first_draw(tmp_path, mon
     }
     run(Coordinator(TERMS), parties)
     assert charged[0] == [1, 0] and charged[1:] == [[1, 1]] * (len(charged) - 1)
-    for name, budget in budgets.items():
+    for budget in budgets.values():
         (entry,) = budget.entries()
-        assert entry.label == "federated job job" and entry.neighboring == "add_remove"
-        assert entry.event == plan_of(TERMS).event_of(name)
+        assert entry.label == label_of("job", TERMS.digest) and entry.neighboring == "add_remove"
+        assert entry.event == plan_of(TERMS).event  # of all parties together
         assert budget.spent_rho == pytest.approx(zcdp.rho(entry.event), rel=1e-12)
 
 

@@ -85,7 +85,7 @@ def close(known):
 def running(folder):
     """A job whose parties have agreed and released something."""
     known, coordinator = parties(folder), open_coordinator(PROPOSAL, folder)
-    steps(coordinator, known, 4)
+    steps(coordinator, known, 6)
     yield folder, coordinator, known
     close(known)
 
@@ -114,6 +114,7 @@ OTHER = {
     "tau": 1,
     "probabilities": (0.5, 0.5),
     "seed": 1,
+    "min_overlap": 0.5,
 }
 
 
@@ -250,7 +251,7 @@ def test_what_does_not_touch_the_rows_may_be_changed(running):
     goes_on(folder, coordinator, released(folder))
 
 
-def test_jobs_begun_before_rows_were_noted_go_on(running):
+def test_jobs_killed_before_rows_were_noted_go_on(running):
     """Their release logs have no digest of the rows; they get one."""
     folder, coordinator, known = running
     close(known)

@@ -1,6 +1,5 @@
-"""A job that the previous version left half done on all disks: it is read, and continues."""
+"""A job that the previous version left half done on all disks: it is read, and not continued."""
 
-import base64
 import json
 import shutil
 import warnings
@@ -13,7 +12,6 @@ from dplasso.federated import Refused, Terms
 from dplasso.federated.deployment.settings import read_party_settings
 from dplasso.federated.service import open_coordinator
 from dplasso.federated.terms import Proposal
-from dplasso.storage.journal import Journal
 
 KEPT = Path(__file__).parent / "earlier_job"
 PARTIES = ("clinic", "shop")
@@ -68,37 +66,24 @@ def test_terms_and_proposals_have_the_texts_they_had(folder):
         assert terms.protocol == "sketches"
 
 
-def test_the_job_continues_from_the_transcript_and_the_logs(folder):
-    """The coordinator sends the recorded requests again, to the byte, and the parties go on."""
-    coordinator, known = open_coordinator(proposal(folder), folder), parties(folder)
-    with Journal(folder / "transcript") as journal:
-        exchanges = [json.loads(record) for record in journal.records()]
-    last = exchanges[-1]["replies"]
-    for exchange in exchanges:
-        replies = {name: base64.b64decode(one)[1:] for name, one in exchange["replies"].items()}
-        asked = coordinator.requests()
-        assert set(asked) == set(replies)
-        if exchange["replies"] == last:  # drawn by the previous version, answered from its log
-            assert {name: known[name].answer(request) for name, request in asked.items()} == replies
-        coordinator.receive(replies)
-    while asked := coordinator.requests():
-        coordinator.receive({name: known[name].answer(request) for name, request in asked.items()})
-    assert coordinator.coordinator.card().ended == "complete"
-    for party in known.values():
-        assert party.model.job == "job"
-        party.close()
+def test_a_party_does_not_continue_the_job_and_says_so(folder):
+    """Its terms were not confirmed by the other party; the next job has to be."""
+    before = (folder / "shop" / "state" / "job" / "job.notebook").read_bytes()
+    with pytest.raises(Refused, match="begun by another version of dplasso; submit it again"):
+        parties(folder)
+    assert (folder / "shop" / "state" / "job" / "job.notebook").read_bytes() == before
 
 
-def test_the_requests_are_those_of_the_transcript(folder):
+def test_a_server_does_not_continue_the_job_and_says_so(folder):
     pytest.importorskip("nvflare")
     from dplasso.federated.deployment.transcript import Transcript
 
-    coordinator, count = open_coordinator(proposal(folder), folder), 0
-    with Transcript(folder / "transcript") as transcript:
-        while (replies := transcript.replies_to(coordinator.requests())) is not None:
-            coordinator.receive({name: reply.body for name, reply in replies.items()})
-            count += 1
-    assert count == 4
+    coordinator = open_coordinator(proposal(folder), folder)
+    with (
+        Transcript(folder / "transcript") as transcript,
+        pytest.raises(ValueError, match="the version of dplasso that began it"),
+    ):
+        transcript.replies_to(coordinator.requests())
 
 
 def test_a_server_reads_the_job_file(folder):

@@ -7,9 +7,12 @@ from dplasso.federated.deployment.settings import (
     SERVER_FILE,
     read_party_settings,
     read_server_settings,
+    write_party_settings,
     write_server_settings,
 )
-from dplasso.reading.plans import FeatureSpace, TablePlan
+from dplasso.federated.rows import read_party
+from dplasso.reading.plans import TablePlan
+from dplasso.schema import Category, FeatureSpace, Number, Schema, Target
 
 
 @pytest.mark.parametrize(
@@ -37,6 +40,52 @@ def test_a_function_that_is_not_installed_is_refused(tmp_path, named):
 
 
 def test_buckets_beyond_64_bits_are_refused():
-    assert len(FeatureSpace(TablePlan("y", hashed={"a": 2**62, "b": 2**61})).names) == 3 * 2**61
+    schema = TablePlan("y", hashed={"a": 2**62, "b": 2**61}).schema()
+    assert len(FeatureSpace(schema).names) == 3 * 2**61
     with pytest.raises(ValueError, match="buckets of all columns must be at most"):
         TablePlan("y", hashed={"a": 2**62, "b": 2**62})
+
+
+def test_a_party_may_state_its_columns_in_a_schema_file(tmp_path):
+    write_party_settings(tmp_path, "shop")
+    (tmp_path / "rows.csv").write_text("id,age,town,sick\np1,30,Ulm,no\np2,,Bonn,yes\n")
+    columns = {"age": Number(0, 120), "town": Category(["Ulm"]), "sick": Target(["no", "yes"])}
+    Schema(columns).to_toml(tmp_path / "people.toml")
+    path = tmp_path / PARTY_FILE
+    text = path.read_text().replace('data = ""', 'data = "rows.csv"')
+    text = text.replace("max_epsilon = 0.0", "max_epsilon = 1.0")
+    path.write_text(text.replace("max_delta = 0.0", "max_delta = 1e-6"))
+    with pytest.raises(ValueError, match=r"\[columns\] must be a table of one column or more"):
+        read_party_settings(tmp_path, "shop")
+    text = path.read_text().replace("# schema = ", "schema = ")
+    path.write_text(text)
+    settings, _ = read_party_settings(tmp_path, "shop")
+    assert settings.label_bound == 1.0
+    rows = read_party(settings.data, settings.table, settings.id_column)
+    assert rows.features == ["age", "town=Ulm"] and rows.y.tolist() == [-1.0, 1.0]
+    assert rows.X.toarray().tolist() == [[0.25, 1.0], [0.5, 0.0]]
+    path.write_text(text.replace("# label_column", "label_column"))
+    with pytest.raises(ValueError, match="schema states the columns, the labels"):
+        read_party_settings(tmp_path, "shop")
+    path.write_text(text)
+    Schema({**columns, "age": Number()}).to_toml(tmp_path / "people.toml")
+    with pytest.raises(ValueError, match="'age' needs low and high"):
+        read_party_settings(tmp_path, "shop")
+
+
+def test_a_party_shares_no_column_that_its_owner_did_not_declare(tmp_path):
+    """Whether a cell is missing is a feature of its own only where that is asked for."""
+    write_party_settings(tmp_path, "shop")
+    (tmp_path / "rows.csv").write_text("id,age,income\np1,30,\np2,,500\n")
+    path = tmp_path / PARTY_FILE
+    text = path.read_text().replace('data = ""', 'data = "rows.csv"')
+    text = text.replace("max_epsilon = 0.0", "max_epsilon = 1.0")
+    text = text.replace("max_delta = 0.0", "max_delta = 1e-6")
+    path.write_text(text + 'age = "0:120"\nincome = "0:1000 missing"\n')
+    settings, _ = read_party_settings(tmp_path, "shop")
+    rows = read_party(settings.data, settings.table, settings.id_column)
+    assert rows.features == ["age", "income", "income is missing"]
+    assert rows.X.toarray().tolist() == [[0.25, 0.0, 1.0], [0.5, 0.5, 0.0]]
+    path.write_text(text + 'age = "0:120 indicator"\n')
+    with pytest.raises(ValueError, match="low:high missing"):
+        read_party_settings(tmp_path, "shop")

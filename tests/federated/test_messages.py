@@ -160,8 +160,8 @@ def test_a_feature_is_shared_once(rounds, coordinator):
 
 def test_another_version_says_which_it_is(party, rounds):
     content = bytearray(rounds[2][0].request)
-    content[4:6] = struct.pack("<H", 2)
-    assert "version 2" in refused(party.answer, bytes(content))
+    content[4:6] = struct.pack("<H", 3)
+    assert "version 3" in refused(party.answer, bytes(content))
 
 
 @settings(max_examples=50, deadline=None)

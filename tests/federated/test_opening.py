@@ -6,7 +6,8 @@ import pytest
 
 from dplasso.federated import Caps, Party, Refused
 from dplasso.federated.messages import Ask, Gave, PartyRelease, PartyRequest
-from dplasso.federated.opening import OpeningCoordinator, OpeningParty
+from dplasso.federated.opening_coordinator import OpeningCoordinator
+from dplasso.federated.opening_party import OpeningParty
 from dplasso.federated.terms import Proposal
 from federations import FEATURES, made
 
@@ -31,7 +32,8 @@ def opened(tmp_path, caps=None, **options):
         bound = 1.0 if name == "bank" else None
         given = {"y_bound": bound, **options}
         limits = caps or Caps(**LIMITS)
-        return OpeningParty(name, "job", FEATURES[name], limits, tmp_path / name, begin, **given)
+        folder = tmp_path / name
+        return OpeningParty(name, "job", FEATURES[name], limits, folder, SECRET, begin, **given)
 
     return {name: party(name) for name in FEATURES}
 
@@ -59,7 +61,7 @@ def test_a_job_opens_runs_and_ends_with_coefficients(tmp_path):
 
 def test_a_party_that_fails_to_open_can_be_opened_again(tmp_path, monkeypatch):
     parties, coordinator = opened(tmp_path), OpeningCoordinator(PROPOSAL)
-    for _ in range(4):
+    for _ in range(6):
         step(coordinator, parties)
     close(parties)
 
@@ -75,11 +77,11 @@ def test_a_party_that_fails_to_open_can_be_opened_again(tmp_path, monkeypatch):
 
 def test_a_party_that_starts_again_keeps_to_its_terms(tmp_path):
     parties, coordinator = opened(tmp_path), OpeningCoordinator(PROPOSAL)
-    for _ in range(4):
+    for _ in range(7):
         step(coordinator, parties)
     request = coordinator.requests()
     (name,) = request
-    with pytest.raises(Refused, match="no terms yet"):
+    with pytest.raises(Refused, match="before all parties have paid"):
         opened(tmp_path / "elsewhere")[name].answer(request[name])
     answer = parties[name].answer(request[name])
     close(parties)
@@ -140,6 +142,8 @@ def test_a_coordinator_takes_only_what_opens_a_job():
         coordinator.receive(dict.fromkeys(FEATURES, wrong))
     with pytest.raises(Refused, match="all parties"):
         coordinator.receive({})
-    coordinator.lose("shop", "gone")
+    assert b"not ended" in coordinator.result()
+    for name in FEATURES:
+        coordinator.lose(name, "gone")
     coordinator.receive({})
     assert coordinator.requests() == {} and b"shop: gone" in coordinator.result()

@@ -122,9 +122,9 @@ def test_half_a_record_of_a_crash_is_taken_off(three_rounds, tmp_path):
 def test_a_crash_before_the_count_is_written_loses_nothing(three_rounds, tmp_path):
     _, answers, _ = three_rounds
     count = tmp_path / "job.lock"
-    # Terms, what the rows are, and three releases.
-    assert count.read_bytes() == (5).to_bytes(8, "little")
-    for found in ((4).to_bytes(8, "little"), b""):
+    # Terms, what the rows are, that the job is charged, and three releases.
+    assert count.read_bytes() == (6).to_bytes(8, "little")
+    for found in ((5).to_bytes(8, "little"), b""):
         count.write_bytes(found)
         with living(tmp_path) as party:
             assert party.answer(ask_bank(2)) == answers[2]

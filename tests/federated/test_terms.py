@@ -55,7 +55,7 @@ def test_every_field_is_in_the_digest():
     others = [
         {"job": "other"}, {"n_rows": 41}, {"epsilon": 2.1}, {"delta": 1e-7}, {"radius": 4.0},
         {"rounds": 7}, {"sketch_size": 9}, {"y_bound": 2.0}, {"step": "universal"}, {"seed": 1},
-        {"sampling": "serial"}, {"tau": 2}, {"parties": (party("a", 4),)},
+        {"min_overlap": 0.5}, {"sampling": "serial"}, {"tau": 2}, {"parties": (party("a", 4),)},
         {"sampling": "arbitrary", "probabilities": (0.5,)},
         {"parties": (party("a", 3, x_bound=2.0),)}, {"parties": (party("a", 3, row_budget=2.0),)},
     ]  # fmt: skip
@@ -85,6 +85,9 @@ def test_every_field_is_in_the_digest():
         ({"sketch_size": 0}, "sketch_size must be"),
         ({"sketch_size": 129}, "sketch_size must be at most 128"),
         ({"seed": -1}, "seed must be"),
+        ({"min_overlap": 1.1}, "min_overlap must be"),
+        ({"min_overlap": -0.1}, "min_overlap must be"),
+        ({"min_overlap": math.nan}, "min_overlap must be"),
         ({"seed": 2**64}, "seed must be an integer of at most 18,446,744,073,709,551,615"),
         ({"step": "giant"}, "step must be one of corrective, universal"),
         ({"sampling": "none"}, "sampling must be one of"),

@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 import dplasso
+from dplasso import PrivateLassoClassifier
 from dplasso.fitting import registry
 from dplasso.fitting.private_bound import UnboundedTask
+from dplasso.reading.plans import TablePlan
+from dplasso.schema import FeatureSpace
 
 SOURCE = Path(dplasso.__file__).parent
 # The audit and its command have subjects of their own for each solver.
@@ -57,3 +60,25 @@ def test_a_task_can_be_run_again_and_draws_nothing_before(solver):
     for _ in range(2):
         fitted = ready.run()
         assert fitted.weights.shape == (1, 2) and fitted.reader.x_bound == 2.0
+
+
+@pytest.mark.parametrize(
+    ("ranges", "wide", "solver"),
+    [(4, 4096, "table"), (49, 8192, "table"), (4, 66_482, "gradient"), (2, 2000, "gradient")],
+)
+def test_many_columns_beside_few_ranges_are_taken_for_a_text(ranges, wide, solver):
+    bounds = [(0, 9)] * ranges + [1.0] * wide
+    model = PrivateLassoClassifier(1.0, classes=[0, 1], n_rows=26_000, x_bound=bounds)
+    assert model.plan(26_000, len(bounds)).solver == solver
+
+
+@pytest.mark.parametrize(("text", "solver"), [((), "table"), (("note",), "gradient")])
+def test_declared_categories_beside_numbers_are_a_table_however_many_buckets_they_have(
+    text, solver
+):
+    hashed = {"town": 60_000} | dict.fromkeys(text, 60_000)
+    space = FeatureSpace(
+        TablePlan("sick", {"age": (0, 120), "weight": (0, 300)}, hashed, text=text).schema()
+    )
+    model = PrivateLassoClassifier(1.0, classes=[0, 1], n_rows=26_000, x_bound=space.bounds)
+    assert model.plan(26_000, space.size).solver == solver

@@ -82,15 +82,16 @@ def options_of(name):
 
 def arguments(rng, places):
     """A command with odd options; some are valid, so that not all commands fail at the first."""
-    name = rng.choice(("train", "train", "predict", "evaluate", "inspect", "convert", "report"))
+    reading = ("predict", "evaluate", "inspect", "report", "export")
+    name = rng.choice(("train", "train", "convert", *reading))
     valued, flags = options_of(name)
     values = [value.format(**places) if value.startswith("{") else value for value in VALUES]
     chosen = [name]
-    if name in ("predict", "evaluate", "inspect", "report"):
+    if name in reading:
         chosen.append(rng.choice((places["model"], *values)))
     if name in ("train", "predict", "evaluate", "convert"):
         chosen.append(rng.choice((places["rows"], places["table"], *values)))
-    if name in ("train", "convert", "report", "predict"):
+    if name in ("train", "convert", "report", "predict", "export"):
         chosen += ["-o", rng.choice((places["new"], places["new"], *values))]
     if rng.random() < 0.5:
         chosen += rng.choice((["--features", "5"], ["--target", "y", "--bounds", "age=0:9"]))

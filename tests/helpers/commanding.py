@@ -68,6 +68,7 @@ PEOPLE = {
     "--text": "note",
     "--buckets": 64,
     "--ignore": "id",
+    "--missing": "age",
 }
 TABLE = [part for pair in PEOPLE.items() for part in pair]
 PLAN = TablePlan(
@@ -77,6 +78,7 @@ PLAN = TablePlan(
     buckets=64,
     text=("note",),
     ignore=("id",),
+    missing=("age",),
     classes=("no", "yes"),
 )
 

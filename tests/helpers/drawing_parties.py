@@ -63,11 +63,12 @@ class Party:
 class Coordinator:
     def __init__(self, proposal):
         self.parties, self._terms, self._job = proposal.parties, proposal, proposal.job
+        self._over = ""
         self._told, self._lost, self._sent = {party: [] for party in proposal.parties}, {}, []
 
     def requests(self):
         k = len(self._sent)
-        if self._lost or k == self._terms.rounds:
+        if self._lost or self._over or k == self._terms.rounds:
             return {}
         request = sealed({"job": self._job, "round": k, "epsilon": self._terms.epsilon})
         self._sent.append(request)
@@ -84,8 +85,15 @@ class Coordinator:
     def lose(self, party, why):
         self._lost[party] = why
 
+    @property
+    def ended(self):
+        return self._over or "complete"
+
+    def end(self, why):
+        self._over = why
+
     def result(self):
-        return json.dumps({"told": self._told, "lost": self._lost}).encode()
+        return json.dumps({"told": self._told, "lost": self._lost, "ended": self._over}).encode()
 
 
 def open_party(holdings, job):

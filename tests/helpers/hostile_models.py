@@ -3,7 +3,7 @@
 import numpy as np
 
 from dplasso import PrivateLassoClassifier
-from dplasso.reading.plans import TablePlan
+from dplasso.schema import Hashed, Number, Schema, Target
 from dplasso.storage import read, write
 
 BILLION = 10**9
@@ -23,7 +23,9 @@ def wide_model(path, columns=BILLION, *, bounds=None, **options):
     """A file of a few kilobytes with as many columns as a hashed plan says."""
     header, arrays = small_model(path, **options)
     bounds = {"age": (0.0, 120.0)} if bounds is None else bounds
-    plan = TablePlan("y", bounds, {"town": columns - 2 * len(bounds)}, complete=True)
+    roles = {name: Number(*ends, missing="indicator", fill=0.0) for name, ends in bounds.items()}
+    roles["town"] = Hashed(columns - 2 * len(bounds))
+    plan = Schema({**roles, "y": Target()})
     header["n_features"] = columns
     header["table_plan"] = plan.to_dict()
     header["parameters"]["x_bound"] = None

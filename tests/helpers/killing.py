@@ -35,11 +35,11 @@ def write_rows(path, rows, seed=0):
 def train(data, target):
     declared = ("--features", str(COLUMNS), "--classes", "0,1")
     names = ("--feature-names", data.with_suffix(".names"))
-    return [COMMAND, "train", data, "-o", target, *declared, *names, "-T", "500", "-q"]
+    return [COMMAND, "train", data, "-o", target, *declared, *names, "-T", "500", "-q", "--force"]
 
 
 def convert(data, target):
-    return [COMMAND, "convert", data, "-o", target, "--features", str(COLUMNS), "-q", "--overwrite"]
+    return [COMMAND, "convert", data, "-o", target, "--features", str(COLUMNS), "-q", "--force"]
 
 
 CHECKS = {train: load, convert: lambda target: open_store(target, verify=True)}

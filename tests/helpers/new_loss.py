@@ -37,9 +37,9 @@ class LogCoshLoss(OneMarginLoss):
     def gradient_bound(self, radius, x_bound):
         return self.shape * math.tanh((radius * x_bound + 1.0) / self.shape)
 
-    def value(self, margins, labels):
+    def values(self, margins, labels):
         off = np.abs(margins[:, 0] - labels) / self.shape
-        return float(np.sum(off + np.log1p(np.exp(-2.0 * off)) - math.log(2.0))) * self.shape**2
+        return (off + np.log1p(np.exp(-2.0 * off)) - math.log(2.0)) * self.shape**2
 
     def gradient(self, margins, labels):
         return self.shape * np.tanh((margins - labels[:, None]) / self.shape)
@@ -56,8 +56,8 @@ class UncompiledLoss(Loss):
     def gradient_bound(self, radius, x_bound):
         return 1.0
 
-    def value(self, margins, labels):
-        return 0.0
+    def values(self, margins, labels):
+        return np.zeros(len(margins))
 
     def gradient(self, margins, labels):
         return np.zeros_like(margins)

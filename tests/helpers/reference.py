@@ -24,11 +24,11 @@ LOSSES = {
 def make_problem(X, y, loss, *, radius=5.0, theta=0.1, step=0.0, x_bound=1.0):
     """The compiled loops' view of a problem."""
     matrix = ColumnMatrix.of(X, x_bound)
-    return solver._problem(matrix, loss.encode(y), loss, radius, theta, step)
+    return solver.problem_of(matrix, loss.encode(y), loss, radius, theta, step)
 
 
 def make_walk(problem, rounds):
-    return solver._walk(problem, rounds)
+    return solver.empty_walk(problem, rounds)
 
 
 def dense(problem):

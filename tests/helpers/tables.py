@@ -5,13 +5,11 @@ from fractions import Fraction
 import numpy as np
 
 from dplasso.data.wide_cells import WideCells
-from dplasso.kernels.calibration import UNIT
 from dplasso.losses import LogisticLoss, Loss, SoftmaxLoss, SquaredLoss
 from dplasso.losses.smoothed_hinge import SmoothedHingeLoss
 from dplasso.solvers.table import plan_table
 from dplasso.solvers.table.plan import CELL, TablePlan
 from dplasso.solvers.table.questions import (
-    CalibrationSums,
     CellSums,
     GradientSums,
     LabelSums,
@@ -80,9 +78,6 @@ def square_limit(question: Question, plan: TablePlan, *, replaced: bool) -> Frac
             return Fraction(factor * plan.unit**2 * s)
         case ResidualSize():
             return Fraction(CELL**2)
-        case CalibrationSums():
-            own = Fraction(2) if plan.outputs == 1 else Fraction(17, 4)
-            return factor * own * UNIT**2
     raise TypeError(question)
 
 
@@ -97,7 +92,6 @@ def multiplier(question: Question, plan: TablePlan) -> float:
         Products: plan.product_multiplier,
         GradientSums: plan.step_multiplier,
         ResidualSize: plan.scale_multiplier,
-        CalibrationSums: plan.calibration_multiplier,
     }[type(question)]
 
 

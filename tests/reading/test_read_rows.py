@@ -15,7 +15,7 @@ from dplasso.base.wording import ParameterError
 from dplasso.estimators.coefficients import without_names
 from dplasso.reading import convert
 from dplasso.reading.formats import FORMATS, Format
-from dplasso.reading.plans import FeatureSpace
+from dplasso.schema import FeatureSpace, Number, Person, Schema, Target
 
 ROLES = {
     "target": "sick",
@@ -24,6 +24,7 @@ ROLES = {
     "text": ["note"],
     "buckets": 64,
     "ignore": ["id"],
+    "missing": ["age"],
     "classes": ["no", "yes"],
 }
 
@@ -59,11 +60,11 @@ def test_svmlight_and_npz_and_store_have_the_same_rows(tmp_path, text):
 @pytest.mark.parametrize("name", ["people.csv", "people.csv.gz", "people.parquet"])
 def test_a_table_has_its_plan_bounds_and_names(tmp_path, name):
     rows = read_rows(write_table(tmp_path / name, people()), **ROLES)
-    space = FeatureSpace(replace(PLAN, hashed={"town": 16, "note": 64}))
+    space = FeatureSpace(replace(PLAN, hashed={"town": 16, "note": 64}).schema())
     assert rows.X.shape == (200, space.size) and rows.names == space.names
     assert rows.y.tolist() == [row["sick"] for row in people()]
     assert rows.classes == ["no", "yes"] and rows.undeclared == frozenset()
-    assert np.array_equal(rows.bounds, space.bounds) and rows.recipe == rows.plan.to_dict()
+    assert np.array_equal(rows.bounds, space.bounds) and rows.recipe == rows.schema.to_dict()
 
 
 def test_what_is_not_declared_is_reported_and_noted(table, text):
@@ -129,9 +130,13 @@ def test_rows_without_the_features_of_a_table_are_rejected(tmp_path, table, text
 @pytest.mark.parametrize(
     ("name", "given", "message"),
     [
-        ("rows.svm", {"target": "y"}, "^target is for a table, and .*rows.svm is svmlight text"),
+        (
+            "rows.svm",
+            {"target": "y"},
+            "^target is for a table, and .*rows.svm is read as svm",
+        ),
         ("people.csv", {"labels": "y.npy"}, "^labels is for an .npz matrix, .* is a table"),
-        ("people.csv", {}, "is a table; name the column to predict with target$"),
+        ("people.csv", {}, "is a table; name the column to predict with target, or give schema$"),
         ("people.csv", {"target": "sick"}, r"give bounds=\{'id': \('low', 'high'\), 'age'"),
         ("missing.svm", {}, "does not exist; check the path"),
     ],
@@ -167,8 +172,8 @@ class JsonRows(Format):
     def recognises(self, path):
         return path.suffix == ".json"
 
-    def read(self, path, options):
-        rows = np.array(json.loads(path.read_text()), dtype=float)
+    def read(self, files, options):
+        rows = np.array(json.loads(files.one.read_text()), dtype=float)
         return Rows(sp.csr_array(rows[:, 1:]), rows[:, 0])
 
 
@@ -203,3 +208,16 @@ def test_a_new_format_is_one_file_and_one_line(tmp_path, toy, monkeypatch, capsy
     found = np.array(command("predict", model, path).split(), float)
     assert np.array_equal(found, dplasso.load(model).predict(X))
     assert json.loads(command("evaluate", model, path, "--public", "--json"))["rows"] == len(y)
+
+
+def test_a_lack_of_labels_is_told_with_the_way_to_read_rows_without_them(tmp_path):
+    schema = Schema({"age": Number(0, 9), "who": Person(), "sick": Target(["no", "yes"])})
+    (tmp_path / "new.csv").write_text("age\n5\n")
+    for source in (tmp_path / "new.csv", {"age": [5]}):
+        with pytest.raises(ValueError, match="has no column .*labelled=False"):
+            read_rows(source, schema=schema)
+        assert read_rows(source, schema=schema, labelled=False).X.shape == (1, 1)
+    (tmp_path / "other.csv").write_text("height\n5\n")
+    with pytest.raises(ValueError, match="has no column 'age'") as error:
+        read_rows(tmp_path / "other.csv", schema=schema)
+    assert "labelled" not in str(error.value)

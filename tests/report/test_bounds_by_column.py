@@ -9,10 +9,13 @@ import scipy.sparse as sp
 
 import dplasso
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor
-from dplasso.reading.plans import FeatureSpace, TablePlan
+from dplasso.reading.plans import TablePlan
 from dplasso.report import accuracy_curve, evaluate, render
 from dplasso.report.coefficients import largest
+from dplasso.report.growth import path
+from dplasso.report.importance import importances
 from dplasso.report.scale import norm_of
+from dplasso.schema import FeatureSpace
 from refitted import refitted
 
 RNG = np.random.default_rng(0)
@@ -25,8 +28,8 @@ PLAN = TablePlan(
     hashed={"town": 4, "note": 8},
     text=("note",),
     ignore=("id",),
-    complete=True,
-)
+    missing=("age", "weight"),
+).schema()
 
 
 def fitted(cls=PrivateLassoClassifier, x_bound=BOUNDS, **options):
@@ -109,11 +112,11 @@ def test_coefficients_go_by_what_they_can_move_and_show_both_numbers():
     assert [coefficient.column for coefficient in found] == [0, 2, 1, 3]
     assert [coefficient.reach for coefficient in found] == pytest.approx([3.0, -1.0, 0.8, 0.2])
     text = words(render(model), "coefficients")
-    assert "Times bound" in text and "largest contribution" in text
+    assert "Times width" in text and "how far they can move the margin" in text
     for both in ("3.000 0.03000", "−1.000 −2.000", "0.8000 0.8000", "0.2000 0.01000"):
         assert f"{both} per unit" in text
     plain = words(render(fitted(x_bound=100.0)), "coefficients")
-    assert "Times" not in plain and "contribution" not in plain and "Value" in plain
+    assert "Times" not in plain and "how far" not in plain and "Value" in plain
 
 
 def test_bounds_of_columns_are_listed_with_those_that_share_one():
@@ -187,5 +190,40 @@ def test_names_that_no_plan_declares_are_not_explained():
 
 def test_a_number_may_be_called_as_a_bucket_is():
     model = of_a_table(**{"note#5": 0.5})
-    model.table_plan_ = TablePlan("sick", bounds={"note#5": (0.0, 9.0)}, complete=True).to_dict()
+    model.table_plan_ = TablePlan("sick", bounds={"note#5": (0.0, 9.0)}).schema().to_dict()
     assert "bucket" not in words(render(model), "coefficients")
+
+
+def test_coefficients_of_centred_columns_count_by_their_range():
+    rows = RNG.uniform(70.0, 90.0, (300, 4))
+    model = PrivateLassoClassifier(
+        50.0,
+        classes=[0, 1],
+        max_iter=25,
+        radius=3.0,
+        x_bound=[(70.0, 90.0), (0.0, 120.0), (70.0, 90.0), 100.0],
+        solver="frank_wolfe",
+    ).fit(rows, rows[:, 0] > 80.0)
+    assert 0.0 < norm_of(model) <= 3.0 + 1e-9
+    assert "centred and scaled by their range" in words(render(model), "coefficients")
+    reach = {found.column: found.reach for found in largest(model)}
+    assert reach[0] == pytest.approx(model.coef_[0, 0] * 20.0)
+    for column in reach:
+        # The walk is before the correction's rounding: paths end at what is listed.
+        assert path(model, column, 0)[-1] == pytest.approx(reach[column], rel=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["table", "frank_wolfe"])
+def test_a_year_counts_by_the_width_of_its_range_not_by_its_size(solver):
+    rows = np.column_stack([RNG.uniform(2000.0, 2010.0, 300), RNG.uniform(-5.0, 5.0, 300)])
+    given = {"classes": [0, 1], "x_bound": [(2000.0, 2010.0), (-5.0, 5.0)], "n_rows": 300}
+    model = PrivateLassoClassifier(50.0, solver=solver, **given).fit(rows, rows[:, 1] > 0.0)
+    refitted(model, weights=sp.csr_array([[0.1, 0.2]]))
+    assert [(found.column, found.reach) for found in largest(model)] == [
+        (1, pytest.approx(2.0)),
+        (0, pytest.approx(1.0)),
+    ]
+    assert {one.column: one.size for one in importances(model)} == pytest.approx(
+        {"column 1": 2.0, "column 0": 1.0}
+    )
+    assert "Times width" in words(render(model), "coefficients")

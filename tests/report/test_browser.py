@@ -2,13 +2,28 @@
 
 import math
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from dplasso import PrivateLassoClassifier, PrivateLassoRegressor, PrivateOnlineClassifier
-from dplasso.report import Curve, Progress, evaluate, write_report
+from dplasso import (
+    Budget,
+    PrivateLassoClassifier,
+    PrivateLassoRegressor,
+    PrivateOnlineClassifier,
+)
+from dplasso.report import (
+    About,
+    Curve,
+    Progress,
+    Subject,
+    evaluate,
+    examine,
+    write_report,
+    write_several,
+)
 from refitted import refitted
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -79,16 +94,34 @@ def pages(tmp_path_factory):
         epsilon=20.0, classes=CLASSES, max_iter=90, radius=10.0, n_rows=300
     ).fit(X, y)
     points = ((0.1, 0.4, 0.3, 0.5), (1.0, 0.6, 0.5, 0.7), (math.inf, 0.9, 0.9, 0.9))
-    found = evaluate(model, X, y, curve=Curve(points, 200, 100, 5))
+    groups = {HOSTILE[0]: [HOSTILE[k % 5] if k % 3 else "Ulm" for k in range(300)]}
+    found = examine(model, X, y, by=groups, curve=Curve(points, 200, 100, 5))
     # Every name is to be on the page, whatever was drawn; so is every warning.
     model.feature_names_in_ = np.array(FEATURES, dtype=object)
     refitted(model, weights=sp.csr_array(rng.normal(size=(3, 40))))
     model.privacy_ = type(model.privacy_)(model.privacy_, secure_rng=False)
     model.privacy_["public"]["classes"]["source"] = "READ FROM THE DATA"
     title = "An unbreakable title" + "e" * 200 + HOSTILE[0]
-    write_report(folder / "three.html", model, evaluation=found, title=title)
+    about = About("onebigword" * 30, HOSTILE[0], HOSTILE[2])
+    known = {"evaluation": found, "title": title, "about": about, "command": HOSTILE[1] * 9}
+    write_report(folder / "three.html", model, **known)
     plain = PrivateLassoRegressor(epsilon=math.inf, max_iter=30).fit(X, X[:, 0])
-    write_report(folder / "plain.html", plain, evaluation=evaluate(plain, X, X[:, 0]))
+    towns = {"town": [f"town {k % 30}" for k in range(300)]}
+    numbers = examine(plain, X, 3e5 * X[:, 0], by=towns)
+    write_report(folder / "plain.html", plain, evaluation=numbers)
+    budget = Budget(100.0, 1e-6, store=folder / "ledger.sqlite")
+    given = {"classes": [0, 1], "max_iter": 30, "radius": 10.0, "n_rows": 300}
+    charged = [
+        PrivateLassoClassifier(epsilon, **given, accountant=budget).fit(X, X[:, 1] > 0)
+        for epsilon in (5.0, 0.5, 1.0, 2.0)
+    ]
+    two = examine(charged[0], X, X[:, 1] > 0, by={"half": ["left", "right"] * 150})
+    write_report(folder / "two.html", charged[0], evaluation=two, ledger=budget)
+    compared = [Subject(one, evaluation=examine(one, X, X[:, 1] > 0)) for one in charged]
+    titles = [HOSTILE[4], HOSTILE[0], "a", "b"]
+    compared = [replace(one, title=name) for one, name in zip(compared, titles, strict=True)]
+    compared[0].model.feature_names_in_ = np.array(FEATURES, dtype=object)
+    write_several(folder / "several.html", compared, title=HOSTILE[3])
     many = PrivateLassoClassifier(
         epsilon=20.0, classes=[0, 1], max_iter=90, radius=10.0, x_bound=np.linspace(0.5, 50.0, 40)
     ).fit(X, X[:, 1] > 0)
@@ -202,15 +235,15 @@ def test_dark_mode_follows_the_system_until_told_otherwise(visit, scheme):
 def test_tab_reaches_every_control_and_shows_it(visit):
     page = visit()
     controls = page.locator("a, button, input, select, summary, [tabindex='0']")
-    expected = {control.evaluate("e => e.outerHTML.slice(0, 60)") for control in controls.all()}
-    assert len(expected) == 10
+    expected = {control.evaluate("e => e.outerHTML.slice(0, 150)") for control in controls.all()}
+    assert len(expected) == controls.count() > 50  # 40 columns can be unfolded
     reached = set()
     for _ in range(len(expected)):
         page.keyboard.press("Tab")
         html, style, width = page.evaluate(
             """() => {
               const e = document.activeElement, s = getComputedStyle(e);
-              return [e.outerHTML.slice(0, 60), s.outlineStyle, parseFloat(s.outlineWidth)];
+              return [e.outerHTML.slice(0, 150), s.outlineStyle, parseFloat(s.outlineWidth)];
             }"""
         )
         assert style == "solid" and width >= 2
@@ -246,13 +279,18 @@ def test_rounds_by_keyboard_and_by_pointer(visit):
     assert cursors[0] == pytest.approx((left + right) / 2, abs=1.0) and len(cursors) == 3
 
 
-@pytest.mark.parametrize("name", ["three", "plain", "bounds", "stream"])
-@pytest.mark.parametrize("width", [320, 360, 768, 1600])
+PAGES = ["three", "plain", "two", "several", "bounds", "stream"]
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("width", [320, 390, 768, 1600])
 def test_nothing_is_wider_than_the_screen(visit, name, width):
     page = visit(name, viewport={"width": width, "height": 740})
     for _ in range(page.locator("#all").count() + 1):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.get_by_role("button").last.click()
+    page.evaluate("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_print_has_everything_but_the_controls(visit):
@@ -262,7 +300,7 @@ def test_print_has_everything_but_the_controls(visit):
     assert rows(page).count() == 120
     assert page.locator("button:visible, input:visible, select:visible").count() == 0
     assert ground(page) == "rgb(255, 255, 255)"
-    assert page.locator("section:visible").count() == 7
+    assert page.locator("section:visible").count() == 10
 
 
 def test_folded_bounds_unfold_by_keyboard_and_on_paper(visit):
@@ -279,8 +317,8 @@ def test_folded_bounds_unfold_by_keyboard_and_on_paper(visit):
     assert not listed.is_visible()
 
 
-@pytest.mark.parametrize("name", ["three", "bounds", "stream"])
-@pytest.mark.parametrize("width", [360, 1100])
+@pytest.mark.parametrize("name", ["three", "plain", "two", "bounds", "stream"])
+@pytest.mark.parametrize("width", [390, 1100])
 def test_no_words_of_a_chart_overlap(visit, name, width):
     page = visit(name, viewport={"width": width, "height": 740})
     overlapping = page.evaluate(
@@ -293,18 +331,51 @@ def test_no_words_of_a_chart_overlap(visit, name, width):
         })"""
     )
     assert overlapping == []
+    cut = page.evaluate(
+        """() => Array.from(document.querySelectorAll(".chart svg")).flatMap((drawing) => {
+          const frame = drawing.getBoundingClientRect();
+          return Array.from(drawing.querySelectorAll("text")).filter((word) => {
+            const box = word.getBoundingClientRect();
+            return box.left < frame.left - 1 || box.right > frame.right + 1;
+          }).map((word) => word.textContent);
+        })"""
+    )
+    assert cut == []
 
 
-@pytest.mark.parametrize("width", [360, 1100])
-@pytest.mark.parametrize("name", ["three", "bounds", "stream"])
+@pytest.mark.parametrize("width", [390, 1100])
+@pytest.mark.parametrize("name", ["three", "plain", "two", "bounds", "stream"])
 def test_numbers_in_tables_are_not_broken(visit, name, width):
     page = visit(name, viewport={"width": width, "height": 740})
-    heights = page.locator(".charts td, #bars td.amount").evaluate_all(
+    heights = page.locator(".charts td, .figures td, #bars td.amount").evaluate_all(
         "all => all.filter(e => e.getClientRects().length).map((e) => {"
         " const range = document.createRange(); range.selectNodeContents(e.firstChild);"
         " return range.getClientRects().length; })"
     )
     assert len(heights) > 10 and set(heights) == {1}
+
+
+def test_columns_unfold_by_keyboard_and_on_paper(visit):
+    page = visit()
+    first = page.locator("summary.column").first
+    parts = page.locator(".columns li").first.locator("table")
+    assert not parts.is_visible()
+    first.focus()
+    page.keyboard.press("Enter")
+    assert parts.is_visible()
+    page.keyboard.press("Enter")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert parts.is_visible()
+
+
+def test_whom_it_protects_is_the_largest_text(visit):
+    page = visit("two")
+    sizes = page.evaluate(
+        """() => Array.from(document.body.querySelectorAll("*:not(script, style)"))
+          .filter((e) => Array.from(e.childNodes).some((n) => n.nodeType === 3 && n.data.trim()))
+          .map((e) => [parseFloat(getComputedStyle(e).fontSize), e.firstChild.textContent])"""
+    )
+    assert max(sizes)[1] == "Protects each row"
 
 
 def test_without_scripts_everything_is_there(visit):
@@ -324,20 +395,24 @@ def test_charts_and_tables_have_names_in_the_accessibility_tree(visit):
 
     assert named("image", "img") == [
         "ROC, mean of each class against the rest",
+        "Calibration",
+        "If only sure answers count",
+        "Precision and recall, mean of each class against the rest",
+        "Gain, mean of each class against the rest",
         "Accuracy by epsilon",
         "Nonzero coefficients",
         "Sum of the sizes of the weights",
         "Paths of the largest coefficients",
     ]
     tables = named("table")
-    assert len(tables) == 6 and all(tables) and tables[-1] == "Confusion matrix"
+    assert len(tables) == 7 and all(tables) and "Confusion matrix" in tables
     for role, count in {"button": 2, "searchbox": 1, "combobox": 1, "slider": 1}.items():
         assert len(named(role)) == count and all(named(role))
     assert len(named("rowheader")) > 30 and len(named("columnheader")) > 10
     assert all(named("region"))
 
 
-@pytest.mark.parametrize("name", ["three", "plain", "bounds", "stream"])
+@pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out(visit, name, scheme):
     found = visit(name, color_scheme=scheme).evaluate(CONTRASTS)

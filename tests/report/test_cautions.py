@@ -20,6 +20,7 @@ from dplasso.report.cautions import (
     weakest_signal,
     weakest_signal_of,
 )
+from dplasso.report.measured import Reliability
 
 X = np.random.default_rng(0).uniform(-1.0, 1.0, (200, 4))
 Y = (X[:, 0] > 0).astype(int)
@@ -130,13 +131,15 @@ def test_what_became_of_every_class_is_told():
 
 def test_calibration_shows_its_rows_and_draws_no_point_of_few():
     points = ((0.1, 0.2, 500), (0.4, 0.5, 300), (0.9, 0.0, 3))
-    html = render(fitted(), evaluation=Evaluation(803, "Accuracy", 0.5, calibration=points))
+    html = render(
+        fitted(), evaluation=Evaluation(803, "Accuracy", 0.5, reliability=Reliability(points))
+    )
     (chart,) = re.findall(r'<figure id="calibration".*?</figure>', html, re.DOTALL)
     assert chart.count('class="dot"') == 2 and "0.9" not in chart
     (table,) = re.findall(r"<caption>Calibration.*?</table>", html, re.DOTALL)
     assert re.findall(r"<td>([\d,]+)</td></tr>", table) == ["500", "300", "3"]
     assert "not drawn: fewer than 20 rows" in table
-    few = Evaluation(803, "Accuracy", 0.5, calibration=points[1:])
+    few = Evaluation(803, "Accuracy", 0.5, reliability=Reliability(points[1:]))
     assert 'id="calibration"' not in render(fitted(), evaluation=few)
 
 

@@ -67,7 +67,7 @@ def test_too_few_rows_give_a_reason_and_no_fit(rows, declared, why, monkeypatch)
     given = {"radius": 5.0, "max_iter": 20, "n_rows": declared}
     model = PrivateLassoClassifier(5.0, classes=[0, 1], **given).fit(X, y)
     fits = []
-    monkeypatch.setattr(curve_fits, "_score", lambda *_: fits.append(1) or float(len(fits)))
+    monkeypatch.setattr(curve_fits, "_scores", lambda *_: fits.append(1) or {"": float(len(fits))})
     found = accuracy_curve(model, X[:rows], y[:rows])
     assert why in found.left_out and bool(found.left_out) == bool(why)
     assert bool(found.points) == bool(fits) == (not why)
@@ -76,14 +76,59 @@ def test_too_few_rows_give_a_reason_and_no_fit(rows, declared, why, monkeypatch)
 @pytest.mark.parametrize(("by_split", "by_epsilon"), [(0.1, 0.001), (0.001, 0.1)])
 def test_where_chance_does_more_than_epsilon_there_is_no_curve(by_split, by_epsilon, monkeypatch):
     def score(fresh, X, labels, cut, split):
-        return 0.5 + by_split * split + by_epsilon * math.log10(fresh.epsilon)
+        return {"": 0.5 + by_split * split + by_epsilon * math.log10(fresh.epsilon)}
 
     X, y = data()
     model = PrivateLassoClassifier(5.0, classes=[0, 1], n_rows=900).fit(X, y)
-    monkeypatch.setattr(curve_fits, "_score", score)
+    monkeypatch.setattr(curve_fits, "_scores", score)
     found = accuracy_curve(model, X, y, epsilons=(1.0, 3.0, 10.0))
     chance = by_split > by_epsilon
     assert (found.points == ()) == chance == ("cannot tell epsilons apart" in found.left_out)
+
+
+def test_unbalanced_classes_are_scored_by_the_area_under_the_roc():
+    X, _ = data()
+    rare = (X[:, 0] + 0.2 * X[:, 1] > 0.95).astype(int)
+    assert 0.0 < rare.mean() < 0.1
+    model = PrivateLassoClassifier(5.0, classes=[0, 1], n_rows=900, radius=20.0).fit(X, rare)
+    found = accuracy_curve(model, X, rare, epsilons=(0.01, 50.0, math.inf), fits=3)
+    assert found.measure == "Area under the ROC" and not found.left_out
+    assert found.points[-1][1] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("clear", "share", "chosen"),
+    [
+        ({"", "Area under the ROC", "Log-loss"}, 0.5, ""),
+        ({"", "Area under the ROC", "Log-loss"}, 0.2, "Area under the ROC"),
+        ({"", "Log-loss"}, 0.2, "Log-loss"),
+        ({""}, 0.2, ""),
+        ({"Area under the ROC", "Log-loss"}, 0.5, "Area under the ROC"),
+        ({"Log-loss"}, 0.5, "Log-loss"),
+    ],
+)
+def test_the_first_measure_that_tells_epsilons_apart_is_drawn(clear, share, chosen, monkeypatch):
+    def scores(fresh, X, labels, cut, split):
+        measures = ("", "Area under the ROC", "Log-loss")
+        return {
+            name: 0.1 * math.log10(fresh.epsilon) + (0.0 if name in clear else split)
+            for name in measures
+        }
+
+    X, _ = data()
+    y = (np.arange(900) < share * 900).astype(int)
+    model = PrivateLassoClassifier(5.0, classes=[0, 1], n_rows=900).fit(X, y)
+    monkeypatch.setattr(curve_fits, "_scores", scores)
+    found = accuracy_curve(model, X, y, epsilons=(1.0, 10.0))
+    assert found.measure == chosen and len(found.points) == 2
+
+
+def test_models_without_probabilities_are_scored_by_accuracy():
+    X, _ = data()
+    rare = (X[:, 0] > 0.8).astype(int)
+    known = {"classes": [0, 1], "n_rows": 900, "loss": "hinge", "radius": 20.0}
+    model = PrivateLassoClassifier(5.0, **known).fit(X, rare)
+    assert accuracy_curve(model, X, rare, epsilons=(0.05, math.inf), fits=2).measure == ""
 
 
 def test_points_are_checked():
@@ -91,3 +136,14 @@ def test_points_are_checked():
         Curve(((1.0, 0.5, 0.6, 0.7),), 100, 100, 1)
     with pytest.raises(ValueError, match="epsilon above 0"):
         Curve(((0.0, 0.5, 0.5, 0.5),), 100, 100, 1)
+
+
+def test_a_model_that_protects_people_gets_a_curve_on_public_rows():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (600, 3))
+    y = (X[:, 0] > 0).astype(int)
+    public = {"classes": [0, 1], "x_bound": 1.0, "n_rows": 600, "n_people": 200}
+    model = PrivateLassoClassifier(2.0, **public, rows_per_person=2, person="patient_id")
+    model.fit(X, y, groups=np.arange(600) % 200)
+    found = accuracy_curve(model, X, y, epsilons=[0.01, 100.0], fits=2)
+    assert [point[0] for point in found.points] == [0.01, 100.0]

@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 from html import unescape
 
 import numpy as np
@@ -79,7 +80,7 @@ def test_a_model_no_better_than_the_majority_is_said_to_be_so():
     header = html.partition("</header>")[0]
     assert "Accuracy: no better than always answering the most common class." in header
     assert "<dd>0.9000<small>always answering the most common class: 0.9000" in header
-    assert "Accuracy: no better than always answering the most common class." in text
+    assert "The model is no better than always answering the most common class." in text
     assert re.search(r"Always answering the most common class\s+0\.9000\s", text)
     assert "guessing has an area of 0.5" in text
 
@@ -91,7 +92,7 @@ def test_a_regressor_is_held_against_the_mean():
     assert flat.verdict == "no better than always answering the mean of these labels"
     good = evaluate(model, X, model.predict(X))
     assert good.verdict == "better than always answering the mean of these labels"
-    assert "R²: no better" in words(render(model, evaluation=flat))
+    assert "The model is no better" in words(render(model, evaluation=flat))
 
 
 def test_where_nothing_was_counted_nothing_is_claimed():
@@ -137,6 +138,24 @@ def test_model_and_trivial_answer_are_drawn_where_they_are(epsilon):
         assert said in text
 
 
+@pytest.mark.parametrize(
+    ("measure", "own", "trivial", "called"),
+    [
+        ("Area under the ROC", "auc", lambda found: 0.5, "guessing"),
+        ("Log-loss", "log_loss", lambda found: found.trivial_log_loss, "shares of the classes"),
+    ],
+)
+def test_a_curve_of_another_score_holds_the_model_against_that_score(measure, own, trivial, called):
+    model = classifier()
+    curve = Curve(POINTS, 250, 150, 5, measure=measure)
+    found = evaluate(model, X, (X[:, 0] > 0.2).astype(int), curve=curve)
+    text = words(render(model, evaluation=found))
+    assert f"{measure} at other epsilons" in text and "Accuracy says little" in text
+    assert re.search(rf"This model: 2\s+{getattr(found, own):.4f}\s", text)
+    assert f"{trivial(found):.4f}" in text and called in text
+    assert ("Lower is better" in text) == (measure == "Log-loss")
+
+
 def test_without_privacy_the_model_is_in_the_table_only():
     model = classifier(epsilon=math.inf)
     found = evaluate(model, X, model.predict(X), curve=Curve(POINTS, 250, 150, 5))
@@ -150,3 +169,22 @@ def test_a_curve_that_is_left_out_says_why():
     html = render(model, evaluation=evaluate(model, X, model.predict(X), curve=curve))
     assert "No curve is drawn: there are <few> rows." in words(html)
     assert 'id="curve"' not in html
+
+
+@pytest.mark.parametrize(
+    ("confusion", "said"),
+    [
+        (((95, 0), (5, 0)), "better than the shares of the classes by log-loss, not by accuracy"),
+        (
+            ((94, 1), (3, 2)),
+            "better than the shares of the classes by log-loss, not clearly by accuracy",
+        ),
+    ],
+)
+def test_probabilities_that_tell_are_praised_by_their_own_score(confusion, said):
+    found = replace(
+        counted(confusion), probabilities_tell=True, log_loss=0.1, classes=("no", "yes")
+    )
+    assert found.verdict == said and not found.poor
+    shown = words(render(classifier(), evaluation=found))
+    assert f"The model is {said}." in shown and "Accuracy: better" not in shown

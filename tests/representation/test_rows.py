@@ -79,8 +79,8 @@ def test_scores_of_vertices_are_those_of_any_parts(loss):
 
     def scores(part):
         matrix = ColumnMatrix.of(X[part], 1.1).with_constant()
-        found = frank_wolfe._problem(matrix, loss.encode(y[part]), loss, 8.0, 1e-6, 0.0)
-        walk = frank_wolfe._walk(found, len(vertices))
+        found = frank_wolfe.problem_of(matrix, loss.encode(y[part]), loss, 8.0, 1e-6, 0.0)
+        walk = frank_wolfe.empty_walk(found, len(vertices))
         for t, vertex in enumerate(vertices):
             steps.release(found, walk, vertex, (-1) ** t, 2.0 / (t + 3.0), t)
         return np.array(_grains(found, walk))
@@ -148,8 +148,8 @@ def test_no_operation_is_fused_or_reordered_on_the_way_from_a_row_to_its_whole_n
     rng, X, y = problem(6)
     loss, radius, rounds = LogisticLoss(), 8.0, 5
     matrix = ColumnMatrix.of(X, 1.1)
-    found = frank_wolfe._problem(matrix, loss.encode(y), loss, radius, 1e-6, 0.0)
-    walk = frank_wolfe._walk(found, rounds)
+    found = frank_wolfe.problem_of(matrix, loss.encode(y), loss, radius, 1e-6, 0.0)
+    walk = frank_wolfe.empty_walk(found, rounds)
     X = matrix.sparse().toarray()
     margins, scale = [0.0] * ROWS, 1.0
     for t, vertex in enumerate(rng.integers(0, COLUMNS, rounds)):

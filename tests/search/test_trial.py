@@ -72,7 +72,7 @@ def test_a_row_in_both_parts_would_cost_more():
 @given(st.integers(0, 2**32), st.sampled_from([0.1, 0.5]))
 def test_every_row_is_in_one_part(seed, validation):
     X, y = np.arange(40.0).reshape(-1, 1), np.arange(40)
-    (X1, y1), (X2, y2) = split(X, y, validation, random_bits(seed))
+    (X1, y1, _), (X2, y2, _) = split(X, y, validation, random_bits(seed))
     assert sorted([*y1, *y2]) == list(range(40))
     assert np.array_equal(X1[:, 0], y1) and np.array_equal(X2[:, 0], y2)
 

@@ -124,7 +124,7 @@ def test_what_must_be_declared(tmp_path):
         (model(random_state=np.random.default_rng(0)), {}, "^random_state must be"),
         (model(epsilon=-1.0), {}, "^epsilon must be a number above 0"),
         (model(loss="hinge"), {"proba": True}, "^proba needs a classifier"),
-        (model(), {"format": "xml"}, "^format must be one of svmlight, jsonl, got 'xml'"),
+        (model(), {"format": "xml"}, "^format must be one of svmlight, jsonl, csv, got 'xml'"),
     ):
         with pytest.raises(ParameterError, match=message):
             StreamSession(tmp_path / "s", wrong, **how)

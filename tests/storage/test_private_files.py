@@ -5,8 +5,10 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import threading
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -19,6 +21,17 @@ from dplasso.storage.private_files import UnsafeFileError, check_own, open_own, 
 from hostile_folders import SOMEBODY, as_somebody, mode_of, needs_root, planted_link, umask
 
 modes = st.integers(0, 0o777)
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that other users reach.
+
+    Every pytest that starts closes the folder above its tmp_path to others.
+    """
+    with tempfile.TemporaryDirectory() as made:
+        os.chmod(made, 0o755)
+        yield Path(made)
 
 
 @settings(max_examples=100, deadline=None)
@@ -76,9 +89,9 @@ def test_rights_of_a_group_stay_with_that_group(tmp_path):
 
 
 @needs_root
-def test_a_group_that_cannot_be_kept_has_no_rights(tmp_path):
-    tmp_path.chmod(0o777)
-    path = tmp_path / "file"
+def test_a_group_that_cannot_be_kept_has_no_rights(open_folder):
+    open_folder.chmod(0o777)
+    path = open_folder / "file"
     path.write_bytes(b"old")
     path.chmod(0o664)
     os.chown(path, SOMEBODY, 54321)
@@ -88,14 +101,7 @@ def test_a_group_that_cannot_be_kept_has_no_rights(tmp_path):
             replace_file(path, b"new", released=True)
         assert mode_of(path) == 0o604 and path.read_bytes() == b"new"
 
-    reachable(tmp_path)
     as_somebody(replaced)
-
-
-def reachable(path):
-    """Let others through the folders of a test."""
-    for above in path.parents[:3]:
-        above.chmod(above.stat().st_mode | 0o011)
 
 
 @needs_root
@@ -231,24 +237,23 @@ def test_those_who_write_to_one_folder_do_not_take_each_other_for_leftovers(tmp_
 
 
 @needs_root
-def test_what_cannot_be_written_is_known_before_there_is_anything_to_write(tmp_path):
-    (tmp_path / "read-only").mkdir(mode=0o755)
-    (tmp_path / "read-only" / "file").write_bytes(b"old")
-    reachable(tmp_path / "read-only" / "file")
+def test_what_cannot_be_written_is_known_before_there_is_anything_to_write(open_folder):
+    (open_folder / "read-only").mkdir(mode=0o755)
+    (open_folder / "read-only" / "file").write_bytes(b"old")
 
     def refused():
         with pytest.raises(PermissionError):
-            check_replaceable(tmp_path / "read-only" / "new")
+            check_replaceable(open_folder / "read-only" / "new")
         with pytest.raises(NotReplaceableError, match="read-only"):
-            check_replaceable(tmp_path / "read-only" / "file")
+            check_replaceable(open_folder / "read-only" / "file")
 
     as_somebody(refused)
     with pytest.raises(FileNotFoundError):
-        check_replaceable(tmp_path / "none" / "file")
+        check_replaceable(open_folder / "none" / "file")
     with pytest.raises(NotReplaceableError, match="regular"):
-        check_replaceable(tmp_path / "read-only")
-    check_replaceable(tmp_path / "new")
-    assert os.listdir(tmp_path) == ["read-only"]
+        check_replaceable(open_folder / "read-only")
+    check_replaceable(open_folder / "new")
+    assert os.listdir(open_folder) == ["read-only"]
 
 
 @contextmanager

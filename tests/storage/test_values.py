@@ -88,7 +88,7 @@ def test_the_form_is_the_documented_one():
         object(),
         b"bytes",
         {1, 2},
-        {1: 2},
+        {(1,): 2},
         1j,
         [np.zeros(2)],
         np.longdouble(1),
@@ -108,6 +108,9 @@ def test_values_of_other_types_are_refused(value):
         {"$": "exec", "items": []},
         {"$": "objects", "items": [["a"], ["b"]]},
         {"$": "objects", "items": [{}]},
+        {"$": "mapping", "items": [["a"]]},
+        {"$": "mapping", "items": [[["a"], 1]]},
+        {"$": "mapping", "items": ["ab"]},
         {"$": "scalar", "type": "int64", "value": "a"},
     ],
 )
@@ -120,3 +123,9 @@ def test_forms_that_mean_nothing_are_refused(form):
 def test_names_that_are_not_there_are_refused(form):
     with pytest.raises(KeyError):
         from_json(form, {})
+
+
+@given(st.dictionaries(st.integers() | st.text() | st.booleans(), st.floats(0, 1)))
+def test_mappings_come_back_with_their_keys(value):
+    again = from_json(json.loads(json.dumps(to_json(value, "x", {}))), {})
+    assert again == value and list(map(repr, again)) == list(map(repr, value))

@@ -26,21 +26,33 @@ def solver_of(estimator: Any, rows: int, columns: int) -> str:
         return str(estimator.solver)
     classes, given = getattr(estimator, "classes", None), estimator.x_bound
     given = list(given.values()) if isinstance(given, Mapping) else given
-    ranges = None
+    ranges, own_bounds = None, False
     if isinstance(given, Sequence) and not isinstance(given, str):
-        ranges = table_part(ColumnBounds.of(given, len(given)), len(given))
+        bounds = ColumnBounds.of(given, len(given))
+        ranges, own_bounds = table_part(bounds, len(given)), bounds.differ
+        columns = columns if ranges is None else len(given)
     name, _ = registry.auto_solver(
         float(estimator.epsilon),
         float(estimator.delta),
-        estimator.n_rows or rows,
+        rows_counted(estimator, rows) / estimator.rows_per_person,
         columns,
         outputs=1 if classes is None or len(classes) == 2 else len(classes),
         n_nonzero=n_nonzero_of(estimator),
         of_numbers=classes is None and not hasattr(estimator, "classes"),
         in_ball=estimator.in_ball,
         n_ranges=0 if ranges is None else len(ranges),
+        own_bounds=own_bounds,
     )
     return name
+
+
+def rows_counted(estimator: Any, rows: int) -> int:
+    """What all rows count as: of people, no more than declared people may count as."""
+    declared = int(estimator.n_rows or rows)
+    if estimator.n_people is None:
+        return declared
+    most = int(estimator.rows_per_person) * int(estimator.n_people)
+    return most if estimator.rows_per_person == 1 else min(declared, most)
 
 
 def n_nonzero_of(estimator: Any) -> int | None:

@@ -176,19 +176,21 @@ class Recorder:
     """Records the charges, and spends no budget."""
 
     def __init__(self) -> None:
-        self.charges: list[tuple[events.Event, float, str]] = []
+        self.charges: list[tuple[events.Event, float, str, str]] = []
 
-    def charge(self, event: events.Event, *, delta: float, neighboring: str, label: str) -> None:
-        self.charges.append((event, delta, neighboring))
+    def charge(
+        self, event: events.Event, *, delta: float, neighboring: str, label: str, unit: str = "row"
+    ) -> None:
+        self.charges.append((event, delta, neighboring, unit))
 
     def __sklearn_clone__(self) -> "Recorder":
         return self
 
     def event(self) -> events.Event:
         """Everything that was charged."""
-        return events.Composed(tuple(event for event, _, _ in self.charges))
+        return events.Composed(tuple(event for event, *_ in self.charges))
 
-    def terms_differing(self, delta: float, neighboring: str) -> int:
+    def terms_differing(self, delta: float, neighboring: str, unit: str = "row") -> int:
         """Number of charges that are superfluous, missing, or on other terms."""
         terms = [charge[1:] for charge in self.charges]
-        return sum(term != (delta, neighboring) for term in terms) + (len(terms) != 1)
+        return sum(term != (delta, neighboring, unit) for term in terms) + (len(terms) != 1)

@@ -1,16 +1,17 @@
 """The correction of probabilities in plain numpy: its sensitivities, sums and conclusions.
 
-It follows every fit to classes whose loss has probabilities, except those of the table solver,
-which has its own. There are three releases: counts of rows by margin and class, and two sums. Of
-more than two classes the first of these is of slopes at several spreads.
+It follows every fit to classes whose loss has probabilities. There are three releases: counts of
+rows by margin and class, and two sums. If the scale of more than two classes is searched, which
+the table solver does not need, the first of these is of slopes at several spreads.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import expit, ndtr, softmax
 
 from dplasso.audit.reference import LOGISTIC, SOFTMAX, Claim
 from dplasso.base.arrays import Floats, Ints
@@ -26,7 +27,7 @@ _MOST = 2.0**55  # largest number of a forged release
 
 
 def is_corrected(claim: Claim) -> bool:
-    """Whether a fit by another solver than the table's is corrected."""
+    """Whether a fit is corrected."""
     return claim.loss in (LOGISTIC, SOFTMAX)
 
 
@@ -35,18 +36,20 @@ def solver_share(claim: Claim) -> float:
     return 1.0 - SHARE if is_corrected(claim) else 1.0
 
 
-def sensitivity(place: int, claim: Claim) -> float:
+def sensitivity(place: int, claim: Claim, searches: bool = True) -> float:
     """Sensitivity of a release, in units: first of the counts, then of the sums.
 
     A row is in one count, of more than two classes in two, and a replaced row leaves as many. The
     terms of a sum have a squared length of at most 2, of more classes 2 * 2 + 1 / 4. A slope is at
-    most sqrt(2).
+    most sqrt(2). All of it holds once per row that a person counts as.
     """
     if place == 0:
-        return math.sqrt((1.0 if claim.outputs == 1 else 2.0) * claim.rows_changed)
-    if claim.outputs == 1:
-        return claim.rows_changed * math.sqrt(2.0)
-    return claim.rows_changed * math.sqrt(2.0 * len(_PARTS) if place == 1 else 4.25)
+        counted = 1.0 if claim.outputs == 1 else 2.0
+        return claim.rows_per_person * math.sqrt(counted * claim.rows_changed)
+    slopes = place == 1 and searches
+    square = 2.0 * len(_PARTS) if slopes else 4.25
+    longest = math.sqrt(2.0 if claim.outputs == 1 else square)
+    return claim.rows_per_person * claim.rows_changed * longest
 
 
 def forged(claim: Claim, n_rows: int, rng: np.random.Generator) -> list[Ints]:
@@ -64,8 +67,8 @@ def forged(claim: Claim, n_rows: int, rng: np.random.Generator) -> list[Ints]:
 class Reference:
     """What is concluded from the releases of a correction, one after the other.
 
-    ``margin``, ``scale`` and ``off`` are what margins of a solver usually are. No guarantee rests
-    on them, nor on ``n_rows``.
+    ``margin`` to ``shift_off`` are what margins of a solver usually are. No guarantee rests on
+    them, nor on ``n_rows``. ``searches`` says whether slopes at several spreads are released.
     """
 
     claim: Claim
@@ -73,7 +76,11 @@ class Reference:
     margin: float
     scale: float
     off: float
+    spread: float = 3.0
+    noise: float = 0.0
+    shift_off: float = 0.4
     moves: bool
+    searches: bool = True
     sigmas: tuple[float, float, float]
     centre: float = 0.0
     limit: float = 1.0
@@ -81,10 +88,22 @@ class Reference:
     at: Floats = field(default_factory=lambda: np.zeros(2))
     known: Floats = field(default_factory=lambda: np.eye(2))
     bends: Floats = field(default_factory=lambda: np.zeros(0))
+    places: Floats = field(default_factory=lambda: np.zeros(0))
+    likely: Floats = field(default_factory=lambda: np.zeros(0))
+
+    def numbers(self, place: int) -> int:
+        """How many numbers a release has."""
+        outputs = self.claim.outputs
+        if place == 0:
+            return 2 * (2 * len(_ENDS) + 1) if outputs == 1 else len(_LENGTHS) + 1 + outputs
+        return 5 if outputs == 1 else len(_PARTS) if self._slopes_at(place) else outputs + 2
+
+    def _slopes_at(self, place: int) -> bool:
+        return place == 1 and self.searches and self.claim.outputs > 1
 
     def exact(self, margins: Floats, y: Floats, copies: Floats, place: int) -> Floats:
         """The next release without noise; ``margins`` is rows x outputs."""
-        if place == 1 and self.claim.outputs > 1:
+        if self._slopes_at(place):
             return self._slopes(margins, y, copies)
         return self._counts(margins, y, copies) if place == 0 else self._sums(margins, y, copies)
 
@@ -94,7 +113,7 @@ class Reference:
         noise, two = self.sigmas[place] / UNIT, self.claim.outputs == 1
         if place == 0:
             self._start(found.reshape(2, -1), noise) if two else self._measure(found, noise)
-        elif place == 1 and not two:
+        elif self._slopes_at(place):
             self._start_of_classes(found, noise)
         else:
             self._step(found, noise)
@@ -151,30 +170,32 @@ class Reference:
         top = 2.0**4.5
         low = np.concatenate([[-top], -_ENDS[::-1], _ENDS])
         high = np.append(low[1:], top)
-        seen = counts.sum(axis=0) > 3.0 * math.sqrt(2.0) * noise
-        if counts[:, seen].sum() <= 0.5 * self.n_rows:
-            seen[:] = False
-        counts, low, high = counts[:, seen], low[seen], high[seen]
-        middle, centre, spread = (low + high) / 2.0, 0.0, 1.0
-        if seen.any():
-            share = counts.sum(axis=0) / counts.sum()
-            centre = float(share @ middle) if self.moves else 0.0
-            variance = share @ ((middle - centre) ** 2 + (high - low) ** 2 / 12.0)
-            spread = max(math.sqrt(variance), 0.25)
-        self.centre, self.limit = centre * self.margin, 3.0 * spread * self.margin
-        self.least = 0.05 * self.scale * self.limit
-        own = float(np.clip(self.scale * self.centre, -3.0, 3.0))
-        start = np.array([self.scale * self.limit, own])
+        middle, counted, wide = (low + high) / 2.0, counts.sum(axis=0), math.sqrt(2.0) * noise
+        likely = _likely(counted, wide, self.n_rows, self.spread / self.margin)
+        share = likely / likely.sum()
+        centre = float(share @ middle) if self.moves else 0.0
+        variance = share @ ((middle - centre) ** 2 + (high - low) ** 2 / 12.0)
+        spread = max(math.sqrt(variance), 0.1 * self.spread / self.margin)
+        scale = self.scale * max(1.0 - (self.noise / self.margin / spread) ** 2, 0.1)
+        reach = min(3.0 * spread, abs(centre) + 5.0 / scale / self.margin)
+        self.centre, self.limit = centre * self.margin, reach * self.margin
+        self.least = 0.05 * scale * self.limit
+        own = float(np.clip(scale * self.centre, -3.0, 3.0))
+        start = np.array([scale * self.limit, own])
         # A margin of 0 stays near 0 at any scale: the second row of errors follows the first.
-        own_off = 0.4 if self.moves else 1e-6
+        own_off = math.hypot(self.shift_off, 0.35 * max(abs(own) - 1.0, 0.0))
+        own_off = own_off if self.moves else 1e-6
         off = np.array([[self.off * start[0], 0.0], [self.off * own, own_off]])
-        t = np.clip((middle - centre) / (3.0 * spread), -1.0, 1.0)
-        rows, total = np.column_stack([t, np.ones_like(t)]) @ off, counts.sum(axis=0)
-        first = start[0] * t + start[1]
-        even = expit(first) * expit(-first)
-        weight = np.minimum(total * even / (noise**2 * (1.0 - 2.0 * even)), 1.0)
-        ones = np.clip(counts[1], -2.0 * noise, total + 2.0 * noise)
-        moved, bends = _least(rows, first, weight * total, weight * ones)
+        self.places, self.likely = np.clip((middle - centre) / reach, -1.0, 1.0), likely
+        total = np.clip(likely, counted - wide, counted + wide).clip(0.0)
+        rows = np.column_stack([self.places, np.ones(len(middle))]) @ off
+        first = start[0] * self.places + start[1]
+        ones = np.clip((total + counts[1] - counts[0]) / 2.0, -2.0 * noise, total + 2.0 * noise)
+        moved, weight = np.zeros(2), np.ones(len(middle))
+        for _ in range(2):
+            even = expit(first + rows @ moved) * expit(-first - rows @ moved)
+            weight = np.minimum(total * even / (noise**2 * (1.0 - 2.0 * even)), weight)
+            moved, bends = _least(rows, first, weight * total, weight * ones)
         self.at, self.known = start + off @ moved, bends @ np.linalg.inv(off)
 
     def _measure(self, counts: Floats, noise: float) -> None:
@@ -183,9 +204,10 @@ class Reference:
         square = ((low + high) / 2.0) ** 2 + (high - low) ** 2 / 12.0
         seen = np.where(lengths > 3.0 * noise, lengths, 0.0)
         length = max(math.sqrt(seen @ square / seen.sum()), 0.25) if seen.any() else 1.0
-        self.limit, self.at = 2.0 * length * self.margin, np.zeros(1 + len(classes))
+        self.limit = 2.0 * length * self.margin
         rows = np.clip(classes, 0.1 * self.n_rows / len(classes), self.n_rows)
         self.bends = 0.7 * self.n_rows * rows / rows.sum() * (1.0 - rows / rows.sum())
+        self._expect(self.scale * self.limit, self.off, self.shift_off)
 
     def _start_of_classes(self, slopes: Floats, noise: float) -> None:
         unclear = np.append(np.flatnonzero(slopes[:-1] >= -0.5 * noise), len(slopes) - 1)
@@ -194,16 +216,19 @@ class Reference:
         if at and slopes[at] > 0.0:
             way = slopes[at - 1] / (slopes[at - 1] - slopes[at])
             spread = float(spreads[at - 1] ** (1.0 - way) * spreads[at] ** way)
-        self.least, self.at[0] = 0.05 * spread, spread
-        shift = min(0.5, 0.15 * spread / math.sqrt(len(self.bends))) if self.moves else 1e-6
-        off = np.append(0.3 * spread, np.full(len(self.bends), shift))
-        self.known = np.diag(1.0 / off)
+        self._expect(spread, 0.3, min(0.5, 0.15 * spread / math.sqrt(len(self.bends))))
+
+    def _expect(self, spread: float, off: float, shift_off: float) -> None:
+        """Start more than two classes at a spread, without shifts."""
+        self.least, self.at = 0.05 * spread, np.append(spread, np.zeros(len(self.bends)))
+        shifts_off = np.full(len(self.bends), shift_off if self.moves else 1e-6)
+        self.known = np.diag(1.0 / np.append(off * spread, shifts_off))
 
     def _step(self, sums: Floats, noise: float) -> None:
         if self.claim.outputs == 1:
-            first, second = (_less(sums[k] / _BEND, noise / _BEND) for k in (2, 4))
-            most = math.sqrt(first * second)
-            across = float(np.clip(sums[3] / _BEND, -most, most))
+            found = self._bends_of_two(sums[2:] / _BEND, noise / _BEND)
+            first, second = max(found[0], 0.0), max(found[2], 0.0)
+            across = float(np.clip(found[1], -math.sqrt(first * second), math.sqrt(first * second)))
             slope, bend = sums[:2], np.array([[first, across], [across, second]])
         else:
             slope = np.delete(sums, 1)
@@ -214,6 +239,38 @@ class Reference:
         self.known = np.vstack([self.known, bend / noise])
         right = np.append(np.zeros(len(self.known) - len(slope)), slope / noise)
         self.at = here - np.linalg.lstsq(self.known, right, rcond=-1)[0]
+
+    def _bends_of_two(self, measured: Floats, noise: float) -> Floats:
+        """Measured curvatures, and those of the likely rows as far as noise hides the measured."""
+        even = expit(max(self.at[0], self.least) * self.places + self.at[1])
+        weights = self.likely * even * (1.0 - even)
+        counted = np.array([weights @ self.places**k for k in (2, 1, 0)])
+        sizes = np.maximum(counted, np.abs(measured))
+        off = 0.3 * np.array([sizes[0], sizes[2], sizes[2]])
+        found: Floats = (noise**2 * counted + off**2 * measured) / (noise**2 + off**2)
+        return found
+
+
+def _likely(counted: Floats, noise: float, n_rows: float, usual: float) -> Floats:
+    """Rows in each bin: as counted, or by the mean of all bell curves where noise hides them."""
+    curves, unusual = _curves(n_rows, usual)
+    fits = (curves @ counted - np.sum(curves**2, axis=1) / 2.0) / noise**2 - unusual
+    curve = softmax(fits) @ curves
+    found = np.where(counted > 4.0 * noise, counted, np.minimum(curve, (counted + noise).clip(0.0)))
+    return found if found.any() else curve
+
+
+@cache
+def _curves(n_rows: float, usual: float) -> tuple[Floats, Floats]:
+    """Bell curves of rows in all bins, and how unusual each is."""
+    ends, unusual, curves = np.concatenate([-_ENDS[::-1], _ENDS]), [], []
+    for width in usual * 2.0 ** (np.arange(-12, 13) / 4.0):
+        for middle in max(width, usual) * np.arange(-8.0, 8.25, 0.25):
+            below = ndtr((ends - middle) / width)
+            curves.append(n_rows * np.diff(below, prepend=0.0, append=1.0))
+            far = math.log(1.0 + (middle / (1.5 * usual)) ** 2)
+            unusual.append((math.log(width / usual) / 0.6) ** 2 / 2.0 + far)
+    return np.array(curves), np.array(unusual)
 
 
 def log_ratios(

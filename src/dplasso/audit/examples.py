@@ -71,11 +71,17 @@ def subject_of(estimator: Any, name: str | None = None, weight: float = 1.0) -> 
 
 
 def _with_own_solver(estimator: Any) -> Any:
-    """A fitted model as it was fitted: "auto" might choose otherwise for the audit's own rows."""
+    """A fitted model as it was fitted, to rows or people, and by the same solver: "auto" might
+    choose otherwise for the audit's own rows."""
     if not isinstance(estimator, TABLES) or not hasattr(estimator, "fitted_"):
         return estimator
-    fitter = fitter_of(estimator.solver_)
-    return clone(estimator).set_params(solver=fitter.name) if fitter.named_by_users else estimator
+    found, fitter = clone(estimator), fitter_of(estimator.solver_)
+    if fitter.named_by_users:
+        found.set_params(solver=fitter.name)
+    public = estimator.privacy_["public"]
+    if "n_people" in public and found.n_people is None:  # groups are no parameter
+        found.set_params(n_people=public["n_people"]["value"])
+    return found
 
 
 def _with_known_bound(estimator: Any) -> Any:

@@ -2,19 +2,32 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
+from itertools import cycle, islice
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplasso.audit import account, statistics, synthetic
-from dplasso.audit.access import solver_of, with_bits
+from dplasso.audit.access import rows_counted, solver_of, with_bits
+from dplasso.audit.bounds import by_column, ranges_by_column, sizes_by_column
 from dplasso.audit.certify import Claims
-from dplasso.audit.reference import AS_IS, BLEND, LOGISTIC, PRESENCE, SOFTMAX, SQRT, SQUARED, Facts
+from dplasso.audit.reference import (
+    AS_IS,
+    BLEND,
+    LOGISTIC,
+    NOBODY,
+    PRESENCE,
+    SOFTMAX,
+    SQRT,
+    SQUARED,
+    Facts,
+    Table,
+)
 from dplasso.audit.representation.holders import FitHolder, Holder
 from dplasso.audit.session import Session
 from dplasso.audit.subject import TABLES, Attack, Charged, Scored, Subject
-from dplasso.base.arrays import Floats
+from dplasso.base.arrays import Floats, Ints
 from dplasso.fitting.private_bound import UnboundedTask, is_asked
 from dplasso.losses import loss_of_classes
 from dplasso.mechanisms.random_bits import random_bits
@@ -55,14 +68,16 @@ class FitSubject(Subject):
         for row_map in (AS_IS, PRESENCE, SQRT, BLEND):
             if row_map != self.facts.row_map:
                 yield f"row map {row_map}", {"row_map": row_map}
+        if not self.facts.of_people:
+            yield "people", self.for_people(2)
 
     # How tables are given to a fit.
 
     def model_for(self, columns: int, **parameters: Any) -> Any:
         """A fresh estimator for this many columns: bounds by column repeat from the first."""
         model = self.copy(**parameters)
-        if np.ndim(model.x_bound) and columns != len(model.x_bound):
-            model.set_params(x_bound=np.resize(model.x_bound, columns).tolist())
+        if (bounds := by_column(model.x_bound)) and columns != len(bounds):
+            model.set_params(x_bound=list(islice(cycle(bounds), columns)))
         return model
 
     @property
@@ -74,32 +89,49 @@ class FitSubject(Subject):
         """Rows in the form that the fit is given."""
         return X
 
-    def as_declared(self, table: synthetic.Table) -> synthetic.Table:
+    def as_declared(self, table: Table) -> Table:
         """The table with as many rows as the fit requires."""
         return table
 
-    def prepare(self, X: Any, y: Floats) -> Any:
+    def data(self, X: Any, y: Floats, people: Ints | None = None) -> tuple[Any, ...]:
+        """Rows, labels and identifiers as `fit` takes them."""
+        return self.given(X), self.labels(y), self.identifiers(len(y), people)
+
+    def identifiers(self, rows: int, people: Ints | None = None) -> NDArray[Any] | None:
+        """Identifiers of people, if people are protected; None for rows that are nobody's.
+
+        Without ``people``, everyone has one row.
+        """
+        if not self._model.protects_people:
+            return None
+        found = (np.arange(rows) if people is None else people).astype(object)
+        found[found == NOBODY] = None
+        return found
+
+    def prepare(self, X: Any, y: Floats, people: Ints | None = None) -> Any:
         """A fit up to its first draw, or after the draw of a released bound."""
-        rows = self.given(X)
-        task = self.model_for(rows.shape[1]).prepare(rows, self.labels(y))
+        rows, *more = self.data(X, y, people)
+        task = self.model_for(rows.shape[1]).prepare(rows, *more)
         return task.at(self.facts.x_bound) if isinstance(task, UnboundedTask) else task
 
-    def fitted(self, X: Floats, y: Floats, seed: int) -> Any:
+    def fitted(self, table: Table, seed: int) -> Any:
         """An estimator fitted as by a user, except that its bits are seeded."""
-        rows = self.given(X)
+        rows, *more = self.data(*table)
         model = with_bits(self.model_for(rows.shape[1]), lambda: random_bits(seed))
-        return model.fit(rows, self.labels(y))
+        return model.fit(rows, *more)
 
     # Questions of the checks.
 
     @abstractmethod
-    def usual_rows(self, rng: np.random.Generator) -> synthetic.Table:
+    def usual_rows(self, rng: np.random.Generator) -> Table:
         """Ordinary rows and labels, with labels of all classes."""
 
     def charged(self, rng: np.random.Generator) -> Charged:
-        X, y = self.usual_rows(rng)
-        rows = self.given(X)
-        return Charged.of(self.model_for(rows.shape[1]), rows, self.labels(y))
+        rows, *more = self.data(*self.usual_rows(rng))
+        return Charged.of(self.model_for(rows.shape[1]), rows, *more)
+
+    def terms(self, statement: Mapping[str, Any]) -> dict[str, Any]:
+        return {**super().terms(statement), "unit": self.facts.unit}
 
     def charged_cost(self, event: Event) -> float:
         """The cost in zCDP, as in ledgers."""
@@ -134,7 +166,7 @@ class FitSubject(Subject):
     def attack(self, session: Session[Any]) -> Attack:
         """Fits with the canary and without it, scored by the subject's own reference."""
         tables = self.canary_rows()
-        fits = [self.prepare(X, y) for X, y in tables]
+        fits = [self.prepare(*table) for table in tables]
 
         def scores(side: int, runs: int, session: Session[Any]) -> Scored:
             found, firsts = list[Ratios](), range(0, runs, self.canary_batch)
@@ -168,6 +200,15 @@ class FitSubject(Subject):
 
     # Parts of a configuration.
 
+    def for_people(self, rows_per_person: int) -> dict[str, int]:
+        """Parameters of the same fit to as many people as there are rows, or people."""
+        people = rows_counted(self._model, 0) // int(self._model.rows_per_person)
+        return {
+            "n_people": people,
+            "n_rows": rows_per_person * people,
+            "rows_per_person": rows_per_person,
+        }
+
     def _label_ends(self) -> tuple[float, float]:
         y_bound: Any = getattr(self._model, "y_bound", 1.0)
         low, high = y_bound if np.ndim(y_bound) else (-y_bound, y_bound)
@@ -189,20 +230,29 @@ class FitSubject(Subject):
         for name in ("x_bound", "y_bound"):
             if getattr(self._model, name, 1.0) is None:
                 self._model.set_params(**{name: 1.0})  # as in a fit
-        if isinstance(x_bound, Mapping):
-            x_bound = list(x_bound.values())
-        if np.ndim(x_bound) == 0:
+        given = by_column(list(x_bound.values()) if isinstance(x_bound, Mapping) else x_bound)
+        if not given:
             return
-        rising = np.sort(np.asarray(x_bound, dtype=np.float64))
+        # Numbers before pairs, so that both are picked if there are both.
+        rising = sorted(given, key=lambda bound: (isinstance(bound, tuple), bound))
         picked = np.linspace(0, len(rising) - 1, self.columns).round().astype(np.int64)
-        self._model.set_params(x_bound=rising[picked].tolist())
+        self._model.set_params(x_bound=[rising[place] for place in picked])
         if len(rising) != self.columns:
             self.notes.append(f"of {len(rising)} bounds on columns, {self.columns} are audited")
 
     def _fix_n_rows(self) -> None:
-        if self._model.n_rows is None:
-            self._model.set_params(n_rows=DECLARED_ROWS)
-            self.notes.append(f"n_rows is not declared: the audit takes {DECLARED_ROWS}")
+        """Declare how many rows there are; of people, as how many rows they count."""
+        model = self._model
+        name = "n_people" if model.protects_people else "n_rows"
+        if getattr(model, name) is None:
+            model.set_params(**self.declaring(DECLARED_ROWS))
+            self.notes.append(f"{name} is not declared: the audit takes {DECLARED_ROWS}")
+        elif model.n_rows is None:
+            model.set_params(n_rows=model.rows_per_person * model.n_people)
+
+    def declaring(self, rows: int) -> dict[str, int]:
+        """Parameters by which all rows together are declared to count as so many."""
+        return {"n_rows": rows, **({"n_people": rows} if self._model.protects_people else {})}
 
     def _common_facts(self) -> dict[str, Any]:
         """The facts that all solvers have."""
@@ -212,10 +262,14 @@ class FitSubject(Subject):
         elif self.classifies:
             kind, slope = model.loss, loss_of_classes(model.loss, self.classes.tolist()).gradient
         x_bound = RELEASED if is_asked(model.x_bound) else model.x_bound
-        bounds = None if np.ndim(x_bound) == 0 else np.asarray(x_bound, np.float64)
+        sizes = sizes_by_column(x_bound)
+        bounds = np.array(sizes) if sizes else None
         low, high = self._label_ends()
         y_bound = (high - low) / 2.0
         residual = getattr(model, "residual_bound", "auto")
+        unit = "row" if model.person is None else f"person: {model.person}"
+        unit = "person" if model.protects_people and model.person is None else unit
+        weights = getattr(model, "class_weight", None)
         return {
             "loss": kind,
             "slope": slope,
@@ -223,9 +277,14 @@ class FitSubject(Subject):
             "epsilon": float(model.epsilon),
             "delta": float(model.delta),
             "neighboring": model.neighboring,
+            "unit": unit,
+            "rows_per_person": int(model.rows_per_person),
+            "class_weights": weights
+            and np.array([float(weights[label]) for label in self.classes.tolist()]),
             "row_map": model.row_map,
             "x_bound": float(x_bound) if bounds is None else float(bounds.max()),
             "bounds": bounds,
+            "centred": ranges_by_column(x_bound),
             "y_bound": y_bound,
             "y_middle": (low + high) / 2.0,
             "residual_bound": y_bound if residual == "auto" else float(residual),

@@ -46,11 +46,11 @@ class Charged(NamedTuple):
     second: Recorder
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: NDArray[Any]) -> "Charged":
+    def of(cls, model: Any, *data: Any) -> "Charged":
         """Fit an estimator twice, each time with an accountant of its own."""
         first, second = Recorder(), Recorder()
-        statement = model.set_params(accountant=first).fit(X, y).privacy_
-        model.set_params(accountant=second).fit(X, y)
+        statement = model.set_params(accountant=first).fit(*data).privacy_
+        model.set_params(accountant=second).fit(*data)
         return cls(statement, first, second)
 
 
@@ -88,7 +88,12 @@ class Subject(ABC):
     facts: Claim
     columns = COLUMNS
     # Parameters on which no promise depends, with the values that audits use.
-    _irrelevant: ClassVar[dict[str, Any]] = {"random_state": None, "n_jobs": 1, "verbose": 0}
+    _irrelevant: ClassVar[dict[str, Any]] = {
+        "random_state": None,
+        "n_jobs": 1,
+        "device": "cpu",
+        "verbose": 0,
+    }
 
     def __init__(self, estimator: Any, name: str | None = None, weight: float = 1.0) -> None:
         self.weight = weight

@@ -9,15 +9,24 @@ from dplasso.base.extras import optional
 
 
 @contextmanager
-def rounds_bar(total: int, *, shown: bool) -> Iterator[Callable[[int], None] | None]:
+def rounds_bar(
+    total: int, *, shown: bool, beside: Callable[[], str] | None = None
+) -> Iterator[Callable[[int], None] | None]:
     """Yield a callback that takes the number of rounds done, or None if no bar is shown.
+
+    ``beside`` returns a text to show after the bar.
 
     The number of rounds is public. How long they take is not protected: show the bar only to
     people who may see the data. The budget of the work has already been spent, so a bar that
     cannot be written does not stop the work.
     """
     with _bar("rounds", total, counted=True, shown=shown) as update:
-        yield None if update is None else lambda done: update(completed=done)
+        if update is None:
+            yield None
+        elif beside is None:
+            yield lambda done: update(completed=done)
+        else:
+            yield lambda done: update(completed=done, beside=beside())
 
 
 @contextmanager
@@ -45,9 +54,10 @@ def _bar(
 
     console = Console(file=_Lossy(sys.stderr))  # type: ignore[arg-type]
     count = (MofNCompleteColumn(),) if counted else ()
-    columns = (TextColumn("{task.description:<10}"), BarColumn(), *count, TimeElapsedColumn())
+    text, beside = TextColumn("{task.description:<10}"), TextColumn("{task.fields[beside]}")
+    columns = (text, BarColumn(), *count, TimeElapsedColumn(), beside)
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task(name, total=total)
+        task = bar.add_task(name, total=total, beside="")
         yield lambda **change: bar.update(task, **change)
 
 

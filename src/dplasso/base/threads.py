@@ -58,6 +58,17 @@ def balanced_runs(starts: NDArray[Any], parts: int) -> list[tuple[int, int]]:
     return [(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if a < b] or [(0, items)]
 
 
+def zeros(length: int, kind: Any, parts: int) -> NDArray[Any]:
+    """``np.zeros``, in as many threads: new memory is cleared where it is first written."""
+    made = np.empty(length, kind)
+    run(_clear, [(made, *part) for part in even_runs(length, parts)])
+    return made
+
+
+def _clear(array: NDArray[Any], first: int, last: int) -> None:
+    array[first:last] = 0
+
+
 def _forget_pool() -> None:
     """Forget the pool in a forked child, which has none of its parent's threads."""
     global _pool

@@ -13,22 +13,27 @@ from dplasso import __version__
 from dplasso.base.extras import MissingExtraError
 from dplasso.base.terminal import printable_lines
 from dplasso.base.wording import worded
+from dplasso.cli import endings
 from dplasso.cli.audit import audit
 from dplasso.cli.budget import app as budget
+from dplasso.cli.compiling import compiling_named
 from dplasso.cli.convert import convert
 from dplasso.cli.demo import demo
 from dplasso.cli.evaluate import evaluate
+from dplasso.cli.export import export
 from dplasso.cli.federated import app as federated
 from dplasso.cli.inspect import inspect
 from dplasso.cli.online import online
 from dplasso.cli.output import complain, say, warn
 from dplasso.cli.predict import predict
 from dplasso.cli.report import report
-from dplasso.cli.signals import ENDED, ended_by_signals
+from dplasso.cli.schema import schema
+from dplasso.cli.signals import ENDED, ended_by_signals, undisturbed
 from dplasso.cli.train import train
-from dplasso.cli.wording import in_options
+from dplasso.cli.wording import in_options, number_advice
 
 COMMANDS: tuple[Callable[..., None], ...] = (
+    schema,
     train,
     predict,
     evaluate,
@@ -36,6 +41,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     inspect,
     convert,
     report,
+    export,
     audit,
     demo,
 )
@@ -80,14 +86,15 @@ def main() -> None:
     the data, so only its place in the code is shown.
     """
     warnings.showwarning = _show_warning
+    endings.forget()
     try:
-        with ended_by_signals():
+        with ended_by_signals(), compiling_named():
             _run()
     except SystemExit as end:
-        if end.code == INTERRUPTED:
-            complain("interrupted; nothing half-written was left")
-        elif end.code in ENDED:
-            complain("ended by a signal; nothing half-written was left")
+        if end.code == INTERRUPTED or end.code in ENDED:
+            with undisturbed():
+                how = "interrupted" if end.code == INTERRUPTED else "ended by a signal"
+                complain(f"{how}; {endings.account()}")
         raise
     except MissingExtraError as error:
         complain(str(error))
@@ -118,7 +125,7 @@ def _run() -> None:
         if not hasattr(error, "format_message"):
             raise
         misuse: Any = error  # its text quotes what was typed, such as the name of a file
-        misuse.message = printable_lines(misuse.message, "  ")
+        misuse.message = printable_lines(f"{misuse.message}{number_advice(misuse.message)}", "  ")
         misuse.show()
         sys.exit(misuse.exit_code)
 

@@ -22,9 +22,9 @@ Checks = Annotated[
     list[str] | None,
     typer.Option(
         "--check",
-        help="One of accounting, range, envelope, sensitivity, bound, release, representation, "
-        "search, parties, generator, bits, count, law, noise, canary. For several: --check law "
-        "--check noise.",
+        help="One of accounting, range, envelope, sensitivity, bound, people, release, "
+        "representation, search, parties, tables, generator, bits, count, law, noise, "
+        "canary. For several: --check law --check noise.",
     ),
 ]
 
@@ -77,6 +77,7 @@ def audit(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File for a report in JSON.")
     ] = None,
+    force: o.Force = False,
     json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
@@ -88,6 +89,7 @@ def audit(
 
     if output is not None:
         o.check_output(output)
+        o.check_unused(output, force)
     common = {
         "epsilon": epsilon,
         "delta": delta,

@@ -1,17 +1,16 @@
 """The features that public words and categories are hashed to."""
 
-import re
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dplasso.cli.output import say, show_rows
 from dplasso.data.used_columns import weights_at
-from dplasso.reading.plans import FeatureSpace, TablePlan
-from dplasso.report.features import plan_of
+from dplasso.report.features import schema_of
 from dplasso.report.weights import weights_of
+from dplasso.schema import FeatureSpace, Hashed, Text
+from dplasso.schema.roles.category import words_of
 
-_WORD = re.compile(r"\b\w\w+\b")  # what a word is when a table is read
 _LISTED = 8  # names of columns in a message
 
 
@@ -31,23 +30,25 @@ def buckets_asked(model: Any, asked: list[str]) -> list[Bucket]:
     """
     if not asked:
         return []
-    plan = plan_of(model)
-    if not plan or not plan["hashed"]:
+    schema = schema_of(model)
+    columns = {} if schema is None else schema.features
+    hashed = [name for name, role in columns.items() if isinstance(role, Hashed)]
+    if schema is None or not hashed:
         raise ValueError("--bucket needs a model trained from a table with words or categories")
-    space = FeatureSpace(TablePlan.from_dict(plan))
+    space = FeatureSpace(schema)
     found = []
     for text in asked:
-        column, entry = _split(text, list(space.plan.hashed))
-        if column not in space.plan.text:
-            found.append(_bucket(model, space, column, entry, f"{column}={entry}"))
+        column, entry = _split(text, hashed)
+        if not isinstance(space.columns[column], Text):
+            found.append(_bucket(model, space, column, entry))
             continue
-        words = _WORD.findall(entry.lower())
+        words = words_of(entry)
         if not words:
             raise ValueError(
                 f"--bucket {text!r} holds no word: words of column {column!r} have at least two "
                 "letters or digits"
             )
-        found += [_bucket(model, space, column, word, f"{column}:{word}") for word in words]
+        found += [_bucket(model, space, column, word) for word in words]
     return found
 
 
@@ -78,7 +79,7 @@ def _split(text: str, columns: list[str]) -> tuple[str, str]:
     return column, text[len(column) + 1 :]
 
 
-def _bucket(model: Any, space: FeatureSpace, column: str, entry: str, hashed: str) -> Bucket:
-    feature = space.bucket(column, hashed)
+def _bucket(model: Any, space: FeatureSpace, column: str, entry: str) -> Bucket:
+    feature = space.bucket(column, entry)
     weights = weights_at(weights_of(model), np.array([feature])).toarray()[:, 0]
     return Bucket(column, entry, str(model.feature_names_in_[feature]), weights.tolist())

@@ -14,6 +14,8 @@ from dplasso.ledger.allowance import epsilon_per_fit, rounded_down
 from dplasso.ledger.chain import Chain, taken_by
 from dplasso.ledger.search_cost import epsilon_of
 from dplasso.privacy.events import Event, Gaussian, PureDP, ZeroConcentrated
+from dplasso.privacy.statement import protects
+from dplasso.privacy.unit import ROW
 
 BAR = 40  # characters
 
@@ -100,6 +102,13 @@ def spend(
         float | None,
         typer.Option(help="The release has Gaussian noise of this multiple of the L2 sensitivity."),
     ] = None,
+    unit: Annotated[
+        str,
+        typer.Option(
+            help="Whom the release protects: row, person, or 'person: patient_id' (what "
+            "identifies one). All charges of a ledger protect the same."
+        ),
+    ] = ROW,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -110,6 +119,7 @@ def spend(
         delta=budget.delta,
         neighboring=budget.neighboring,
         label=label,
+        unit=unit,
     )
     if json:
         emit(receipt._asdict())
@@ -161,6 +171,7 @@ def _facts(budget: Budget, chain: Chain) -> dict[str, Any]:
     return {
         "ledger": budget.shown,
         "neighboring": genesis.neighboring,
+        "protects": "nobody yet" if budget.unit is None else protects(budget.unit),
         "delta": genesis.delta,
         "epsilon": genesis.epsilon,
         "spent_percent": _percent(chain, genesis.cap - chain.left),

@@ -9,11 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 import typer
 
-from dplasso.cli.options import check_output
-from dplasso.cli.output import say, show_rows
+from dplasso.cli.options import Force, check_output, check_unused
+from dplasso.cli.output import say, say_paragraph, show_rows
 from dplasso.data import ColumnMatrix
 from dplasso.estimators import PrivateLassoClassifier
-from dplasso.report import Curve, evaluate, write_report
+from dplasso.report import Curve, examine, write_report
 
 ROWS, TEST_ROWS, WORDS = 50_000, 10_000, 1_000_000
 EPSILONS = (0.1, 0.3, 1.0, 3.0, math.inf)
@@ -24,9 +24,11 @@ def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="File for the report.")] = Path(
         "demo_report.html"
     ),
+    force: Force = False,
 ) -> None:
     """Train on synthetic notes of a million words with and without privacy; write a report."""
     check_output(output)
+    check_unused(output, force)
     _compile()
     X, y = make_notes(ROWS + TEST_ROWS, np.random.default_rng(7))
     held = ColumnMatrix.of(X[:ROWS])
@@ -47,16 +49,15 @@ def demo(
         else:
             curve.append((epsilon, score, score, score))
     show_rows("", ["epsilon", "test accuracy, %", "nonzeros", "seconds"], rows)
-    say()
-    say(str(chosen.privacy_) if chosen is not None else "")
-    evaluation = evaluate(chosen, X[ROWS:], y[ROWS:], curve=Curve(tuple(curve), ROWS, TEST_ROWS, 1))
+    if chosen is not None:
+        say_paragraph(str(chosen.privacy_))
+    evaluation = examine(chosen, X[ROWS:], y[ROWS:], curve=Curve(tuple(curve), ROWS, TEST_ROWS, 1))
     write_report(output, chosen, evaluation=evaluation, title="Notes of a million words")
     say(f"\nwrote {output}: open it in a browser")
 
 
 def _compile() -> None:
     """Fit a few rows, so that the times below do not include compilation."""
-    say("compiling, unless that was done before ...")
     X, y = make_notes(100, np.random.default_rng(0))
     for epsilon in (1.0, math.inf):
         model = PrivateLassoClassifier(epsilon, classes=[0, 1], n_rows=100, x_bound=1.0)

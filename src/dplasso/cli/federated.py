@@ -11,13 +11,12 @@ import typer
 from dplasso.base.extras import require
 from dplasso.cli.federated_margins import combined, margins_of, table
 from dplasso.cli.federated_terms import proposal_of, with_terms
-from dplasso.cli.options import Json, Quiet, Raw, check_output
+from dplasso.cli.options import Force, Json, Quiet, Raw, check_output, check_unused
 from dplasso.cli.output import emit, note, say, show, show_rows
 from dplasso.federated.deployment.kits import open_kit
 from dplasso.federated.deployment.names import DEFAULT_PORT
 from dplasso.federated.deployment.settings import read_party_settings
 from dplasso.federated.model import PartyModel
-from dplasso.federated.service import MODEL
 from dplasso.storage.atomic import replace_file
 
 if TYPE_CHECKING:  # NVFlare is an extra, and takes a second to import
@@ -141,6 +140,7 @@ def fetch(
     kit: Kit,
     job: Job,
     output: Annotated[Path, typer.Option("--output", "-o", help="File for the model card.")],
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Get the model card of a job that has ended, with an admin's kit.
@@ -148,6 +148,7 @@ def fetch(
     Each party has its own coefficients by name, in state/JOB/coefficients.csv of its kit.
     """
     check_output(output)
+    check_unused(output, force)
     with _administering(kit) as admin:
         card, outcome = admin.fetch(job)
     replace_file(output, card, released=True)
@@ -163,12 +164,16 @@ def margins(
     job: Job,
     data: Annotated[Path, typer.Argument(help="New rows, in a table as for training.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="A CSV file: id, margin.")],
+    force: Force = False,
 ) -> None:
     """Compute a party's part of the predictions for new rows, with its own kit.
 
     Margins are not private: they reveal something of the new rows. Share them only where allowed.
     """
     check_output(output, data)
+    check_unused(output, force)
+    from dplasso.federated.service import MODEL
+
     opened = open_kit(kit, "party")
     settings, _ = read_party_settings(opened.folder, opened.name, data)
     model = settings.state / job / MODEL
@@ -184,9 +189,11 @@ def combine(
     files: Annotated[list[Path], typer.Argument(help="The margins of all parties.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="A CSV file: id, prediction.")],
     raw: Raw = False,
+    force: Force = False,
 ) -> None:
     """Add up the margins of all parties to predictions. Above 0 means the second class."""
     check_output(output, *files)
+    check_unused(output, force)
     rows = combined(files)
     replace_file(output, table(rows, "prediction", raw))
     note(f"wrote {output}: {len(rows):,} rows")

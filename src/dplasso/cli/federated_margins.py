@@ -8,14 +8,13 @@ from pathlib import Path
 
 from dplasso.federated.model import PartyModel
 from dplasso.federated.party_settings import PartySettings
-from dplasso.federated.rows import NO_LABELS, read_party
-from dplasso.reading.plans import TablePlan
+from dplasso.federated.rows import read_party
 from dplasso.storage.spreadsheet import cell, unmarked
 
 
 def margins_of(settings: PartySettings, model: PartyModel, data: Path) -> list[tuple[str, float]]:
     """Return a party's margins for new rows, by identifier."""
-    rows = read_party(data, _without_labels(settings.plan), settings.id_column)
+    rows = read_party(data, settings.table.without_target(), settings.id_column)
     return list(zip(rows.identifiers, model.margins(rows.X).tolist(), strict=True))
 
 
@@ -41,12 +40,6 @@ def table(rows: Sequence[tuple[str, float]], name: str, raw: bool = False) -> by
     written = _quoted if raw else partial(cell, separator=",")
     lines = [f"id,{name}", *(f"{written(identifier)},{value!r}" for identifier, value in rows)]
     return "".join(f"{line}\n" for line in lines).encode()
-
-
-def _without_labels(plan: TablePlan) -> TablePlan:
-    """The plan for the same features without labels."""
-    content = {**plan.to_dict(), "target": NO_LABELS, "classes": None}
-    return TablePlan.from_dict(content)
 
 
 def _read(path: Path) -> list[tuple[str, float]]:

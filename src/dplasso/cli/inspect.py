@@ -7,12 +7,12 @@ import typer
 
 from dplasso.cli import options as o
 from dplasso.cli.bucket_lookup import buckets_asked, show_buckets
-from dplasso.cli.output import emit, say, show, show_rows, shown
+from dplasso.cli.output import emit, say, say_paragraph, show, show_rows, shown
 from dplasso.estimators import load
 from dplasso.report.cautions import few_rows, loose_delta, noise
 from dplasso.report.coefficients import largest
 from dplasso.report.features import roles_of, target_of
-from dplasso.report.scale import bounds_of
+from dplasso.report.scale import has_widths
 from dplasso.report.weights import is_online, weights_of
 from dplasso.storage import open_store
 
@@ -86,7 +86,7 @@ def _model(file: Path, top: int, bucket: list[str], json: bool) -> None:
     _show_largest(model, rows)
     for caution in filter(None, (noise(model), few_rows(model), loose_delta(model))):
         say(f"\n{caution}")
-    say(f"\n{model.privacy_}")
+    say_paragraph(str(model.privacy_))
 
 
 def _how_long(model: Any) -> dict[str, int]:
@@ -113,14 +113,14 @@ def _show_roles(model: Any) -> None:
 def _show_largest(model: Any, rows: list[list[Any]]) -> None:
     named = "feature" if hasattr(model, "feature_names_in_") else "column, from 0"
     classes = ["class"] if len(model.intercept_) > 1 else []
-    at_bound = ["times its bound"] if bounds_of(model) is not None else []
+    at_width = ["times its width"] if has_widths(model) else []
     say()
-    show_rows("Largest coefficients", [named, *classes, "coefficient", *at_bound], rows)
+    show_rows("Largest coefficients", [named, *classes, "coefficient", *at_width], rows)
 
 
 def _largest(model: Any, top: int) -> list[list[Any]]:
-    """Order by the largest effect on a margin: coefficient times bound, if bounds differ."""
-    names, scaled = getattr(model, "feature_names_in_", None), bounds_of(model) is not None
+    """Order by how far they can move a margin: times the width of their range, if those differ."""
+    names, scaled = getattr(model, "feature_names_in_", None), has_widths(model)
     rows = []
     for column, output, value, reach in largest(model, top):
         row: list[Any] = [str(column) if names is None else str(names[column])]

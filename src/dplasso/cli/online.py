@@ -3,6 +3,7 @@
 import json
 import math
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,8 @@ from dplasso.ledger import Budget
 from dplasso.losses import CLASS_LOSSES
 from dplasso.privacy import leaks
 from dplasso.reading.line_source import LineSource
+from dplasso.reading.options import check_overlap
+from dplasso.schema import FeatureSpace, Schema
 from dplasso.session import StreamSession
 
 _BEGINS = ("start", "here")
@@ -53,8 +56,14 @@ def online(
     classes: o.Classes = None,
     regression: o.Regression = False,
     y_bound: o.YBound = None,
-    form: Annotated[str, typer.Option("--format", help="svmlight or jsonl.")] = "svmlight",
-    target: Annotated[str, typer.Option(help="Name of the label in a JSON object.")] = "y",
+    form: Annotated[
+        str | None,
+        typer.Option("--format", help="svmlight (the default), jsonl, or csv (with --schema)."),
+    ] = None,
+    schema: o.SchemaFile = None,
+    target: Annotated[
+        str | None, typer.Option(help="Name of the label in a JSON object; y by default.")
+    ] = None,
     zero_based: o.ZeroBased = None,
     loss: Annotated[str | None, typer.Option(help=f"{', '.join(CLASS_LOSSES)}.")] = None,
     domain: Annotated[str, typer.Option(help="l2, l1, simplex or box.")] = "l2",
@@ -92,6 +101,7 @@ def online(
     ] = False,
     budget: o.Ledger = None,
     seed: o.Seed = None,
+    force: o.Force = False,
     strict: o.Strict = False,
     quiet: o.Quiet = False,
 ) -> None:
@@ -106,6 +116,21 @@ def online(
     if strict:
         leaks.set_strict(True)
     _check_outputs(output, model, data, budget)
+    form, table = form or ("svmlight" if schema is None else "csv"), None
+    if schema is not None:
+        table = Schema.from_toml(schema)
+        told: dict[str, object] = {
+            "n_rows": rows,
+            "target": target,
+            "classes": classes,
+            "n_features": features,
+        }
+        told |= {"y_bound": y_bound, "regression": regression or None}
+        check_overlap(told, table)
+        table.check_filled()
+        features, bounds = FeatureSpace(table).size, table.labels.bounds
+        rows, regression = rows or table.n_rows, bounds is not None
+        y_bound = None if bounds is None else max(map(abs, bounds))
     common: dict[str, Any] = {
         "delta": delta,
         "window": window,
@@ -119,7 +144,8 @@ def online(
         "n_features": features,
         "random_state": seed,
     }
-    learner = _learner(epsilon, _classes(classes, form), y_bound, regression, loss, common)
+    declared = _classes(classes, form) if table is None else table.labels.classes
+    learner = _learner(epsilon, declared, y_bound, regression, loss, common)
     if math.isinf(epsilon):
         warn("epsilon = inf: the model is not private")
     # The input is opened first: a missing one costs nothing.
@@ -129,7 +155,8 @@ def online(
             state,
             learner,
             format=form,
-            target=target,
+            target=target or "y",
+            schema=table,
             zero_based=bool(zero_based),
             output=output,
             proba=proba,
@@ -139,6 +166,9 @@ def online(
         ) as session,
     ):
         _check_ways_on(session.continues, data, stdin_from, output, received)
+        for path in (output, model):
+            if path is not None and not session.continues:
+                o.check_unused(path, force)
         if budget is not None and not session.continues:
             learner.accountant = Budget.open(budget).labelled(state.absolute().name[:100])
         session.start(received=(received or 0) if output is None else None)
@@ -178,7 +208,7 @@ def _classes(classes: str | None, form: str) -> list[Any] | None:
 
 def _learner(
     epsilon: float,
-    classes: list[Any] | None,
+    classes: Sequence[Any] | None,
     y_bound: float | None,
     regression: bool,
     loss: str | None,

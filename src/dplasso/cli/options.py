@@ -12,14 +12,27 @@ from dplasso.ledger import stores
 from dplasso.storage import atomic
 
 Data = Annotated[
-    Path,
+    list[Path],
     typer.Argument(
-        help="svmlight text (plain, gzip, bzip2, xz, zstd), .npz, .csv, .tsv, .parquet, or a "
-        "column store.",
+        help="A table (.csv, .tsv, .parquet, .feather, .xlsx), svmlight text, .npz, or a column "
+        "store. Text may be compressed (gzip, bzip2, xz, zstd). Several files, or a folder of "
+        "them, are read as one.",
         show_default=False,
     ),
 ]
 MOST_ROWS = 10**15  # largest number of rows that can be declared
+People = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=MOST_ROWS,
+        help="Number of people in --person, as a public fact; a round number suffices.",
+    ),
+]
+RowsPerPerson = Annotated[
+    int | None,
+    typer.Option(min=1, help="How many rows of a person count; 1 by default, the least noise."),
+]
 MOST_COLUMNS = 2**40
 Model = Annotated[Path, typer.Argument(help="A model file written by train.", show_default=False)]
 RowCount = Annotated[
@@ -41,6 +54,7 @@ Predictions = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="File for predictions; standard output by default."),
 ]
+Force = Annotated[bool, typer.Option("--force", help="Replace an output that exists.")]
 Proba = Annotated[bool, typer.Option(help="Write the probabilities of all classes.")]
 Features = Annotated[
     int | None,
@@ -63,6 +77,21 @@ Labels = Annotated[Path | None, typer.Option(help="Labels (.npy) of an .npz matr
 Names = Annotated[
     Path | None, typer.Option("--feature-names", help="A file with one feature name per line.")
 ]
+SchemaFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--schema",
+        help="A schema file, which states the role of every column of a table; see dplasso schema.",
+    ),
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(help="Numeric columns that get an indicator of missing cells. May repeat."),
+]
+Person = Annotated[
+    str | None,
+    typer.Option(help="Column that says whose row it is: all rows of a person are protected."),
+]
 Target = Annotated[str | None, typer.Option(help="Column of a table to predict.")]
 Bounds = Annotated[
     list[str] | None,
@@ -83,6 +112,13 @@ Ignore = Annotated[
 ]
 Delimiter = Annotated[
     str | None, typer.Option(help="Separator of the columns of a .csv file; a comma by default.")
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        help="Encoding of .csv files: latin-1, cp1252, utf-16. By default UTF-8, or what their "
+        "first bytes say; rows for a model that are not UTF-8 have the encoding of its schema."
+    ),
 ]
 Buckets = Annotated[
     int | None,
@@ -194,6 +230,12 @@ def check_output(path: Path, *inputs: Path | None, folder: bool = False) -> None
         raise ValueError(f"{path} cannot be written: {error.strerror}; {remedy}") from None
     if any(same_file(path, read) for read in inputs):
         raise ValueError(f"{path} is also an input; give the output another name")
+
+
+def check_unused(path: Path, force: bool) -> None:
+    """Reject an output that exists, unless it is to be replaced."""
+    if os.path.lexists(path) and not force:
+        raise ValueError(f"{path} exists; give another name, or --force to replace it")
 
 
 def same_file(first: Path, second: Path | None) -> bool:

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from rich.console import Console
@@ -18,6 +18,7 @@ from rich.progress import (
 from rich.progress import Progress as Bar
 
 from dplasso.base.terminal import printable, printable_lines
+from dplasso.reading.files import Files
 from dplasso.reading.formats import format_of
 from dplasso.reading.options import Progress
 
@@ -30,6 +31,14 @@ _out, _err = Console(**_PLAIN), Console(stderr=True, **_PLAIN)
 
 def say(text: str = "") -> None:
     _out.print(printable_lines(text))
+
+
+def say_paragraph(text: str) -> None:
+    """Print a paragraph below what was printed, wrapped to the width of a terminal."""
+    lines = printable_lines(text).split("\n")
+    if _out.is_terminal:
+        lines = [part for line in lines for part in wrap(line, _out.width) or [""]]
+    say("\n".join(["", *lines]))
 
 
 def warn(text: str) -> None:
@@ -82,12 +91,12 @@ def emit(document: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def reading(path: Path, *, quiet: bool, what: str = "reading") -> Iterator[Progress | None]:
+def reading(files: Files, *, quiet: bool, what: str = "reading") -> Iterator[Progress | None]:
     """Yield a callback that shows how much of a file was read; None without a terminal."""
     if quiet or not _err.is_terminal:
         yield None
         return
-    amount = MofNCompleteColumn() if format_of(path).counts_rows else DownloadColumn()
+    amount = MofNCompleteColumn() if format_of(files).counts_rows else DownloadColumn()
     columns = (TextColumn(what), BarColumn(), amount, TimeElapsedColumn())
     with Bar(*columns, console=_err, transient=True) as bar:
         task = bar.add_task(what, total=None)

@@ -18,6 +18,19 @@ def heeded() -> list[int]:
 
 
 @contextmanager
+def undisturbed() -> Iterator[None]:
+    """Ignore Ctrl-C: what is said about an interrupt is not cut short by another one."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
 def ended_by_signals() -> Iterator[None]:
     """Raise SystemExit on such a signal, so that temporary files are removed.
 

@@ -46,7 +46,10 @@ def with_former(names: Mapping[str, str]) -> Callable[[Command], Command]:
             command(**{name: value for name, value in given.items() if name not in names})
 
         own = inspect.signature(command, eval_str=True)
-        hidden = [_hidden(former, name, given_by_former) for former, name in names.items()]
+        hidden = [
+            _hidden(former, name, own.parameters[name].default is False, given_by_former)
+            for former, name in names.items()
+        ]
         called.__signature__ = own.replace(parameters=[*own.parameters.values(), *hidden])  # type: ignore[attr-defined]
         return called
 
@@ -57,7 +60,9 @@ def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _hidden(former: str, name: str, used: dict[str, typer.Context]) -> inspect.Parameter:
+def _hidden(
+    former: str, name: str, is_flag: bool, used: dict[str, typer.Context]
+) -> inspect.Parameter:
     """Return a hidden option that gives its text to the one that replaces it."""
 
     def hand_on(context: typer.Context, value: Any) -> None:
@@ -71,6 +76,5 @@ def _hidden(former: str, name: str, used: dict[str, typer.Context]) -> inspect.P
         _flag(former), hidden=True, is_eager=True, expose_value=False, callback=hand_on
     )
     keyword = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(
-        former, keyword, annotation=Annotated[str | None, option], default=None
-    )
+    kind: Any = bool | None if is_flag else str | None
+    return inspect.Parameter(former, keyword, annotation=Annotated[kind, option], default=None)

@@ -1,11 +1,14 @@
 """Options of reading a file, as parameters of `dplasso.read_rows`."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from dplasso.base.wording import ParameterError, Setting
 from dplasso.cli import options as o
+from dplasso.reading.files import Files
 from dplasso.reading.reader import check_options
+from dplasso.schema import Schema
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,12 +19,16 @@ class ReadingOptions:
     classes: o.Classes = None
     rows: o.RowCount = None
     features: o.Features = None
+    schema: o.SchemaFile = None
     target: o.Target = None
     bounds: o.Bounds = None
     hashed: o.Hashed = None
     text: o.Text = None
     ignore: o.Ignore = None
+    missing: o.Missing = None
+    person: o.Person = None
     delimiter: o.Delimiter = None
+    encoding: o.Encoding = None
     buckets: o.Buckets = None
     zero_based: o.ZeroBased = None
     names: o.Names = None
@@ -29,6 +36,11 @@ class ReadingOptions:
     strict: o.Strict = False
     json: o.Json = False
     quiet: o.Quiet = False
+
+    @cached_property
+    def files(self) -> Files:
+        """The files of the rows."""
+        return Files.of(self.data)
 
     @property
     def watched(self) -> bool:
@@ -40,16 +52,25 @@ class ReadingOptions:
         """Declared labels, as they are written."""
         return o.classes_of(self.classes)
 
+    @cached_property
+    def table_schema(self) -> Schema | None:
+        """The schema of the file that was given."""
+        return None if self.schema is None else Schema.from_toml(self.schema)
+
     def reading(self) -> dict[str, Any]:
         """Return parameters of `read_rows`; reject options that such data have no use for."""
         options = {
+            "schema": self.table_schema,
             "target": self.target,
             "bounds": _bounds(self.bounds),
             "hashed": _buckets("hashed", self.hashed),
             "text": _buckets("text", self.text),
             "ignore": None if self.ignore is None else tuple(_settings("ignore", self.ignore)),
+            "missing": None if self.missing is None else tuple(_settings("missing", self.missing)),
+            "person": self.person,
             "buckets": self.buckets,
             "delimiter": self.delimiter,
+            "encoding": self.encoding,
             "n_rows": self.rows,
             "classes": self.declared_classes,
             "n_features": self.features,
@@ -59,7 +80,7 @@ class ReadingOptions:
             **self._more_reading(),
         }
         given = {name: value for name, value in options.items() if value is not None}
-        check_options(self.data, given)
+        check_options(self.files, given)
         return given
 
     def _more_reading(self) -> dict[str, Any]:

@@ -1,18 +1,23 @@
 """The options of ``dplasso train``, as parameters of the reader and of the estimator."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from dplasso.base.wording import ParameterError
+from dplasso.base.wording import ParameterError, Setting
 from dplasso.cli import options as o
+from dplasso.cli.endings import NotedBudget
 from dplasso.cli.table_options import ReadingOptions
+from dplasso.cluster import Cluster, Shards
 from dplasso.estimators import PrivateLassoClassifier, PrivateLassoRegressor
 from dplasso.ledger import Budget
 from dplasso.losses import CLASS_LOSSES
+from dplasso.reading.files import Files
 from dplasso.reading.formats import format_of
+from dplasso.reading.options import check_overlap
 
 Model = PrivateLassoClassifier | PrivateLassoRegressor
 
@@ -74,6 +79,8 @@ class TrainOptions(ReadingOptions):
     intercept: Annotated[bool, typer.Option(help="Fit an intercept.")] = True
     neighboring: o.Neighboring = "add_remove"
     selection: Annotated[str, typer.Option(help="Selection rule of Frank-Wolfe.")] = "lazy"
+    people: o.People = None
+    rows_per_person: o.RowsPerPerson = None
     labels: o.Labels = None
     budget: o.Ledger = None
     label: Annotated[
@@ -96,13 +103,67 @@ class TrainOptions(ReadingOptions):
             help="Only show how columns are read, and what a fit would release and cost.",
         ),
     ] = False
-    overwrite: Annotated[bool, typer.Option(help="With --budget: replace a model that exists.")] = (
-        False
-    )
+    force: o.Force = False
     threads: Annotated[
         int | None, typer.Option(min=1, help="Number of threads; by default one per core.")
     ] = None
+    device: Annotated[
+        str,
+        typer.Option(help="cpu, or cuda: an NVIDIA card, which gives the same model sooner."),
+    ] = "cpu"
     seed: o.Seed = None
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of a Ray cluster whose processes read the files, each its own: auto, "
+            "host:port, or local to start one on this machine for this fit.",
+        ),
+    ] = None
+    actors: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes of --cluster; by default one per file, if it can."),
+    ] = None
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for the releases of a fit with --cluster. The same command goes on with "
+            "it after it was stopped, and is not charged again."
+        ),
+    ] = None
+    trusted_network: Annotated[
+        bool,
+        typer.Option(
+            "--trusted-network",
+            help="Declare that nobody else can read or reach the network of --cluster.",
+        ),
+    ] = False
+
+    @cached_property
+    def files(self) -> Files:
+        """The files of the rows; of shards, the first one, which the others are like."""
+        return super().files if self.cluster is None else Files((Path(Shards(self.data).paths[0]),))
+
+    @cached_property
+    def shards(self) -> Shards:
+        """The files of a cluster's processes."""
+        return Shards(self.data, **self.reading())
+
+    @property
+    def backend(self) -> str | Cluster:
+        """Where the rows are held."""
+        if self.cluster is None:
+            for name in ("actors", "checkpoint", "trusted_network"):
+                if getattr(self, name):
+                    raise ParameterError(
+                        "{parameter} is for {cluster}; leave it out", parameter=Setting(name)
+                    )
+            return "local"
+        return Cluster(
+            address=self.cluster,
+            actors=self.actors,
+            checkpoint=self.checkpoint,
+            trusted_network=self.trusted_network,
+        )
 
     @property
     def model_file(self) -> Path:
@@ -115,22 +176,30 @@ class TrainOptions(ReadingOptions):
         """Reject an output that cannot be written, or must not be replaced."""
         if self.output is None and self.dry_run:
             return
-        output, read = self.model_file, (self.data, self.test, self.labels, self.test_labels)
-        o.check_output(output, *read, self.names)
+        output, read = self.model_file, (self.test, self.labels, self.test_labels, self.names)
+        o.check_output(output, *self.data, *read)
         o.check_replaceable(output, b"dplasso-model", "model")
-        if self.budget is not None and output.exists() and not self.overwrite:
-            raise ValueError(
-                f"{output} exists, and budget was spent on it; give another name, or --overwrite"
-            )
+        o.check_unused(output, self.force or self.dry_run)  # which writes nothing
+
+    def check_schema(self) -> None:
+        """Reject options that say what the schema states."""
+        if self.table_schema is not None:
+            told: dict[str, object] = {
+                "n_people": self.people,
+                "rows_per_person": self.rows_per_person,
+                "y_bound": self.y_bound,
+                "regression": self.regression or None,
+            }
+            check_overlap(told, self.table_schema)
 
     def reading(self) -> dict[str, Any]:
         """Return parameters of `read_rows`; reject options that such data have no use for."""
         given = super().reading()
-        if self.x_bound is not None and "bounds" in format_of(self.data).options:
+        if self.x_bound is not None and "bounds" in format_of(self.files).options:
             raise ParameterError(
                 "{x_bound} has no effect on {data}, whose columns have {bounds} of their own; "
                 "leave it out",
-                data=self.data,
+                data=self.files,
             )
         return given
 
@@ -139,15 +208,16 @@ class TrainOptions(ReadingOptions):
 
     def model(self) -> Model:
         """Return the estimator, with parameters checked before a long file is read."""
-        if not self.regression:
+        stated = None if self.table_schema is None else self.table_schema.labels.bounds
+        if not self.regression and stated is None:
             loss = self.loss or "logistic"
             model: Model = PrivateLassoClassifier(self.epsilon, loss=loss, **self._parameters())
         elif self.loss is not None:
             raise ValueError("--loss is for classifiers; leave it out with --regression")
-        elif self.y_bound is None:
+        elif self.y_bound is None and stated is None:
             raise ValueError("labels need a public bound to be clipped to; give --y-bound")
         else:
-            y_bound = o.number_or_range("--y-bound", self.y_bound)
+            y_bound = stated or o.number_or_range("--y-bound", self.y_bound or "")
             model = PrivateLassoRegressor(self.epsilon, y_bound=y_bound, **self._parameters())
         model.check_parameters()
         return model
@@ -168,7 +238,9 @@ class TrainOptions(ReadingOptions):
             "accountant": self._ledger(),
             "random_state": self.seed,
             "n_jobs": self.threads,
+            "device": self.device,
             "verbose": 1 if self.watched else 0,
+            "backend": self.backend,
         }
 
     def _ledger(self) -> Budget | None:
@@ -177,4 +249,4 @@ class TrainOptions(ReadingOptions):
             return None
         label = self.label or ("dry run" if self.output is None else self.output.name)
         shown = "".join(sign if sign.isprintable() else "?" for sign in label)
-        return Budget.open(self.budget).labelled(shown[:100])
+        return NotedBudget.open(self.budget).labelled(shown[:100])

@@ -1,28 +1,47 @@
 """How the command line names the library's parameters: by its options."""
 
+import re
 import shlex
 from collections.abc import Mapping
 
 # Parameters whose option is not called as they are.
 _OTHERWISE = {
     "Budget.open": "dplasso budget show",
+    "address": "--cluster",
+    "backend": "--cluster",
     "identifier": "--id",
     "accountant": "--budget",
     "fit_intercept": "--intercept",
     "hashed": "--hash",
     "n_features": "--features",
     "n_jobs": "--threads",
+    "n_people": "--people",
     "n_rows": "--rows",
+    "overwrite": "--force",
     "random_state": "--seed",
 }
 _ALIKE = (
+    *("actors", "checkpoint", "cluster", "trusted_network", "shards"),
     *("batch", "bounds", "buckets", "calibration", "classes", "construction", "delimiter", "delta"),
-    *("domain", "epsilon", "feature_names", "format", "ignore", "labels", "longest_line", "loss"),
-    *("max_iter", "n_nonzero", "neighboring", "noise", "output", "overwrite", "proba", "radius"),
+    "device",
+    *("domain", "encoding", "epsilon", "feature_names", "format", "ignore", "inputs", "labels"),
+    *("longest_line", "loss", "max_iter", "n_nonzero", "neighboring", "noise", "output", "proba"),
+    "radius",
     *("raw", "regression", "row_map", "selection", "solver", "target", "text", "window", "x_bound"),
-    *("y_bound", "zero_based"),
+    *("y_bound", "zero_based", "by", "schema", "missing", "person", "rows_per_person"),
 )
 OPTIONS = {**{name: f"--{name.replace('_', '-')}" for name in _ALIKE}, **_OTHERWISE}
+
+
+def number_advice(misuse: str) -> str:
+    """How to write a number, if a text that was typed is none.
+
+    >>> number_advice("'1,5' is not a valid float."), number_advice("No such option: --epsilom")
+    (' Write numbers like 1.5 and 16000: a point, and no separators of thousands.', '')
+    """
+    if not re.search("valid (number|float|integer)", misuse):
+        return ""
+    return " Write numbers like 1.5 and 16000: a point, and no separators of thousands."
 
 
 def in_options(parameter: str, value: object) -> str:

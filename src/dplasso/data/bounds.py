@@ -16,6 +16,7 @@ from dplasso.base.wording import ParameterError
 from dplasso.data.clip_limit import clipped_in_place
 from dplasso.data.columns import ColumnMatrix
 from dplasso.data.merging import merged
+from dplasso.data.range_scales import range_scales
 from dplasso.data.sparse_bounds import SparseBounds
 
 
@@ -35,6 +36,7 @@ class ColumnBounds:
     stretch: Floats | None  # None if all bounds are equal
     ranges: Floats | None = None
     paired: NDArray[np.int64] | None = None  # columns with two ends, if others got one number
+    of_categories: bool = False  # whether those others are declared to be hashed categories
 
     @classmethod
     def of(
@@ -57,13 +59,18 @@ class ColumnBounds:
         if (ranges := ranges_of(x_bound)) is not None:
             kept = ranges if among is None else ranges[among]
             plain = cls.of(sizes_of(ranges), columns, None, among)
-            return replace(plain, ranges=kept, paired=_paired(x_bound))
+            return replace(plain, ranges=kept, paired=_places(_paired(x_bound), among))
         found = cls._of_sizes(x_bound, columns, among)
         if isinstance(x_bound, SparseBounds) and len(x_bound.paired):
             if among is None:
                 memory.check(64 * columns, f"ranges of {columns:,} columns", "give fewer columns")
             paired = x_bound.paired if len(x_bound.paired) < columns else None
-            return replace(found, ranges=x_bound.ends(among), paired=paired)
+            return replace(
+                found,
+                ranges=x_bound.ends(among),
+                paired=_places(paired, among),
+                of_categories=x_bound.of_categories,
+            )
         return found
 
     @classmethod
@@ -94,9 +101,28 @@ class ColumnBounds:
         return cls(largest, largest / np.asarray(bounds if among is None else bounds[among]))
 
     @property
-    def are_one(self) -> bool:
-        """Whether the bound of every column is 1, and none has a range."""
-        return self.largest == 1.0 and self.stretch is None and self.ranges is None
+    def ranged(self) -> NDArray[np.int64]:
+        """The columns with a range, increasing."""
+        if self.ranges is None:
+            return np.empty(0, np.int64)
+        return np.arange(len(self.ranges)) if self.paired is None else self.paired
+
+    @property
+    def without_ranges(self) -> "ColumnBounds":
+        """The same bounds on absolute values."""
+        return replace(self, ranges=None, paired=None)
+
+    @property
+    def others_are_one(self) -> bool:
+        """Whether the bound of every column without a range is 1."""
+        if self.stretch is None:
+            return self.largest == 1.0 or (self.ranges is not None and self.paired is None)
+        return bool(np.all(np.delete(self.stretch, self.ranged) == self.largest))
+
+    @property
+    def differ(self) -> bool:
+        """Whether columns have bounds or ranges of their own."""
+        return self.stretch is not None or self.ranges is not None
 
     def ends(self, columns: int) -> tuple[Floats, Floats]:
         """Low and high ends of all columns, before they are stretched."""
@@ -130,12 +156,51 @@ class ColumnBounds:
             clipped: Floats = clipped_in_place(values * self.stretch[columns], self.largest)
         return clipped
 
+    def scales(self, columns: int) -> tuple[Floats, Floats]:
+        """Middle and size of every column (`range_scales`); 0 and its bound without a range.
+
+        >>> [part.tolist() for part in ColumnBounds.of([(0, 120), 2.0], 2).scales(2)]
+        [[60.0, 0.0], [60.0, 2.0]]
+        """
+        return range_scales(*self.ends(columns))
+
     def unstretched(self, weights: sp.csr_array) -> sp.csr_array:
         """Weights (outputs x columns) for the columns before stretching."""
         if self.stretch is None:
             return weights
         values = weights.data * self.stretch[weights.indices]
         return sp.csr_array((values, weights.indices, weights.indptr), shape=weights.shape)
+
+    def uncentred(self, weights: sp.csr_array, intercepts: Floats) -> tuple[sp.csr_array, Floats]:
+        """Weights (outputs x columns) and intercepts for entries in their own units.
+
+        The given ones are for columns that were centred and scaled by `scales`. A column whose ends
+        meet says nothing, and gets no weight.
+
+        >>> bounds = ColumnBounds.of([(0, 120), 2.0], 2)
+        >>> found, intercepts = bounds.uncentred(sp.csr_array([[3.0, 4.0]]), np.zeros(1))
+        >>> found.toarray().tolist(), intercepts.tolist()
+        ([[0.05, 2.0]], [-3.0])
+        """
+        middles, sizes = self.scales(weights.shape[1])
+        at, outputs = (
+            weights.indices,
+            np.repeat(np.arange(len(intercepts)), np.diff(weights.indptr)),
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = np.where(sizes[at] > 0.0, weights.data / sizes[at], 0.0)
+        moved = np.bincount(outputs, values * middles[at], len(intercepts))
+        shape = weights.shape
+        return sp.csr_array((values, at, weights.indptr), shape=shape), intercepts - moved
+
+
+def _places(
+    columns: NDArray[np.int64] | None, among: NDArray[np.int64] | None
+) -> NDArray[np.int64] | None:
+    """Places of columns among others, increasing; all of them if ``among`` is None."""
+    if columns is None or among is None:
+        return columns
+    return np.flatnonzero(np.isin(among, columns))
 
 
 def ranges_of(x_bound: Any) -> Floats | None:

@@ -1,10 +1,12 @@
 """Rows together with facts that their reader knows and a matrix cannot hold."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dplasso.base.arrays import Labels
+
+ABOUT_PEOPLE = ("n_people", "rows_per_person", "person")
 
 
 @dataclass(frozen=True)
@@ -14,7 +16,9 @@ class DescribedRows:
     An estimator sees a matrix and not the file it came from. The reader of the file passes on the
     facts that the privacy statement must report. ``read`` has the public facts that were read from
     the data and not declared: "n_features" or "classes". ``bounds`` are those with which a table
-    was read; they count where an estimator has no ``x_bound``.
+    was read; they count where an estimator has no ``x_bound``. ``facts`` are other public facts
+    that were declared with the rows, by the names of an estimator's parameters; they count where
+    these are left out.
 
     >>> import numpy as np
     >>> from dplasso import PrivateLassoClassifier
@@ -29,3 +33,12 @@ class DescribedRows:
     table_plan: Mapping[str, object] | None = None  # how such rows are read from a table
     read: frozenset[str] = frozenset()
     bounds: Any = None  # of the columns, as ``x_bound``
+    groups: Any = None  # identifiers of people, one per row, if people are to be protected
+    facts: Mapping[str, Any] = field(default_factory=dict)  # such as "n_rows" and "y_bound"
+
+    def with_groups(self, groups: object) -> "DescribedRows":
+        """The same rows of other people, to whom what is known of these does not apply."""
+        if groups is self.groups:
+            return self
+        kept = {name: value for name, value in self.facts.items() if name not in ABOUT_PEOPLE}
+        return replace(self, groups=groups, facts=kept)

@@ -18,12 +18,16 @@ _FIRST_BYTES = 1 << 25
 
 @dataclass(frozen=True)
 class RowChunk:
-    """A run of rows, row-compressed: row k has the entries ``indptr[k]`` to ``indptr[k + 1]``."""
+    """A run of rows, row-compressed: row k has the entries ``indptr[k]`` to ``indptr[k + 1]``.
+
+    ``people`` are the identifiers of the people whose rows they are, if these are known.
+    """
 
     labels: NDArray[np.float64]
     indptr: NDArray[np.int64]
     indices: NDArray[Any]
     values: NDArray[np.float64]
+    people: NDArray[Any] | None = None
 
     @property
     def rows(self) -> int:

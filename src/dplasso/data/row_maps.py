@@ -7,10 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from dplasso.data.bounds import ColumnBounds
+from dplasso.data.centring import centred_columns, with_columns
 from dplasso.data.clip_limit import clipped_in_place
 from dplasso.data.columns import ColumnMatrix
 from dplasso.data.merging import merged
-from dplasso.kernels import unit_rows as kernels
 
 RowMap = Literal["as_is", "presence", "sqrt", "blend"]
 ROW_MAPS = get_args(RowMap)
@@ -56,49 +56,53 @@ def held_bound(row_map: str, largest: float) -> float:
 def row_view(X: Any, row_map: str, bounds: ColumnBounds) -> tuple[Any, ColumnBounds]:
     """``X`` as a solver sees it before clipping, and the bounds that then hold.
 
-    "as_is" changes neither. "presence" needs no bounds. "sqrt" and "blend" stretch and clip first.
+    Without ranges, "as_is" changes neither, "presence" needs no bounds, and "sqrt" and "blend"
+    stretch and clip first. With ranges, columns that have one are centred and scaled by it,
+    whatever the map, and the others are mapped and scaled to a bound of 1.
+
+    >>> ages_and_words = ColumnBounds.of([(0, 120), 4.0], 2)
+    >>> row_view(np.array([[90.0, 3.0]]), "presence", ages_and_words)[0].toarray().tolist()
+    [[0.5, 1.0]]
     """
+    held = held_bounds(row_map, bounds)
+    if bounds.ranges is not None:
+        return _centred_view(X, row_map, bounds), held
     if row_map == "as_is":
         return X, bounds
-    held = ColumnBounds(held_bound(row_map, bounds.largest), None)
     if not needs_bound(row_map):
         return mapped(X.sparse() if isinstance(X, ColumnMatrix) else X, row_map), held
+    return mapped(_clipped_view(X, bounds), row_map, bounds.largest), held
+
+
+def held_bounds(row_map: str, bounds: ColumnBounds) -> ColumnBounds:
+    """The bounds on the entries that `row_view` returns: one for all, except for "as_is"."""
+    if bounds.ranges is not None:
+        return ColumnBounds(1.0, None)
+    if row_map == "as_is":
+        return bounds
+    return ColumnBounds(held_bound(row_map, bounds.largest), None)
+
+
+def _centred_view(X: Any, row_map: str, bounds: ColumnBounds) -> Any:
+    """Columns with ranges centred and scaled, and the others mapped and scaled to 1."""
+    centred, plain = centred_columns(X, bounds), bounds.without_ranges
+    if centred.shape[1] == X.shape[1]:
+        return centred
+    if row_map == "as_is":
+        others, largest = _clipped_view(X, plain), plain.largest
+    else:
+        others, held = row_view(X, row_map, plain)
+        largest = held.largest
+    others = merged(others, "csc")
+    return with_columns(_with_values(others, others.data / largest), centred, bounds.ranged)
+
+
+def _clipped_view(X: Any, bounds: ColumnBounds) -> Any:
+    """``X`` stretched and clipped, in double precision."""
     seen = bounds.apply(X)
     if isinstance(X, ColumnMatrix):
         seen = ColumnMatrix.of(X, bounds.largest).sparse()
-    return mapped(clipped(seen, bounds.largest), row_map, bounds.largest), held
-
-
-def unit_length(X: Any) -> Any:
-    """``X`` with rows of 2-norm 1; empty rows stay empty.
-
-    A row's length is summed entry by entry, in order: neither other rows nor whether ``X`` is dense
-    or sparse can change its last bit.
-    """
-    if not sp.issparse(X):
-        values = np.ascontiguousarray(X, np.float64)
-        lengths = np.empty(len(values))
-        kernels.dense_lengths(values, lengths)
-        return values / lengths[:, None]
-    found = _merged(X)
-    lengths = np.empty(found.shape[0])
-    found = found.tocsr()
-    kernels.sparse_lengths(found.indptr, found.data.astype(np.float64, copy=False), lengths)
-    return _with_values(found, found.data / np.repeat(lengths, np.diff(found.indptr)))
-
-
-def only_columns(X: Any, columns: Any) -> Any:
-    """``X`` with all but the given columns set to 0.
-
-    >>> only_columns(np.array([[1.0, 2.0, 3.0]]), [2]).tolist()
-    [[0.0, 0.0, 3.0]]
-    """
-    kept = np.zeros(X.shape[1], np.bool_)
-    kept[columns] = True
-    if not sp.issparse(X):
-        return np.where(kept, np.asarray(X, np.float64), 0.0)
-    found = _merged(X).tocsr()
-    return _with_values(found, np.where(kept[found.indices], found.data, 0.0))
+    return clipped(seen, bounds.largest)
 
 
 def _of(values: Any, row_map: str, bound: float) -> Any:

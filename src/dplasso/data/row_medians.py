@@ -29,8 +29,14 @@ def row_medians(entries: sp.csc_array) -> NDArray[np.float64]:
     >>> row_medians(entries_of([[3.0, 0.0, -4.0], [0.0, 0.0, 0.0], [0.0, 0.0, 2.0]])).tolist()
     [3.0, 2.0]
     """
+    medians = medians_of_all(entries)
+    return medians[medians > 0.0]
+
+
+def medians_of_all(entries: sp.csc_array) -> NDArray[np.float64]:
+    """The same with a number for every row, which is -1 for an empty one."""
     rows = entries.tocsr()
     indptr, medians = rows.indptr.astype(np.int64), np.empty(rows.shape[0])
     runs = threads.balanced_runs(indptr, threads.worth(int(indptr[-1])))
     threads.run(kernels.row_medians, [(indptr, rows.data, *run, medians) for run in runs])
-    return medians[medians > 0.0]
+    return medians

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from dplasso.base import memory
 from dplasso.base.arrays import Floats
+from dplasso.data.range_scales import range_scales
 from dplasso.data.used_columns import places_in
 
 
@@ -16,7 +17,8 @@ class SparseBounds(Sequence[float]):
 
     It takes memory only for the listed columns, however many columns there are; `numpy.asarray`
     returns all bounds. ``ranges`` has the low and the high end of some columns, ``paired``; the
-    others reach from minus their bound to the bound.
+    others reach from minus their bound to the bound. ``of_categories`` says that these are the
+    buckets of hashed categories, and not words of a text.
 
     >>> bounds = SparseBounds(10**12, {3: 120.0})
     >>> len(bounds), bounds[3], bounds[4], bounds.max()
@@ -28,15 +30,22 @@ class SparseBounds(Sequence[float]):
         columns: int,
         others: Mapping[int, float],
         ranges: Mapping[int, tuple[float, float]] | None = None,
+        *,
+        of_categories: bool = False,
     ) -> None:
         places = sorted(others)
         self.paired = np.array(sorted(ranges or ()), np.int64)
         self._ends = np.array([(ranges or {})[place] for place in self.paired]).reshape(-1, 2)
         if places and not 0 <= places[0] <= places[-1] < columns:
             raise ValueError("bounds are of columns that do not exist; number them from 0")
-        self._columns = columns
+        self._columns, self.of_categories = columns, of_categories
         self._places = np.array(places, np.int64)
         self._values = np.array([others[place] for place in places], np.float64)
+
+    @property
+    def listed(self) -> NDArray[np.int64]:
+        """Columns with a bound or a range of their own, increasing."""
+        return np.union1d(self._places, self.paired)
 
     def max(self, axis: None = None, out: None = None) -> float:
         """The largest bound; `numpy.max` calls this."""
@@ -79,6 +88,17 @@ class SparseBounds(Sequence[float]):
         for place, (low, high) in zip(self.paired.tolist(), self._ends.tolist(), strict=True):
             found[place] = low, high
         return found
+
+    def with_sizes_of_ranges(self) -> "SparseBounds":
+        """The same bounds, those of paired columns replaced by the size of their range.
+
+        >>> SparseBounds(3, {1: 90.0}, {1: (70.0, 90.0)}).with_sizes_of_ranges()[1]
+        10.0
+        """
+        _, sizes = range_scales(self._ends[:, 0], self._ends[:, 1])
+        others = dict(zip(self._places.tolist(), self._values.tolist(), strict=True))
+        others |= dict(zip(self.paired.tolist(), sizes.tolist(), strict=True))
+        return SparseBounds(self._columns, others)
 
     def __len__(self) -> int:
         return self._columns

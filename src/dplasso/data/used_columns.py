@@ -16,21 +16,6 @@ def has_unused(X: Any) -> bool:
     return bool(sp.issparse(X) and X.shape[1] > MANY + X.nnz)
 
 
-def used_columns(X: Any) -> tuple[sp.csr_array, Columns]:
-    """Sparse rows without empty columns, and the numbers of the columns that remain.
-
-    >>> X = sp.csr_array(([5.0, 6.0], [10**9, 7], [0, 1, 2]), shape=(2, 10**12))
-    >>> rows, columns = used_columns(X)
-    >>> rows.toarray().tolist(), columns.tolist()
-    ([[0.0, 5.0], [6.0, 0.0]], [7, 1000000000])
-    """
-    compressed = sp.csr_array(X)
-    columns, places = np.unique(compressed.indices, return_inverse=True)
-    shape = (compressed.shape[0], len(columns))
-    narrow = sp.csr_array((compressed.data, places, compressed.indptr), shape=shape)
-    return narrow, columns.astype(np.int64)
-
-
 def weights_at(weights: sp.csr_array, columns: Columns) -> sp.csr_array:
     """Weights (outputs x columns) of some columns, which must be increasing."""
     places, known = places_in(weights.indices, columns)

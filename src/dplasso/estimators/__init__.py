@@ -5,6 +5,7 @@ from dplasso.estimators.online_classifier import PrivateOnlineClassifier
 from dplasso.estimators.online_regressor import PrivateOnlineRegressor
 from dplasso.estimators.regressor import PrivateLassoRegressor
 from dplasso.estimators.saving import load
+from dplasso.estimators.table_encoder import TableEncoder
 from dplasso.fitting.sparsifier import Sparsifier
 
 __all__ = [
@@ -13,5 +14,6 @@ __all__ = [
     "PrivateOnlineClassifier",
     "PrivateOnlineRegressor",
     "Sparsifier",
+    "TableEncoder",
     "load",
 ]

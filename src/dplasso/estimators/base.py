@@ -4,44 +4,65 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from dplasso.base import checks
 from dplasso.base.arrays import Labels
+from dplasso.base.devices import on_card
 from dplasso.base.silence import without_sizes
 from dplasso.base.wording import Message, ParameterError, Setting
+from dplasso.cluster import Shards
+from dplasso.cluster.opened import OpenShards, opened
 from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.bounds import by_position
 from dplasso.data.described import DescribedRows
-from dplasso.data.row_maps import ROW_MAPS, needs_bound
+from dplasso.data.identifiers import count_people
+from dplasso.data.row_maps import needs_bound
+from dplasso.data.rows_of_people import check_people_given
 from dplasso.estimators import undeclared
-from dplasso.estimators.charging import bits_of, charge, check_accountant
+from dplasso.estimators.charging import bits_of, charge
 from dplasso.estimators.coefficients import FittedCoefficients
+from dplasso.estimators.declared import declared, facts_left_out
+from dplasso.estimators.export import Exportable
+from dplasso.estimators.parameter_checks import (
+    MOST_DECLARED_ROWS,
+    CheckedParameters,
+    threads_of,
+)
 from dplasso.estimators.parameters import StoredParameters, reject
-from dplasso.estimators.seeding import Seed, SeedsByName
+from dplasso.estimators.seeding import SeedsByName
+from dplasso.estimators.sharded import check_in_memory, prepared, reading_of
 from dplasso.estimators.statement import statement
 from dplasso.estimators.validation import Rows, check_lengths, checked_rows, checked_target
 from dplasso.fitting import private_bound, registry
 from dplasso.fitting.plan import Plan
-from dplasso.fitting.request import Auto, Fact, Request, RowCount, Sourced
+from dplasso.fitting.request import (
+    Fact,
+    Numbers,
+    Request,
+    Sourced,
+)
 from dplasso.fitting.sparsifier import Sparsifier
 from dplasso.fitting.task import Drawing, Task
 from dplasso.losses import Loss
 from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.privacy import leaks
-from dplasso.privacy.accountant import Accountant
-from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.statement import READ, PrivacyStatement, fact
-from dplasso.solvers import rule_for
-from dplasso.solvers.frank_wolfe import MOST_ROUNDS
+from dplasso.schema import Schema
+from dplasso.solvers.correction import CountedRows
 
-MOST_DECLARED_ROWS = 10**15  # more than any data have; the rules compute with this number
+if TYPE_CHECKING:
+    from dplasso.estimators.export.portable import Portable
 
 
 class PresenceWarning(UserWarning):
     """A rule reads dense columns, which may be numbers, as present or absent."""
+
+
+class DeviceWarning(UserWarning):
+    """A fit runs on the processor, although a graphics card was asked for."""
 
 
 class LabelFacts(NamedTuple):
@@ -51,31 +72,16 @@ class LabelFacts(NamedTuple):
     public: dict[str, Fact]
 
 
-class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
+class PrivateLasso(
+    SeedsByName, StoredParameters, CheckedParameters, Exportable, FittedCoefficients, ABC
+):
     """Base class of `PrivateLassoClassifier` and `PrivateLassoRegressor`."""
 
-    epsilon: float
-    delta: float
-    radius: float | Auto
-    max_iter: int | Auto
-    x_bound: float | Sequence[float] | Mapping[str, float] | str | None
-    bound_share: float
-    fit_intercept: bool
-    n_rows: int | None
-    feature_names: Sequence[str] | None
-    solver: str
-    row_map: str
-    n_nonzero: int | Sparsifier | Auto | None
-    selection: str
-    neighboring: Neighboring
-    accountant: Accountant | None
-    random_state: Seed
-    n_jobs: int | None
-    verbose: int
     privacy_: PrivacyStatement
     n_features_in_: int
     feature_names_in_: Sequence[str] | Labels
     table_plan_: dict[str, object]
+    declared_: dict[str, Any]  # facts of the rows that no parameter declares
     x_bound_: Any  # bounds with which the rows were read, if no ``x_bound`` is declared
 
     @abstractmethod
@@ -98,15 +104,22 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
         """Margin of this loss that corresponds to a margin of 1 of logistic loss."""
         return 1.0
 
-    def fit(self, X: object, y: object, **rejected: object) -> Self:
-        """Fit to rows ``X`` and labels ``y``.
+    def fit(self, X: object, y: object = None, groups: object = None, **rejected: object) -> Self:
+        """Fit to rows ``X`` and labels ``y``, protecting rows, or people if ``groups`` are given.
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame, ColumnMatrix or DescribedRows
-            Rows x columns. A `dplasso.data.described.DescribedRows` also describes the columns.
+        X : array, sparse matrix, data frame, ColumnMatrix, DescribedRows or Shards
+            Rows x columns. `dplasso.Shards` are files that other processes read (``backend``), and
+            that hold the labels, too. A `dplasso.data.described.DescribedRows`
+            (``rows.described()`` of rows that `dplasso.read_rows` read) also describes them: its
+            bounds and public facts count where the parameters of the estimator are left out.
         y : array
-            One label per row.
+            One label per row; None for `Shards`.
+        groups : array or None, default=None
+            One identifier of a person per row, text or whole numbers. Neighbours then differ in all
+            rows of one person. Identifiers are not stored. None takes those of `DescribedRows`;
+            without any, every row is protected by itself.
 
         Returns
         -------
@@ -116,25 +129,36 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
         -----------------
         The fitted model, including every attribute, is (``epsilon``, ``delta``)-differentially
         private, in the sense and given the public facts that ``privacy_`` states. The budget is
-        charged to ``accountant`` before the first draw.
+        charged to ``accountant`` before the first draw. With ``groups``, the weights of a person's
+        rows add up to at most ``rows_per_person`` (`dplasso.data.row_weights`), and the noise is
+        that many times larger than for a row: neighbours differ in one person.
         """
         reject(rejected, "fit")
-        return without_sizes("the fit", lambda: self._fit(X, y))
+        return without_sizes("the fit", lambda: self._fit(X, y, groups))
 
-    def _fit(self, X: object, y: object) -> Self:
+    def _fit(self, X: object, y: object, groups: object) -> Self:
+        if isinstance(X, Shards):
+            self.check_parameters()
+            with opened(X, self.backend, **reading_of(self)) as rows:
+                return self._fit(rows.facts.described(), y, groups)
         with np.errstate(all="ignore"):  # else numpy may raise or warn depending on the rows
-            task = self.prepare(X, y)
+            task = self.prepare(X, y, groups)
             plan = task.plan
             undeclared.report(self, plan)
-            receipt = charge(self, plan.event, plan.delta, plan.neighboring)
+            cost = plan.event, plan.delta, plan.neighboring
+            receipt = task.charged(lambda of: charge(self, *cost, of, unit=plan.unit.name))
             ready = task.bounded()
             self.restore(ready.run())
         self.privacy_ = statement(self, ready.plan, receipt, secure=task.drawing.bits.secure)
         if self.fitted_.only_noise:  # at the end: the model must not be lost if this raises
             leaks.warn_caller(_ONLY_NOISE, leaks.OnlyNoiseWarning)
+        if (counted := self.fitted_.miscounted) is not None:
+            name = "{n_people}" if plan.unit.is_person else "{n_rows}"
+            message = _miscounted(name, plan.request.n_rows.value, counted)
+            leaks.warn_caller(message, leaks.RowCountWarning)
         return self
 
-    def plan(self, n_rows: int, n_features: int) -> Plan:
+    def plan(self, n_rows: int, n_features: int, n_people: int | None = None) -> Plan:
         """Plan a fit: what it will do, release and cost.
 
         The plan reads no data, draws nothing and charges no accountant. A fit follows the same
@@ -143,9 +167,13 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
         Parameters
         ----------
         n_rows : int
-            Number of rows of the data. If the estimator declares ``n_rows``, rules use that one.
+            Number of rows of the data. If the estimator, or the rows that it was fitted to, declare
+            ``n_rows``, rules use that one.
         n_features : int
             Number of columns of the data.
+        n_people : int or None, default=None
+            Number of people in the data, if people are to be protected. If the estimator declares
+            ``n_people``, rules use that one.
 
         Returns
         -------
@@ -162,6 +190,9 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
         ('gradient', 30, 0.028)
         >>> round(plan.releases[1].noise_multiplier, 2)
         24.36
+        >>> plan = model.plan(n_rows=10_000, n_features=50_000, n_people=2_000)
+        >>> plan.unit.name, plan.n_rows.value
+        ('person', 2000)
         """
         self.check_parameters()
         rows = checks.count("n_rows", n_rows, least=1, most=MOST_DECLARED_ROWS)
@@ -169,25 +200,47 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
         names = self.feature_names
         if names is None and isinstance(self.x_bound, Mapping):
             names = list(self.x_bound)  # in any order, which no plan depends on
-        loss = self._declared_loss()
-        return registry.plan(self._request((rows, columns), loss, DescribedRows(None), names))
+        loss, people = self._declared_loss(), declared(self, "n_people")
+        if n_people is not None:
+            people = checks.count("n_people", n_people, least=1, most=MOST_DECLARED_ROWS)
+        elif people is None and self.protects_people:
+            raise ParameterError(
+                "{n_people} is missing for a plan that protects people; declare it, or pass it"
+            )
+        found = None if people is None else Numbers(rows, people)
+        request = self._request((rows, columns), loss, DescribedRows(None), names, found)
+        return registry.plan(request)
 
-    def prepare(self, X: object, y: object) -> Task:
+    def prepare(self, X: object, y: object, groups: object = None) -> Task:
         """Check and plan a fit without charging or drawing anything.
 
         `fit`, audits and searches all start here.
         """
-        self.check_parameters()
         described = X if isinstance(X, DescribedRows) else DescribedRows(X)
+        if groups is not None:
+            described = described.with_groups(groups)
+        check_people_given(described.X, described.groups)
+        self._take_facts(described)
+        self.check_parameters()
+        if isinstance(described.X, OpenShards):
+            return prepared(self, described, described.X, y)
+        check_in_memory(self)
+        self.check_card()
         rows, labels = self._checked(described.X, y)
         self._describe(described)
         loss = self._make_loss(labels)
         check_lengths(rows, labels)
+        people = self.numbered_people(described.groups, len(labels))
+        found = None if people is None else Numbers(len(labels), count_people(people))
         names = vars(self).get("feature_names_in_")
-        plan = registry.plan(self._request(rows.shape, loss, described, names))
+        plan = registry.plan(self._request(rows.shape, loss, described, names, found))
         self._warn_of_presence(plan, described)
-        drawing = Drawing(self._random_bits(), _threads(self.n_jobs), self.verbose > 0)
-        return registry.prepare(plan, rows, loss.encode(labels), drawing)
+        self._warn_of_device(plan)
+        drawing = Drawing(
+            self._random_bits(), threads_of(self.n_jobs), self.verbose > 0, device=self.device
+        )
+        encoded = loss.encode(labels)
+        return registry.prepare(plan, rows, encoded, drawing, self._row_weights(people, encoded))
 
     def check_data(self, X: object, y: object) -> Labels:
         """Reject rows and labels that no fit could use, and return the labels as an array.
@@ -199,86 +252,22 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
         self._make_loss(labels).encode(labels)
         return labels
 
-    def check_parameters(self) -> None:
-        """Reject invalid parameters before the data are read."""
-        checks.target("epsilon", self.epsilon)
-        checks.probability("delta", self.delta)
-        if self.radius != "auto":
-            checks.bound("radius", self.radius)
-        if self.max_iter != "auto":
-            checks.count("max_iter", self.max_iter, least=1, most=MOST_ROUNDS)
-        if self.n_rows is not None:
-            checks.count("n_rows", self.n_rows, least=1, most=MOST_DECLARED_ROWS)
-        if not isinstance(self.verbose, bool):
-            checks.count("verbose", self.verbose, least=0)
-        _threads(self.n_jobs)
-        checks.choice("solver", self.solver, registry.SOLVERS)
-        checks.choice("row_map", self.row_map, ("auto", *ROW_MAPS))
-        self._check_bound()
-        if self.n_nonzero not in (None, "auto") and not isinstance(self.n_nonzero, Sparsifier):
-            checks.count("n_nonzero", self.n_nonzero, least=1)
-        self._check_options()
-        rule_for(self.selection, math.inf if math.isinf(self.epsilon) else 1.0)
-        check_accountant(self)
-
-    def _check_options(self) -> None:
-        """Reject options that the solver would ignore."""
-        candidates = registry.candidates(self.solver, self.epsilon, self.in_ball)
-        if all(fitter.in_ball for fitter in candidates):
-            return
-        solver = Setting("solver", "frank_wolfe")
-        if self.radius != "auto" or self.max_iter != "auto" or not self.fit_intercept:
-            raise ParameterError(
-                "{radius}, {max_iter} and {without} are for {solver}; a descent has a length of "
-                "its own and an intercept, leave them out",
-                without=Setting("fit_intercept", False),
-                solver=solver,
-            )
-        if isinstance(self.n_nonzero, Sparsifier):
-            raise ParameterError(
-                "a Sparsifier is for {solver}; pass a number as {n_nonzero} instead", solver=solver
-            )
-
-    @property
-    def in_ball(self) -> bool:
-        """Whether options are given that only Frank-Wolfe has; "auto" then chooses it."""
-        given = self.radius != "auto" or self.max_iter != "auto" or not self.fit_intercept
-        return given or self.selection != "lazy" or isinstance(self.n_nonzero, Sparsifier)
-
-    @property
-    def releases_bound(self) -> bool:
-        """Whether a bound on entries is released before the fit; a function of parameters alone.
-
-        It is if that is asked for, and also if no bound is declared where one matters most: the
-        noise of Frank-Wolfe grows with the bound, and so does the unit of an automatic radius.
-        """
-        if self.x_bound is not None:
-            return private_bound.is_asked(self.x_bound)
-        candidates = registry.candidates(self.solver, self.epsilon, self.in_ball)
-        in_ball = all(fitter.in_ball for fitter in candidates) and self.radius == "auto"
-        return in_ball and not math.isinf(self.epsilon) and needs_bound(self.row_map)
-
-    def _check_bound(self) -> None:
-        if self.releases_bound:
-            checks.probability("bound_share", self.bound_share)
-        elif isinstance(self.x_bound, str):
-            raise ParameterError(
-                "{x_bound} must be a positive number, one per column, a mapping from feature "
-                "names, or 'private', got {value!r}",
-                value=self.x_bound,
-            )
-
     def _request(
         self,
         shape: tuple[int, int],
         loss: Loss,
         described: DescribedRows,
         names: Sequence[str] | Labels | None,
+        found: Numbers | None,
     ) -> Request:
-        """Collect the public facts of a fit from checked parameters."""
-        declared = described.bounds if self.x_bound is None else self.x_bound
-        releases = self.releases_bound and declared is self.x_bound
-        x_bound = None if releases else by_position(1.0 if declared is None else declared, names)
+        """Collect the public facts of a fit from checked parameters.
+
+        ``found`` are the numbers of rows and people, if people are protected.
+        """
+        unit, n_rows, people_facts = self._counted(shape[0], found)
+        bound = described.bounds if self.x_bound is None else self.x_bound
+        releases = self.releases_bound and bound is self.x_bound
+        x_bound = None if releases else by_position(1.0 if bound is None else bound, names)
         bounds = None if x_bound is None else ColumnBounds.of(x_bound, shape[1])
         label_bounds, label_facts = self._label_facts(described.read)
         kept = self.n_nonzero
@@ -291,10 +280,13 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
             neighboring=self.neighboring,
             loss=loss,
             margin_unit=self._margin_unit(),
-            n_rows=RowCount.of(self.n_rows, shape[0], self.neighboring),
+            n_rows=n_rows,
+            unit=unit,
+            people_facts=people_facts,
+            weighs_classes=self._weighs_classes,
             n_features=Sourced(int(shape[1]), counted),
             x_bound=x_bound,
-            x_bound_source=private_bound.SOURCE if releases else source_of(declared),
+            x_bound_source=private_bound.SOURCE if releases else source_of(bound),
             bounds=bounds,
             bound_share=self.bound_share if releases else 0.0,
             radius=self.radius,
@@ -337,6 +329,13 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
                 "a frame that has them"
             )
 
+    def _take_facts(self, described: DescribedRows) -> None:
+        """Remember the public facts of the rows that no parameter declares."""
+        if hasattr(self, "declared_"):
+            del self.declared_
+        if facts := facts_left_out(self, described.facts):
+            self.declared_ = facts
+
     def _describe(self, described: DescribedRows) -> None:
         """Store the names and the table plan that the reader of the rows provides."""
         if hasattr(self, "table_plan_"):
@@ -350,6 +349,14 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
         if self.x_bound is None and described.bounds is not None:
             self.x_bound_ = described.bounds
 
+    @property
+    def schema_(self) -> Schema:
+        """The schema by which a model of a table reads files and frames."""
+        recipe = vars(self).get("table_plan_", {})
+        if "target" not in recipe:
+            raise AttributeError("the model was not fitted to a table, and has no schema_")
+        return Schema.from_dict(recipe)
+
     def _names_fact(self, described: DescribedRows) -> Fact | None:
         if described.names is not None:
             return fact("those of the columns", "declared")
@@ -362,14 +369,21 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
         """Warn if a rule reads columns that may be numbers as present or absent.
 
         It depends on what is declared, and not on how rows are stored: a loader may choose the
-        storage by the data. Entries bounded by 1 are mostly presence already, and columns that
-        were made from a table are what its plan says.
+        storage by the data. Entries that are declared to be bounded by 1 are mostly presence
+        already, columns with another bound or a range are never read so, and columns that were made
+        from a table are what its plan says.
         """
-        by_rule = self.row_map == "auto" and not plan.needs_x_bound
-        within_one = self.x_bound is not None and plan.bounds is not None and plan.bounds.are_one
-        if by_rule and described.table_plan is None and not within_one:
-            columns = plan.request.n_features.value
+        by_rule = self.row_map == "auto" and not needs_bound(plan.row_map)
+        assert plan.bounds is not None or not by_rule  # a released bound leaves entries as they are
+        undeclared = self.x_bound is None and described.table_plan is None
+        if by_rule and undeclared and plan.bounds is not None:
+            columns = plan.request.n_features.value - len(plan.bounds.ranged)
             leaks.warn_caller(_presence(columns), PresenceWarning)
+
+    def _warn_of_device(self, plan: Plan) -> None:
+        """Warn if the solver that a rule chose does not run on the device that was asked for."""
+        if on_card(self.device) and not plan.fitter.on_card(self.selection):
+            leaks.warn_caller(_on_processor(plan.solver), DeviceWarning)
 
     def _random_bits(self) -> RandomBits:
         return bits_of(self)
@@ -383,15 +397,22 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file atomically. `dplasso.load` reads it back.
 
+        A file that exists is replaced without a question, in one step. Facts that were declared
+        with the rows of the fit are parameters of the model that is read back.
         The format uses no pickle: see docs/model_format.md.
         """
         from dplasso.estimators.saving import save
 
         save(self, path)
 
+    def _portable(self) -> "Portable":
+        from dplasso.estimators.export.portable import portable_fit
+
+        return portable_fit(self)
+
     def predict_file(
         self,
-        path: str | PathLike[str],
+        path: str | PathLike[str] | Sequence[str | PathLike[str]],
         output: str | PathLike[str],
         *,
         proba: bool = False,
@@ -402,18 +423,20 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
 
         Parameters
         ----------
-        path : str or path
+        path : str or path, or a sequence of them
             Rows in any format that `dplasso.read_rows` reads.
         output : str or path
             The file to write, one line per row. Only its owner may read it, since predictions are
-            AS PRIVATE AS THE ROWS. It is written completely or not at all.
+            AS PRIVATE AS THE ROWS. It is written completely or not at all. A name that ends in
+            ``.csv`` gets CSV with a header; others get lines, with tabs between columns.
         proba : bool, default=False
-            Whether to write the probabilities of all classes, separated by tabs, below a header.
+            Whether to write the probabilities of all classes, below a header.
         identifier : str or None, default=None
             Column of a table that is written before each prediction, below a header.
         **options
-            ``zero_based``, ``longest_line`` and ``progress`` of `dplasso.read_rows`; and ``raw``,
-            whether to leave text unchanged that a spreadsheet would read as a formula.
+            ``schema``, ``zero_based``, ``delimiter``, ``encoding``, ``longest_line`` and
+            ``progress`` of `dplasso.read_rows`; and ``raw``, whether to leave text unchanged that a
+            spreadsheet would read as a formula.
 
         Examples
         --------
@@ -442,28 +465,43 @@ class PrivateLasso(SeedsByName, StoredParameters, FittedCoefficients, ABC):
 
 _ONLY_NOISE = Message(
     "at this {epsilon} the noise would hide what the columns say, so the model predicts the "
-    "released mean or shares of the classes; declare tighter bounds, fit more rows or fewer "
-    "columns, or raise {epsilon}"
+    "released mean or shares of the classes, or hardly anything else; declare tighter bounds, fit "
+    "more rows or fewer columns, or raise {epsilon}"
 )
+
+
+def _miscounted(name: str, value: int, counted: CountedRows) -> Message:
+    return Message(
+        name + " is declared as {value:,}, but the released counts add up to about {found:,.0f} "
+        "(+- {noise:,.0f}); steps and noise were chosen for the declared number, so a fit with a "
+        "number near the true one is likely to predict better, at its own cost",
+        value=value,
+        found=counted.found,
+        noise=counted.noise,
+    )
+
+
+def _on_processor(solver: str) -> Message:
+    return Message(
+        "the rule chose the solver {chosen}, which runs on the processor: {card} speeds up "
+        "{gradient} and {noisy_max}; the model is the same",
+        chosen=solver,
+        card=Setting("device", "cuda"),
+        gradient=Setting("solver", "gradient"),
+        noisy_max=Setting("selection", "noisy_max"),
+    )
 
 
 def _presence(columns: int) -> Message:
     return Message(
         "{auto} reads the entries of {columns:,} columns as present or absent, which leaves "
-        "nothing of numbers that are hardly ever 0; pass {as_is} for such numbers, or {presence} "
+        "nothing of numbers that are hardly ever 0; pass {sqrt} for such numbers, or {presence} "
         "to silence this",
         columns=columns,
-        **{name: Setting("row_map", name) for name in ("auto", "as_is", "presence")},
+        **{name: Setting("row_map", name) for name in ("auto", "sqrt", "presence")},
     )
 
 
 def source_of(bound: object) -> str:
     """Source of a bound that is not released, in the words of the privacy statement."""
     return undeclared.NOT_DECLARED if bound is None else "declared"
-
-
-def _threads(n_jobs: int | None) -> int | None:
-    """Number of threads as in joblib, but None means all cores: results do not depend on it."""
-    if n_jobs is None or n_jobs == -1:
-        return None
-    return checks.count("n_jobs", n_jobs, least=1)

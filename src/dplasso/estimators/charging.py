@@ -1,6 +1,7 @@
 """What all private estimators do before the first draw: get random bits, charge the accountant."""
 
 import math
+from inspect import Parameter, signature
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.privacy import leaks
 from dplasso.privacy.accountant import Accountant, Receipt
 from dplasso.privacy.events import Event
+from dplasso.privacy.unit import ROW
 
 
 class Chargeable(Protocol):
@@ -36,15 +38,35 @@ def check_accountant(model: Chargeable) -> None:
 
 
 def charge(
-    model: Chargeable, event: Event, delta: float, neighboring: str, of: str = ""
+    model: Chargeable,
+    event: Event,
+    delta: float,
+    neighboring: str,
+    of: str = "",
+    *,
+    unit: str = ROW,
 ) -> Receipt | None:
-    """Charge the accountant, if there is one, for the release that is about to be drawn."""
+    """Charge the accountant, if there is one, for the release that is about to be drawn.
+
+    ``unit`` says whom the release protects. An accountant is told if that is not a row.
+    """
     if model.accountant is None:
         return None
+    if unit != ROW and not _takes_unit(model.accountant):
+        raise ParameterError(
+            "{accountant} cannot tell costs for people from costs for rows, which do not add up; "
+            "pass a budget, or one whose charge method takes a unit"
+        )
+    of_unit: dict[str, str] = {} if unit == ROW else {"unit": unit}
     receipt = model.accountant.charge(
-        event, delta=delta, neighboring=neighboring, label=f"{type(model).__name__}{of}"
+        event, delta=delta, neighboring=neighboring, label=f"{type(model).__name__}{of}", **of_unit
     )
     return receipt if isinstance(receipt, Receipt) else None  # ignore other return values
+
+
+def _takes_unit(accountant: Accountant) -> bool:
+    parameters = signature(accountant.charge).parameters.values()
+    return any(p.name == "unit" or p.kind is Parameter.VAR_KEYWORD for p in parameters)
 
 
 def bits_of(model: Chargeable) -> RandomBits:

@@ -1,17 +1,19 @@
 """The private sparse classifier."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from dplasso.base import checks
 from dplasso.base.arrays import Floats, Labels
 from dplasso.base.wording import ParameterError
+from dplasso.cluster import Cluster
 from dplasso.estimators.base import LabelFacts, PrivateLasso
+from dplasso.estimators.declared import declared, is_of_rows
 from dplasso.estimators.scores import ScoredClassifier, tells_probabilities
 from dplasso.estimators.seeding import Seed
-from dplasso.estimators.to_sklearn import hand_over
 from dplasso.estimators.validation import (
     CLASSES_READ,
     check_classes,
@@ -27,10 +29,6 @@ from dplasso.privacy import leaks
 from dplasso.privacy.accountant import Accountant
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.statement import READ, fact
-
-if TYPE_CHECKING:
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.svm import LinearSVC
 
 
 class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
@@ -49,8 +47,9 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
     radius : float or "auto", default="auto"
         Bound on the 1-norm of the coefficients, intercept included, in units of ``x_bound``. If
         columns have different bounds, each coefficient is multiplied by its bound over the largest
-        bound. "auto" is a rule of ``epsilon``, ``delta`` and the numbers of rows, columns and
-        classes; it bounds the coefficients before the correction of probabilities.
+        bound. If columns have ranges, it bounds the weights of the columns scaled by them. "auto"
+        is a rule of ``epsilon``, ``delta`` and the numbers of rows, columns and classes; it bounds
+        the coefficients before the correction of probabilities.
     max_iter : int or "auto", default="auto"
         Number of rounds. "auto" is a rule of the same kind.
     loss : str, default="logistic"
@@ -58,9 +57,10 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         `dplasso.losses.CLASS_LOSSES`.
     x_bound : float, sequence, mapping, "private" or None, default=None
         Public bound on the absolute value of entries: one number, one per column, or a mapping from
-        feature names. A pair (low, high) instead of a number is the range of a column, which
-        "table" uses; of more than 1,000 columns, those without a pair are then wide. Larger entries
-        are clipped; a bound that no entry reaches wastes budget.
+        feature names. A pair (low, high) instead of a number is the range of a column, which is
+        centred and scaled by it, except for an indicator, (0, 1). Of more than 1,000 columns, those
+        without a pair are then wide. Larger entries are clipped; a bound that no entry reaches
+        wastes budget.
         "private" first releases a bound: about the median entry size of a row that nine rows in ten
         exceed, chosen among the powers of sqrt(2) from 2^-20 to 2^20. None, not declared, means 1
         and warns, except under "frank_wolfe" with an automatic ``radius``, where it means
@@ -75,6 +75,20 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
     n_rows : int or None, default=None
         Number of rows that the rules use, as a public fact. None uses the real number, which is not
         private and warns, unless ``neighboring="replace_one"``. Strict mode rejects it.
+    n_people : int or None, default=None
+        Number of people that the rules use, as a public fact, where ``fit`` gets ``groups``. None
+        uses the real number, as for ``n_rows``.
+    rows_per_person : int, default=1
+        Most rows that one person counts as, where ``fit`` gets ``groups``. A person with more rows
+        counts as that many: every row counts less. The noise grows with it, so 1 is best unless
+        rows of a person say different things (docs/people.md). If it is 1 and the schema of the
+        rows declares another number (``rows.described()``), that one counts.
+    person : str or None, default=None
+        What identifies a person, such as "patient_id", in the words of the privacy statement and
+        of the ledger.
+    class_weight : mapping or None, default=None
+        How much rows of each class count: a number above 0 and up to 1 for every class, as a public
+        fact. None counts all rows fully. Margins and probabilities are those of weighted rows.
     feature_names : sequence of str or None, default=None
         Names of the columns of a data frame, as a public fact. None takes the names from ``X``,
         which the privacy statement reports. Strict mode rejects it.
@@ -91,9 +105,10 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
     row_map : {"auto", "as_is", "presence", "sqrt", "blend"}, default="auto"
         Public map of the entries, which also applies to rows to predict. "presence" is 1 for every
         entry that is not 0, and "blend" is half way from an entry to the bound. "auto" is
-        "presence" for more than 1,000 columns under "gradient", whether ``X`` is sparse or dense,
-        and "as_is" otherwise; pass "as_is" if that many columns hold numbers. "gradient" then
-        scales rows to length 1, and ``coef_`` applies to the scaled rows.
+        for more than 1,000 columns under "gradient", whether ``X`` is sparse or dense, "presence"
+        if ``x_bound`` is 1 or not declared, and "sqrt" with another bound, which numbers have; it
+        is "as_is" otherwise. "gradient" then scales rows to length 1, and ``coef_`` applies to the
+        scaled rows.
     n_nonzero : int, "auto", Sparsifier or None, default="auto"
         Number of coefficients to keep, as a public fact. ``solver="auto"`` chooses a solver that
         suits it. "auto" is a rule of ``epsilon``, ``delta`` and the numbers of rows, columns and
@@ -103,7 +118,8 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
     selection : str, default="lazy"
         Selection rule of Frank-Wolfe rounds.
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        Neighbouring data sets differ by one added or removed row, or by one replaced row.
+        Neighbouring data sets differ by one added or removed row, or by one replaced row; by all
+        rows of a person, if ``fit`` gets ``groups``.
     accountant : Accountant or None, default=None
         Accountant that is charged before the first draw, such as a `dplasso.Budget`.
     random_state : int, Generator, RandomState, RandomBits or None, default=None
@@ -111,8 +127,17 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         ensemble sets on its members is ignored unless the estimator already had one.
     n_jobs : int or None, default=None
         Number of threads; None or -1 uses all cores. The result does not depend on it.
+    device : {"cpu", "cuda"}, default="cpu"
+        "cuda" runs the descent of "gradient", and Frank-Wolfe with ``selection="noisy_max"``, on an
+        NVIDIA card (extra ``gpu``). The model is the same, to the last bit. The choice of
+        ``solver="auto"`` does not depend on it; a warning says if that solver runs on the
+        processor.
     verbose : int, default=0
         Above 0, shows a progress bar if standard error is a terminal.
+    backend : {"local", "ray"} or Cluster, default="local"
+        Where rows in files are held that ``fit`` gets as `dplasso.Shards`: in this process, or by
+        processes of Ray, which a `dplasso.Cluster` says more about. The result does not depend on
+        it.
 
     Attributes
     ----------
@@ -132,6 +157,9 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         Released coordinates, one row per round: the column (``n_features_in_`` is the intercept),
         +1 or -1 for the direction in which the coefficient moves, and the class if there are more
         than two. A fit that selects columns first has those columns and signs; a descent has none.
+    declared_ : dict
+        Public facts that were declared with the rows (``rows.described()`` of rows with a schema)
+        and that the fit used, because the parameters of these names are left out; if there are any.
     x_bound_ : array of float
         Bounds with which the rows were read, if ``x_bound`` is None and the rows have some.
     solver_ : str
@@ -176,6 +204,10 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         fit_intercept: bool = True,
         classes: Sequence[object] | None = None,
         n_rows: int | None = None,
+        n_people: int | None = None,
+        rows_per_person: int = 1,
+        person: str | None = None,
+        class_weight: Mapping[Any, float] | None = None,
         feature_names: Sequence[str] | None = None,
         solver: str = "auto",
         row_map: str = "auto",
@@ -185,7 +217,9 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         accountant: Accountant | None = None,
         random_state: Seed = None,
         n_jobs: int | None = None,
+        device: str = "cpu",
         verbose: int = 0,
+        backend: str | Cluster = "local",
         **others: object,
     ) -> None:
         self._store(locals())
@@ -211,45 +245,34 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         assert isinstance(found, Probabilities)
         return found
 
-    def to_sklearn(self) -> "LogisticRegression | LinearSVC":
-        """Return a fitted plain scikit-learn classifier with the same predictions.
-
-        Returns
-        -------
-        LogisticRegression or LinearSVC
-            LogisticRegression if the loss has probabilities, otherwise LinearSVC.
-        """
-        # These imports take a tenth of a second.
-        if class_loss(self.loss).has_probabilities:
-            from sklearn.linear_model import LogisticRegression as Plain
-        else:
-            from sklearn.svm import LinearSVC as Plain
-
-        plain = hand_over(self, Plain())
-        plain.classes_ = self.classes_
-        plain.n_iter_ = np.array([self.n_iter_], dtype=np.int32)
-        return plain
-
     def check_parameters(self) -> None:
         """Reject invalid parameters before the data are read."""
         class_loss(self.loss)
+        if self.class_weight is not None and not isinstance(self.class_weight, Mapping):
+            raise ParameterError(
+                "{class_weight} must map every class to a number above 0 and up to 1, got {kind}; "
+                "weights that depend on y would not be private",
+                kind=type(self.class_weight).__name__,
+            )
         super().check_parameters()
 
     def _checked_labels(self, y: Labels) -> Labels:
         check_gaps(y)
-        if self.classes is None:
+        if declared(self, "classes") is None:
             check_classes(y)
         return y
 
     def _make_loss(self, y: Labels) -> Loss:
-        if self.classes is None:
+        if declared(self, "classes") is None:
             leaks.report(CLASSES_READ)
-        self.classes_ = distinct(y) if self.classes is None else self._declared_classes()
+        self.classes_ = (
+            distinct(y) if declared(self, "classes") is None else self._declared_classes()
+        )
         check_enough(self.classes_, declared=False)
         return self._loss_of(self.classes_)
 
     def _declared_loss(self) -> Loss:
-        if self.classes is not None:
+        if declared(self, "classes") is not None:
             return self._loss_of(self._declared_classes())
         if "classes_" in vars(self):
             return self._loss_of(self.classes_)
@@ -258,19 +281,45 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         )
 
     def _declared_classes(self) -> Labels:
-        found = distinct(np.asarray(self.classes))
+        found = distinct(np.asarray(declared(self, "classes")))
         check_enough(found, declared=True)
         return found
 
     def _loss_of(self, labels: Labels) -> Loss:
         return loss_of_classes(self.loss, labels.tolist())
 
+    @property
+    def _weighs_classes(self) -> bool:
+        return declared(self, "class_weight") is not None
+
+    def _class_weights(self) -> Floats | None:
+        return None if declared(self, "class_weight") is None else self._weights_of(self.classes_)
+
+    def _weights_of(self, classes: Labels) -> Floats:
+        """The declared weights of the classes, in their order."""
+        weights, known = dict(declared(self, "class_weight") or {}), classes.tolist()
+        if set(weights) != set(known):
+            raise ParameterError(
+                "{class_weight} must map every class, and nothing else, to a weight; give one per "
+                "class"
+            )
+        found = np.array([checks.bound("class_weight", weights[label]) for label in known])
+        if np.any(found > 1.0):
+            raise ParameterError(
+                "{class_weight} must be above 0 and up to 1; divide all weights by the largest"
+            )
+        return found
+
     def _label_facts(self, read: frozenset[str]) -> LabelFacts:
-        known = self.classes_ if self.classes is None else self._declared_classes()
-        source = READ if self.classes is None or "classes" in read else "declared"
+        known = self.classes_ if declared(self, "classes") is None else self._declared_classes()
+        source = READ if declared(self, "classes") is None or "classes" in read else "declared"
         facts = {"classes": fact(known.tolist(), source)}
         if self.loss != "logistic":
             facts["loss"] = fact(self.loss, "given")
+        if self._weighs_classes:
+            weights = zip(known.tolist(), self._weights_of(known), strict=True)
+            source = "declared" if is_of_rows(self, "class_weight") else "given"
+            facts["class_weight"] = fact([f"{label}: {own:g}" for label, own in weights], source)
         return LabelFacts({}, facts)
 
     def __sklearn_tags__(self) -> Any:

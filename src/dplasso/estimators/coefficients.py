@@ -13,7 +13,8 @@ from dplasso.base import memory
 from dplasso.base.arrays import Floats, Ints
 from dplasso.base.memory import TooLargeError
 from dplasso.data.described import DescribedRows
-from dplasso.data.used_columns import has_unused, used_columns, weights_at
+from dplasso.data.used_columns import has_unused
+from dplasso.estimators.frames import encoded_like, is_of_table
 from dplasso.estimators.parameters import FormerAttribute
 from dplasso.estimators.validation import Rows, checked_rows
 from dplasso.fitting.fitted import Fitted
@@ -95,22 +96,19 @@ class FittedCoefficients(BaseEstimator):  # type: ignore[misc]  # scikit-learn i
 
     def _margins(self, X: object) -> Floats:
         """Margins of new rows, rows x outputs."""
-        if isinstance(X, DescribedRows):  # whose reader has already placed the columns
-            margins: Floats = without_names(self)._margins(X.X)
-            return margins
         fitted = self._found()
         with np.errstate(all="ignore"):  # else numpy may raise or warn depending on the rows
-            return self._margins_of(fitted, checked_rows(self, X, reset=False))
+            rows = self.rows_to_predict(X)
+            return fitted.margins(rows, few=has_unused(rows))
 
-    def _margins_of(self, fitted: Fitted, rows: Rows) -> Floats:
-        weights, columns = fitted.weights, None
-        if has_unused(rows):  # memory then grows with the entries, not with the columns
-            rows, columns = used_columns(rows)
-            weights = weights_at(weights, columns)
-        margins = fitted.reader.apply(rows, columns) @ weights.T
-        dense = margins.toarray() if sp.issparse(margins) else np.asarray(margins)
-        intercepts = fitted.intercepts + fitted.reader.zero_margins(fitted.weights)
-        return np.asarray(dense, dtype=np.float64) + intercepts
+    def rows_to_predict(self, X: object) -> Rows:
+        """Check new rows, and place their columns: rows x columns of the model, as numbers."""
+        if isinstance(X, DescribedRows):  # whose reader has already placed the columns
+            return checked_rows(without_names(self), X.X, reset=False)
+        recipe = vars(self).get("table_plan_", {})
+        if is_of_table(X, recipe, vars(self).get("feature_names_in_")):
+            return checked_rows(without_names(self), encoded_like(recipe, X), reset=False)
+        return checked_rows(self, X, reset=False)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "fitted_")

@@ -34,13 +34,16 @@ def parameter_forms(
 ) -> dict[str, Any]:
     """Parameters as JSON; ``held`` returns what the file holds of a name's value.
 
-    An accountant is saved as None, and so is a random_state that is not a whole number.
+    An accountant is saved as None, and so is a random_state that is not a whole number. A backend
+    is saved as "local".
     """
     forms = {}
     for name, value in model.get_params(deep=False).items():
         seeded = isinstance(value, Integral) and not isinstance(value, bool)
         if name == "accountant" or (name == "random_state" and not seeded):
             value = None
+        if name == "backend":  # of the fit, and as little a part of the model as its accountant
+            value = "local"
         try:
             forms[name] = to_json(held(name, value), f"parameter_{name}", arrays)
         except ValueError as error:

@@ -4,7 +4,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +13,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplasso.base import checks
 from dplasso.base.arrays import Floats
+from dplasso.base.wording import ParameterError
+from dplasso.data.rows_of_people import RowsOfPeople
 from dplasso.domains import Domain
 from dplasso.estimators import online_handover as handover
 from dplasso.estimators import online_rules as rules
 from dplasso.estimators import online_saving as saving
 from dplasso.estimators.charging import bits_of, charge
+from dplasso.estimators.export import Exportable
 from dplasso.estimators.online_by_name import RowsByName
 from dplasso.estimators.online_checks import check_parameters, checked
 from dplasso.estimators.online_run import OnlineRun, Snapshot, margins_of, refuse_rows
 from dplasso.estimators.online_statement import statement
-from dplasso.estimators.parameters import StoredParameters
+from dplasso.estimators.parameters import StoredParameters, reject
 from dplasso.estimators.seeding import SeedsByName
 from dplasso.estimators.validation import checked_rows
 from dplasso.losses import Loss
@@ -35,8 +38,11 @@ from dplasso.storage import ModelFileError
 from dplasso.streams import RunningSum, State
 from dplasso.streams.settings import Calibration, Construction, NoiseLaw
 
+if TYPE_CHECKING:
+    from dplasso.estimators.export.portable import Portable
 
-class PrivateOnline(SeedsByName, StoredParameters, RowsByName, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped
+
+class PrivateOnline(SeedsByName, StoredParameters, Exportable, RowsByName, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped
     """Base class of `PrivateOnlineClassifier` and `PrivateOnlineRegressor`."""
 
     epsilon: float
@@ -64,7 +70,7 @@ class PrivateOnline(SeedsByName, StoredParameters, RowsByName, BaseEstimator, AB
     stream_: OnlineRun | Snapshot
 
     @abstractmethod
-    def partial_fit(self, X: Any, y: Any) -> Self:
+    def partial_fit(self, X: Any, y: Any, **rejected: Any) -> Self:
         """Continue to learn from rows, in order."""
 
     @abstractmethod
@@ -83,13 +89,14 @@ class PrivateOnline(SeedsByName, StoredParameters, RowsByName, BaseEstimator, AB
         """Margin of this estimator's loss that corresponds to a margin of 1 of logistic loss."""
         return 1.0
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, **rejected: object) -> Self:
         """Forget everything, and learn from the rows in order as a new stream.
 
         Formal guarantees
         -----------------
         See `partial_fit`. Each new stream is charged again.
         """
+        reject(rejected, "fit")
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         return self.partial_fit(X, y)
@@ -107,6 +114,11 @@ class PrivateOnline(SeedsByName, StoredParameters, RowsByName, BaseEstimator, AB
             return self._learn_checked(X, y)
 
     def _learn_checked(self, X: Any, y: Any) -> Floats:
+        if isinstance(X, RowsOfPeople):
+            raise ParameterError(
+                "{X} has rows of people, whom a stream does not protect; encode with "
+                "person='ignored' to protect rows one by one"
+            )
         X, labels = self._checked(X, y)
         if "stream_" in vars(self):
             return self.stream_.learn(self.stream_.form.of_matrix(X), self.encode(labels))
@@ -205,6 +217,11 @@ class PrivateOnline(SeedsByName, StoredParameters, RowsByName, BaseEstimator, AB
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict every row with the latest weights."""
         return self.decide(self._margins(X))
+
+    def _portable(self) -> "Portable":
+        from dplasso.estimators.export.portable import portable_stream
+
+        return portable_stream(self)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a snapshot for predictions, as public as the weights; `dplasso.load` reads it."""

@@ -14,6 +14,7 @@ from dplasso.base.wording import ParameterError
 from dplasso.domains import Domain
 from dplasso.estimators.online_base import PrivateOnline
 from dplasso.estimators.online_rules import outputs_for
+from dplasso.estimators.parameters import reject
 from dplasso.estimators.scores import ScoredClassifier, tells_probabilities
 from dplasso.estimators.validation import (
     CLASSES_READ,
@@ -166,7 +167,9 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
     ) -> None:
         self._store(locals())
 
-    def partial_fit(self, X: Any, y: Any, classes: Sequence[Any] | None = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Sequence[Any] | None = None, **rejected: Any
+    ) -> Self:
         """Continue to learn from rows, in order.
 
         Parameters
@@ -186,6 +189,7 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
         -----------------
         The guarantee of the class holds over all calls. The first call charges the accountant.
         """
+        reject(rejected, "partial_fit")
         if classes is not None:
             self._declare(classes, "declared")
         self._learn_rows(X, y)

@@ -11,6 +11,7 @@ from dplasso.base.arrays import Floats
 from dplasso.domains import Domain
 from dplasso.estimators.base import source_of
 from dplasso.estimators.online_base import PrivateOnline
+from dplasso.estimators.parameters import reject
 from dplasso.estimators.scores import ScoredRegressor
 from dplasso.estimators.undeclared import Y_BOUND, bound_or_one, report_bounds
 from dplasso.estimators.validation import checked_numbers
@@ -141,7 +142,7 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
     ) -> None:
         self._store(locals())
 
-    def partial_fit(self, X: Any, y: Any) -> Self:
+    def partial_fit(self, X: Any, y: Any, **rejected: Any) -> Self:
         """Continue to learn from rows, in order.
 
         Parameters
@@ -159,6 +160,7 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
         -----------------
         The guarantee of the class holds over all calls. The first call charges the accountant.
         """
+        reject(rejected, "partial_fit")
         self._learn_rows(X, y)
         return self
 

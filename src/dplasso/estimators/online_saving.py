@@ -27,6 +27,7 @@ from dplasso.privacy.accountant import Receipt
 from dplasso.privacy.online_statement import OnlineStatement
 from dplasso.privacy.stated import check_statement
 from dplasso.privacy.statement import READ
+from dplasso.schema import FeatureSpace, Schema
 from dplasso.storage import ModelFileError, read, single_use, write
 from dplasso.storage.private_files import check_own
 from dplasso.storage.values import from_json, to_json
@@ -98,8 +99,17 @@ def loaded(header: dict[str, Any], arrays: _Arrays) -> Any:
     stated = OnlineStatement(in_current_words(from_json(header["privacy"], arrays)))
     check_statement(stated, header["class"], known.n_features)
     known.describe(model)
+    if header.get("table_plan") is not None:
+        model.table_plan_ = _checked_plan(from_json(header["table_plan"], arrays), known)
     model.stream_ = Snapshot(form, weights, rows_seen, stated)
     return model
+
+
+def _checked_plan(plan: Any, known: Known) -> dict[str, Any]:
+    """Check and return how rows of a table become the features of a model."""
+    if FeatureSpace(Schema.from_dict(plan)).size != known.n_features:
+        raise ValueError("table_plan does not make the columns of the model")
+    return dict(plan)
 
 
 def save_state(model: Any, path: _Path, more: dict[str, Any] | None = None) -> None:
@@ -179,6 +189,8 @@ def _described(model: Any, fitted: bool = True) -> tuple[dict[str, Any], _Arrays
             header["classes_source"] = model.classes_source_
         header["feature_names"] = to_json(names, "features", arrays)
         header["n_features"] = int(model.n_features_in_)
+        if "table_plan_" in vars(model):
+            header["table_plan"] = to_json(model.table_plan_, "table_plan", arrays)
     return header, arrays
 
 

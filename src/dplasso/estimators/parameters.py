@@ -10,7 +10,8 @@ from dplasso.privacy.leaks import warn_caller
 # Former names, which work for one version. `_sparsify` occurs in pickled models only.
 FORMER = {"rows": "row_map", "sparsify": "n_nonzero", "_sparsify": "n_nonzero"}
 _WEIGHTED = "a weight multiplies a row's influence, and with it what the row is promised"
-_REJECTED = {"sample_weight": _WEIGHTED, "class_weight": _WEIGHTED}
+_STREAMED = "a window is one of rows, and windows that protect people are not offered"
+_REJECTED = {"sample_weight": _WEIGHTED, "class_weight": _WEIGHTED, "groups": _STREAMED}
 
 
 class FormerAttribute:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,10 +10,11 @@ import scipy.sparse as sp
 
 from dplasso.base import checks
 from dplasso.base.arrays import Floats, Labels
+from dplasso.cluster import Cluster
 from dplasso.estimators.base import LabelFacts, PrivateLasso, source_of
+from dplasso.estimators.declared import declared
 from dplasso.estimators.scores import ScoredRegressor
 from dplasso.estimators.seeding import Seed
-from dplasso.estimators.to_sklearn import hand_over
 from dplasso.estimators.undeclared import bound_or_one
 from dplasso.estimators.validation import checked_numbers
 from dplasso.fitting.request import Auto
@@ -24,7 +26,7 @@ from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.statement import fact, jsonable
 
 if TYPE_CHECKING:
-    from sklearn.linear_model import LinearRegression
+    from dplasso.estimators.export.portable import Portable
 
 
 class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
@@ -61,6 +63,12 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
         Whether to fit an intercept, which is one more coordinate.
     n_rows : int or None, default=None
         Public number of rows for the rules; see `PrivateLassoClassifier`.
+    n_people : int or None, default=None
+        Public number of people for the rules; see `PrivateLassoClassifier`.
+    rows_per_person : int, default=1
+        Most rows that one person counts as; see `PrivateLassoClassifier`.
+    person : str or None, default=None
+        What identifies a person; see `PrivateLassoClassifier`.
     feature_names : sequence of str or None, default=None
         Public names of the columns of a data frame; see `PrivateLassoClassifier`.
     solver : {"auto", "table", "gradient", "frank_wolfe"}, default="auto"
@@ -72,15 +80,25 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
     selection : str, default="lazy"
         Selection rule of Frank-Wolfe rounds.
     neighboring : {"add_remove", "replace_one"}, default="add_remove"
-        Neighbouring data sets differ by one added or removed row, or by one replaced row.
+        Neighbouring data sets differ by one added or removed row, or by one replaced row; by all
+        rows of a person, if ``fit`` gets ``groups``.
     accountant : Accountant or None, default=None
         Accountant that is charged before the first draw, such as a `dplasso.Budget`.
     random_state : int, Generator, RandomState, RandomBits or None, default=None
         None uses secure randomness; see `PrivateLassoClassifier`.
     n_jobs : int or None, default=None
         Number of threads; None or -1 uses all cores. The result does not depend on it.
+    device : {"cpu", "cuda"}, default="cpu"
+        "cuda" runs the descent of "gradient", and Frank-Wolfe with ``selection="noisy_max"``, on an
+        NVIDIA card (extra ``gpu``). The model is the same, to the last bit. The choice of
+        ``solver="auto"`` does not depend on it; a warning says if that solver runs on the
+        processor.
     verbose : int, default=0
         Above 0, shows a progress bar if standard error is a terminal.
+    backend : {"local", "ray"} or Cluster, default="local"
+        Where rows in files are held that ``fit`` gets as `dplasso.Shards`: in this process, or by
+        processes of Ray, which a `dplasso.Cluster` says more about. The result does not depend on
+        it.
 
     Attributes
     ----------
@@ -96,6 +114,9 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
         Names of the columns, if they are known.
     vertices_ : ndarray of int
         Released coordinates; see `PrivateLassoClassifier`.
+    declared_ : dict
+        Public facts that were declared with the rows (``rows.described()`` of rows with a schema)
+        and that the fit used, because the parameters of these names are left out; if there are any.
     x_bound_ : array of float
         Bounds with which the rows were read, if ``x_bound`` is None and the rows have some.
     solver_ : str
@@ -138,6 +159,9 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
         residual_bound: float | Auto = "auto",
         fit_intercept: bool = True,
         n_rows: int | None = None,
+        n_people: int | None = None,
+        rows_per_person: int = 1,
+        person: str | None = None,
         feature_names: Sequence[str] | None = None,
         solver: str = "auto",
         row_map: str = "auto",
@@ -147,7 +171,9 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
         accountant: Accountant | None = None,
         random_state: Seed = None,
         n_jobs: int | None = None,
+        device: str = "cpu",
         verbose: int = 0,
+        backend: str | Cluster = "local",
         **others: object,
     ) -> None:
         self._store(locals())
@@ -163,14 +189,8 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
         coefficients = super().coef_
         return coefficients if self.sparsified_ else coefficients[0]
 
-    def to_sklearn(self) -> "LinearRegression":
-        """Return a fitted plain ``LinearRegression`` with the same predictions."""
-        from sklearn.linear_model import LinearRegression  # takes a tenth of a second to import
-
-        plain = hand_over(self, LinearRegression())
-        plain.coef_ = self.fitted_.weights.toarray()[0]
-        plain.intercept_ = float(self.intercept_[0])
-        return plain
+    def _portable(self) -> "Portable":
+        return replace(super()._portable(), label_range=self._label_range)
 
     def _checked_labels(self, y: Labels) -> Labels:
         return checked_numbers(y)
@@ -197,9 +217,10 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
     def _label_facts(self, read: frozenset[str]) -> LabelFacts:
         source = "public rule" if self.residual_bound == "auto" else "declared"
         labels = self._label_range
-        y_bound: Any = list(labels) if np.ndim(self.y_bound) else labels.reach
+        given = declared(self, "y_bound")
+        y_bound: Any = list(labels) if np.ndim(given) else labels.reach
         bounds = {
-            "y_bound": fact(y_bound, source_of(self.y_bound)),
+            "y_bound": fact(y_bound, source_of(given)),
             "residual_bound": fact(jsonable(self._residual_bound()), source),
         }
         return LabelFacts(bounds, {})

@@ -32,13 +32,14 @@ from dplasso.estimators.statement import in_current_words
 from dplasso.fitting import private_bound, registry
 from dplasso.fitting.fitted import Fitted
 from dplasso.fitting.fitter import Fitter
+from dplasso.fitting.plan import NEW_ROWS
 from dplasso.fitting.request import XBound
 from dplasso.fitting.row_reader import RowReader
 from dplasso.fitting.sparsifier import Sparsifier
 from dplasso.privacy.stated import check_statement
 from dplasso.privacy.statement import PrivacyStatement
-from dplasso.reading.plans import FeatureNames, FeatureSpace, TablePlan
-from dplasso.solvers.calibration import Correction
+from dplasso.schema import FeatureNames, FeatureSpace, Schema
+from dplasso.solvers.correction import Correction
 from dplasso.storage import ModelFileError, read, write
 from dplasso.storage.values import from_json, to_json
 
@@ -63,6 +64,9 @@ _ARRAYS = {  # dtype and dimensions
     "vertices": (np.int64, 2),
 }
 _CORRECTION = "correction"  # optional array: a scale, and one shift per output
+# An entry that is true if columns with a range were centred and scaled by it, and that is missing
+# otherwise, as in files of earlier versions.
+_CENTRED = "centred"
 _MOST_FEATURES = 1 << 62  # column numbers have 64 bits
 
 
@@ -141,6 +145,7 @@ def _content(model: PrivateLasso) -> tuple[_Header, _Arrays]:
         "sparse_coef": model.sparsified_,
         "privacy": to_json(model.privacy_, "privacy", arrays),
         "table_plan": to_json(getattr(model, "table_plan_", None), "table_plan", arrays),
+        **({_CENTRED: True} if model.fitted_.reader.centres else {}),
     }
     return header, arrays
 
@@ -188,15 +193,19 @@ def _same(names: FeatureNames, others: Sequence[str]) -> bool:
 
 
 def _planned(plan: _Header | None, columns: int) -> FeatureSpace | None:
-    """Return the features that a table plan makes, if there are as many as the model has."""
+    """Return the features that a schema makes, if there are as many as the model has."""
     if plan is None or "target" not in plan:
         return None
-    space = FeatureSpace(TablePlan.from_dict(plan))
+    space = FeatureSpace(Schema.from_dict(plan), plan.get("scaled", False))
     return space if space.size == columns else None
 
 
 def _held(model: PrivateLasso, name: str, value: Any) -> Any:
-    """Return what the file holds of a parameter: not bounds that the table plan implies."""
+    """Return what the file holds of a parameter: not bounds that the table plan implies.
+
+    Facts that were declared with the rows of the fit are those of the model from now on.
+    """
+    value = vars(model).get("declared_", {}).get(name, value)
     if name == "x_bound" and _is_planned(model, value):
         return None
     if isinstance(value, SparseBounds):
@@ -230,7 +239,7 @@ def _model(header: _Header, arrays: _Arrays) -> PrivateLasso:
         stated = model.privacy_["bounds"].get("x_bound", {}).get("source", "declared")
         if space is not None and model.x_bound is None and stated == "declared":
             model.x_bound = space.bounds
-    fitter, reader = _solver_and_reader(model, released)
+    fitter, reader = _solver_and_reader(model, released, header.get(_CENTRED, False))
     fitted = Fitted(
         *(fitter.name, weights, arrays["intercept"], released, header["n_iter"], reader),
         correction=_correction(arrays.get(_CORRECTION), outputs),
@@ -249,13 +258,18 @@ def _correction(found: NDArray[Any] | None, outputs: int) -> Correction | None:
     return Correction(float(found[0]), found[1:])
 
 
-def _solver_and_reader(model: PrivateLasso, released: Ints) -> tuple[Fitter, RowReader]:
+def _solver_and_reader(
+    model: PrivateLasso, released: Ints, centres: bool
+) -> tuple[Fitter, RowReader]:
     """Derive how new rows are mapped from the statement and the parameters."""
     fitter = registry.fitter_of(str(model.privacy_.get("solver", registry.UNNAMED)))
     if not fitter.releases_intercept and np.any(released[:, 0] == model.n_features_in_):
         raise ValueError("vertices of chosen columns name the intercept, which is none")
     row_map, x_bound = _row_map(model.privacy_), _x_bound(model)
-    reader = fitter.reader(row_map, model.n_features_in_, x_bound, released)
+    room = model.privacy_.get(NEW_ROWS)  # not in files of earlier versions
+    if room is not None:
+        checks.bound(NEW_ROWS, room)
+    reader = fitter.reader(row_map, model.n_features_in_, x_bound, released, room, centres)
     reader.bounds(np.empty(0, np.int64))  # checks the bounds without expanding any column's
     _check_bounds(model.privacy_, fitter)
     return fitter, reader
@@ -290,7 +304,9 @@ def _row_map(statement: PrivacyStatement) -> str:
 
 def _check_entries(header: _Header, arrays: _Arrays) -> None:
     """Reject missing entries, unknown entries, and entries of the wrong type."""
-    for name in header.keys() - _ENTRIES.keys():
+    if header.get(_CENTRED, True) is not True:
+        raise ValueError(f"header entry {_CENTRED!r} is not true; leave it out instead")
+    for name in header.keys() - _ENTRIES.keys() - {_CENTRED}:
         raise ValueError(f"header entry {name!r} is unknown; upgrade dplasso to read it")
     check_entries(header, _ENTRIES)
     for name, (dtype, dimensions) in _ARRAYS.items():

@@ -23,6 +23,10 @@ def statement(model: Any, plan: Plan, receipt: Receipt | None, *, secure: bool) 
         version=__version__,
         date=datetime.now(UTC).date().isoformat(),  # only a day: the time depends on the rows
     )
+    if (counted := model.fitted_.miscounted) is not None:
+        told = found["public"]["n_rows"]
+        source = f"{told['source']}; the released counts say about {counted.found:,.0f}"
+        found["public"] = {**found["public"], "n_rows": {**told, "source": source}}
     if receipt is not None:
         found["ledger"] = receipt._asdict()
     return found

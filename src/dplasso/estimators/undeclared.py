@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dplasso.base.wording import Message, Setting
+from dplasso.estimators.declared import declared
 from dplasso.fitting.plan import Plan
 from dplasso.privacy import leaks
 from dplasso.privacy.leaks import UndeclaredBoundWarning
@@ -32,20 +33,25 @@ _ROWS = Message(
     "the number of rows is not declared, and the rules for {solver}, {radius}, {max_iter}, steps "
     "and probabilities read it from the data; pass {n_rows}"
 )
+_PEOPLE = Message(
+    "the number of people, or that of rows if {rows_per_person} is above 1, is not declared, and "
+    "the rules for {solver}, {radius}, {max_iter}, steps and probabilities read it from the data; "
+    "pass {n_people}, and {n_rows} with it"
+)
 
 
 def report(model: object, plan: Plan) -> None:
     """Warn about every fact that the plan uses without a declaration; strict mode rejects it."""
     report_bounds(bounds_left_out(model, plan), private=not math.isinf(plan.epsilon))
     if plan.reads_row_count:
-        leaks.report(_ROWS)
+        leaks.report(_PEOPLE if plan.unit.is_person else _ROWS)
 
 
 def bounds_left_out(model: object, plan: Plan) -> list[str]:
     """Return the bounds that a planned fit uses and that are 1 because they are not declared."""
     is_one = plan.needs_x_bound and plan.request.x_bound_source == NOT_DECLARED
     used = {X_BOUND: is_one, Y_BOUND: hasattr(model, Y_BOUND)}
-    return [name for name in _BOUNDS if used[name] and getattr(model, name) is None]
+    return [name for name in _BOUNDS if used[name] and declared(model, name) is None]
 
 
 def report_bounds(names: Iterable[str], *, private: bool) -> None:
@@ -59,5 +65,5 @@ def report_bounds(names: Iterable[str], *, private: bool) -> None:
 
 def bound_or_one(model: object, name: str) -> Any:
     """Return a declared bound, or 1 if it is not declared."""
-    bound = getattr(model, name)
+    bound = declared(model, name)
     return 1.0 if bound is None else bound

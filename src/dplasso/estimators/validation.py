@@ -126,8 +126,10 @@ def check_lengths(X: Rows | ColumnMatrix, y: Labels) -> None:
 
 
 def checked_vector(y: object) -> Labels:
-    """Return labels as a one-dimensional array."""
+    """Return labels as a one-dimensional array; booleans are such, also if stored as objects."""
     labels: Labels = _in_our_words(_LABELS, column_or_1d, sound(y, "y"), warn=True)
+    if labels.dtype == object and all(isinstance(label, bool | np.bool_) for label in labels):
+        return labels.astype(np.bool_)
     return labels
 
 

@@ -43,6 +43,7 @@ def agree(
         Public bound on the labels. A missing one is 1, with a warning.
     **terms
         Other terms of a `Proposal` by name: ``n_rows``, ``epsilon`` and ``delta`` are required.
+        ``min_overlap`` is 0 if it is left out: the rows of one process are aligned already.
 
     Returns
     -------
@@ -60,7 +61,8 @@ def agree(
     if not set(bounds) <= set(parties):
         raise ParameterError("{x_bounds} must name parties only; one of its names is no party")
     _warn_of_bounds(entries=set(bounds) < set(parties), labels=y_bound is None)
-    given = {**terms, "label_holder": label_holder, "y_bound": 1.0 if y_bound is None else y_bound}
+    given = {"min_overlap": 0.0, **terms}
+    given |= {"label_holder": label_holder, "y_bound": 1.0 if y_bound is None else y_bound}
     return settle(Proposal(parties=tuple(parties), **given), parties, bounds)
 
 

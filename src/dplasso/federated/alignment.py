@@ -49,7 +49,7 @@ def places_of(identifiers: Iterable[object], secret: bytes, universe: int) -> Pl
     hashed: list[int] = []
     for identifier in identifiers:
         one = keyed.copy()
-        one.update(_canonical(identifier))
+        one.update(canonical(identifier))
         digest = one.digest()[:16]
         if digest in seen:
             raise ParameterError(
@@ -64,7 +64,8 @@ def places_of(identifiers: Iterable[object], secret: bytes, universe: int) -> Pl
     return Places(places, signs)
 
 
-def _canonical(identifier: object) -> bytes:
+def canonical(identifier: object) -> bytes:
+    """Return the text of an identifier that is hashed."""
     if isinstance(identifier, bytes):
         return identifier
     if isinstance(identifier, (str, int, np.integer)) and not isinstance(identifier, bool):

@@ -1,7 +1,7 @@
 """The model card: the result of a job at the coordinator."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
@@ -18,7 +18,7 @@ class Card:
     privacy : dict
         The guarantee: epsilon, delta, rho in total and by party, and what it covers.
     ended : str
-        "complete", or the reason why the job ended early.
+        "complete", the reason why the job ended early, or "not ended".
     rounds_done : int
         Number of rounds that were answered.
     parties, features : list
@@ -31,6 +31,9 @@ class Card:
         The intercept in units of the labels.
     uplink_bytes : dict of str to int
         Bytes of the releases, by party.
+    overlap : dict
+        The estimated shares of common rows by party, and their standard deviation; empty if rows
+        were not counted.
     """
 
     job: str
@@ -44,6 +47,7 @@ class Card:
     coefficients: list[float]
     intercept: float
     uplink_bytes: dict[str, int]
+    overlap: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Return the card as text."""

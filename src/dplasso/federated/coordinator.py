@@ -27,9 +27,9 @@ class Coordinator:
     """Runs a job: it decides what to ask next, and what follows from the answers.
 
     Round 0 asks the label holder for the sketch of the labels, rounds 1 to T ask the parties on the
-    schedule, and the last round sends every party its weights. The requests follow, to the byte,
-    from the terms and the answers: a new coordinator that receives the same answers is where this
-    one was.
+    schedule, and the last round sends every party its weights, and how the job ended. The requests
+    follow, to the byte, from the terms and the answers: a new coordinator that receives the same
+    answers is where this one was.
 
     Formal guarantees
     -----------------
@@ -48,6 +48,7 @@ class Coordinator:
         self._label_mean = 0.0
         self._uplink = dict.fromkeys(self.parties, 0)
         self._lost: dict[str, str] = {}
+        self._stopped = ""  # why, if somebody has ended the job
 
     @property
     def done(self) -> bool:
@@ -79,9 +80,7 @@ class Coordinator:
         releases = {party: self._checked(party, content) for party, content in answers.items()}
         self._follow(answers, releases)
         if self._lost and not self.done:
-            # No round is useful any more; the parties that are left get their weights.
-            everybody = set(self._lost) == set(self.parties)
-            self._round = self.terms.rounds + (2 if everybody else 1)
+            self._go_to_end()
 
     def lose(self, party: str, why: str) -> None:
         """Note that a party refuses or does not come back: the job ends with this round.
@@ -91,6 +90,24 @@ class Coordinator:
         self.terms.number_of(party)  # raises for a party that takes no part
         if not self.done:
             self._lost.setdefault(party, why)
+
+    def end(self, why: str) -> None:
+        """End the job with the rounds so far: the parties get their weights, and the reason."""
+        if not self.done:
+            self._stopped = why
+            self._go_to_end()
+
+    def _go_to_end(self) -> None:
+        """No round is useful any more; the parties that are left get their weights."""
+        everybody = set(self._lost) == set(self.parties)
+        self._round = self.terms.rounds + (2 if everybody else 1)
+
+    @property
+    def ended(self) -> str:
+        """How the job ended, in words."""
+        lost = "; ".join(f"{party}: {why}" for party, why in self._lost.items())
+        whole = self._followed == self.terms.rounds and self._round > self.terms.rounds
+        return self._stopped or lost or ("complete" if whole else "not ended")
 
     def result(self) -> bytes:
         """Return the card as JSON."""
@@ -106,7 +123,7 @@ class Coordinator:
             job=terms.job,
             terms=json.loads(terms.to_json()),
             privacy=self._privacy(),
-            ended="; ".join(f"{k}: {v}" for k, v in self._lost.items()) or "complete",
+            ended=self.ended,
             rounds_done=self._followed,
             parties=owners,
             features=[feature for _, feature in self.weights.features],
@@ -177,8 +194,9 @@ class Coordinator:
         self, party: str, kind: Ask, clip: float = 0.0, numbers: Floats | None = None
     ) -> bytes:
         given = np.empty(0) if numbers is None else numbers
-        number = self.terms.number_of(party)
-        return PartyRequest(self.terms.digest, number, self._round, kind, clip, given).to_bytes()
+        place = self.terms.digest, self.terms.number_of(party), self._round
+        ended = self.ended if kind == Ask.FINISH else ""
+        return PartyRequest(*place, kind, clip, given, ended).to_bytes()
 
     def _weights_of(self, party: str) -> Floats:
         own = self.weights.values[[owner == party for owner, _ in self.weights.features]]

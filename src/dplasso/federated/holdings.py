@@ -1,6 +1,7 @@
 """The rows that a party holds, and the mechanisms that release something of them."""
 
 import hashlib
+import hmac
 import math
 from collections.abc import Sequence
 from functools import cached_property
@@ -13,6 +14,7 @@ from dplasso.base.arrays import Floats, Ints
 from dplasso.base.wording import ParameterError
 from dplasso.federated.alignment import places_of
 from dplasso.federated.columns import Columns, labels_of
+from dplasso.federated.overlap_count import noisy_sign_sums
 from dplasso.federated.plan import WEIGHT, centre_of, plan_of
 from dplasso.federated.quantisation import Quantiser
 from dplasso.federated.sketch import Sketcher
@@ -37,8 +39,8 @@ class Holdings:
     Formal guarantees
     -----------------
     - Neighbouring: a row is present or absent.
-    - Released: the results of `labels`, `drawn` and `shared`. Their costs are added up in
-      `dplasso.federated.plan.FederatedPlan` only.
+    - Released: the results of `counted`, `labels`, `drawn` and `shared`. Their costs are added up
+      in `dplasso.federated.plan.FederatedPlan` only.
     - All numbers before the noise are exact integers: a row changes them by at most the amount
       that is charged.
     """
@@ -70,6 +72,7 @@ class Holdings:
         self._labels = None if y is None else labels_of(y, terms.y_bound, rows)
         if len(identifiers) != rows:
             raise ParameterError("{identifiers} must be one for each row of X")
+        self._identifiers, self._secret, self._bits = identifiers, secret, bits
         self._places = places_of(identifiers, secret, terms.universe)
         self._sketcher = Sketcher(terms, self._places)
         self._sum_noise = self._noise_of(self._plan.sum_noise)
@@ -78,13 +81,21 @@ class Holdings:
 
     @cached_property
     def digest(self) -> bytes:
-        """Digest of all inputs of the releases: entries, labels, and the places of rows."""
+        """Digest of all inputs of the releases: entries, labels, and the places of rows.
+
+        It is keyed by the secret. So nobody who finds it can test a guess of the rows.
+        """
         labels = np.empty(0, np.int64) if self._labels is None else self._labels
-        digest = hashlib.sha256()
+        digest = hmac.new(self._secret, b"dplasso rows\0", hashlib.sha256)
         for part in (*self._columns.content, labels, *self._places):
             numbers = np.ascontiguousarray(part, "<i8")
             digest.update(len(numbers).to_bytes(8, "little") + numbers.tobytes())
         return digest.digest()
+
+    def counted(self) -> Ints:
+        """Release this party's part of the count of common rows."""
+        rows = self._identifiers, self._secret
+        return noisy_sign_sums(*rows, self._plan, self._bits, self._noise_of)
 
     def labels(self) -> Noisy:
         """Release the labels, at the label holder only."""

@@ -1,7 +1,9 @@
 """The two messages of a job: requests to a party, and releases, which alone leave it.
 
 Every message has a mark, a version, the digest of the job's terms, and a checksum over all of it.
-The checksum detects damage. The transport proves who sent a message.
+The checksum detects damage. Who sent a message is proved elsewhere: requests are signed
+(`dplasso.federated.requests`), and releases come over the party's own connection. A message may
+carry *letters*, from party to party: the server passes them on, and cannot write any.
 """
 
 import hashlib
@@ -15,14 +17,18 @@ from numpy.typing import NDArray
 
 from dplasso.base.arrays import Floats, Ints
 from dplasso.federated.errors import Refused
+from dplasso.federated.framing import framed, unframed
 
 Kind = TypeVar("Kind", bound=IntEnum)
+Letters = dict[str, bytes]  # by the party that a letter is from, or for
 
-VERSION = 1
+VERSION = 2
 _MARK = b"DPLF"
 _SEAL = struct.Struct("<4sHB32s")  # mark, version, kind of message, digest of the terms
-_REQUEST = struct.Struct("<HIBdII")  # party, round, kind, clip, length of the text, numbers
-_RELEASE = struct.Struct("<HIBbqqBI")  # party, round, kind, sign, feature, total, width, numbers
+# Party, round, kind, clip; lengths of the text and of the letters, number of numbers.
+_REQUEST = struct.Struct("<HIBdIII")
+# Party, round, kind, sign, feature, total, width; length of the letters, number of numbers.
+_RELEASE = struct.Struct("<HIBbqqBII")
 _CHECKSUM = 32
 _MOST = 1e100  # limit on numbers in a request: their sums stay finite
 _WIDTHS: dict[int, np.dtype[Any]] = {4: np.dtype("<i4"), 8: np.dtype("<i8")}
@@ -36,6 +42,11 @@ class Ask(IntEnum):
     FINISH = 3  # keep the weights
     INTRODUCE = 4  # say how many features there are
     AGREE = 5  # agree to the terms
+    CONFIRM = 6  # confirm that all parties have agreed to the same terms, and can pay
+    BEGIN = 7  # charge the ledger for the next part of the job
+    COUNT = 8  # release the count of common rows
+    END = 9  # the job ends without coefficients
+    START = 10  # all parties have paid: releases of this part may follow
 
 
 class Gave(IntEnum):
@@ -48,6 +59,11 @@ class Gave(IntEnum):
     STORED = 5  # the weights are kept
     INTRODUCED = 6  # the number of declared features, in place of an index
     AGREED = 7  # the terms are kept
+    CONFIRMED = 8
+    BEGUN = 9
+    COUNTED = 10
+    ENDED = 11
+    STARTED = 12
 
 
 @dataclass(frozen=True)
@@ -57,7 +73,9 @@ class PartyRequest:
     For SELECT, ``numbers`` is the sketched residual. For FINISH it has the party's weights: one per
     shared feature, in the order of sharing (except for one whose release was lost when the job
     ended), and at the label holder the intercept last. For INTRODUCE and AGREE, ``text`` is the
-    proposal of the job or its terms.
+    proposal of the job or its terms; for BEGIN and START the part of the job, "count" or "model";
+    for FINISH and END it says how the job ended. ``letters`` are
+    what other parties wrote to this one, by sender.
     """
 
     digest: bytes
@@ -67,20 +85,24 @@ class PartyRequest:
     clip: float = 0.0
     numbers: Floats = field(default_factory=lambda: np.empty(0))
     text: str = ""
+    letters: Letters = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         """Pack the message."""
         numbers, text = np.ascontiguousarray(self.numbers, "<f8"), self.text.encode()
-        head = _REQUEST.pack(self.party, self.round, self.kind, self.clip, len(text), len(numbers))
-        return _seal(1, self.digest, head + text + numbers.tobytes())
+        letters = _packed(self.letters)
+        sizes = len(text), len(letters), len(numbers)
+        head = _REQUEST.pack(self.party, self.round, self.kind, self.clip, *sizes)
+        return _seal(1, self.digest, head + text + letters + numbers.tobytes())
 
     @classmethod
     def from_bytes(cls, content: bytes) -> "PartyRequest":
         """Unpack a message, or refuse it."""
         digest, body = _unseal(1, content)
-        party, at, kind, clip, length, count = _fields(_REQUEST, body)
+        party, at, kind, clip, length, of_letters, count = _fields(_REQUEST, body)
         rest = body[_REQUEST.size :]
-        numbers = _array(rest[length:], np.dtype("<f8"), count)
+        numbers = _array(rest[length + of_letters :], np.dtype("<f8"), count)
+        letters = _unpacked(rest[length : length + of_letters])
         # NaN passes no comparison.
         if not ((clip == 0.0 or 1.0 / _MOST <= clip <= _MOST) and (np.abs(numbers) <= _MOST).all()):
             raise Refused(
@@ -90,7 +112,7 @@ class PartyRequest:
             text = rest[:length].decode()
         except UnicodeDecodeError:
             raise Refused("the text of the request is not UTF-8") from None
-        return cls(digest, party, at, _kind(Ask, kind), clip, numbers, text)
+        return cls(digest, party, at, _kind(Ask, kind), clip, numbers, text, letters)
 
 
 @dataclass(frozen=True)
@@ -100,8 +122,10 @@ class PartyRelease:
     Formal guarantees
     -----------------
     ``sign`` and ``feature`` are an index drawn by the exponential mechanism. ``total`` and
-    ``numbers`` are a column's sum and sketch with Gaussian noise, cut to a public grid. The other
-    fields, and the length of the message, are functions of these, of the terms and of the request.
+    ``numbers`` are a column's sum and sketch with Gaussian noise, cut to a public grid, or the
+    noisy count of common rows. ``letters``, by recipient, are functions of keys and of the terms.
+    The other fields, and the length of the message, are functions of these, of the terms and of
+    the request.
     The cost of all releases of a job: `dplasso.federated.plan`.
     """
 
@@ -114,25 +138,28 @@ class PartyRelease:
     total: int = 0
     numbers: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     width: int = 4  # bytes per number
+    letters: Letters = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         """Pack the message."""
         numbers = np.ascontiguousarray(self.numbers, _WIDTHS[self.width])
+        letters = _packed(self.letters)
         place = self.party, self.round, self.kind
         chosen = self.sign, self.feature, self.total
-        head = _RELEASE.pack(*place, *chosen, self.width, len(numbers))
-        return _seal(2, self.digest, head + numbers.tobytes())
+        head = _RELEASE.pack(*place, *chosen, self.width, len(letters), len(numbers))
+        return _seal(2, self.digest, head + letters + numbers.tobytes())
 
     @classmethod
     def from_bytes(cls, content: bytes) -> "PartyRelease":
         """Unpack a message, or refuse it."""
         digest, body = _unseal(2, content)
-        party, at, kind, sign, feature, total, width, count = _fields(_RELEASE, body)
+        party, at, kind, sign, feature, total, width, length, count = _fields(_RELEASE, body)
         if width not in _WIDTHS:
             raise Refused("the numbers of the release have an unknown width")
-        numbers = _array(body[_RELEASE.size :], _WIDTHS[width], count)
-        kind = _kind(Gave, kind)
-        return cls(digest, party, at, kind, sign, feature, total, numbers.astype(np.int64), width)
+        rest = body[_RELEASE.size :]
+        numbers = _array(rest[length:], _WIDTHS[width], count).astype(np.int64)
+        letters, kind = _unpacked(rest[:length]), _kind(Gave, kind)
+        return cls(digest, party, at, kind, sign, feature, total, numbers, width, letters)
 
 
 def _seal(what: int, digest: bytes, body: bytes) -> bytes:
@@ -168,6 +195,21 @@ def _array(content: bytes, dtype: "np.dtype[Any]", count: int) -> NDArray[Any]:
     if len(content) != count * dtype.itemsize:
         raise Refused("the length of the message is not the one that it states")
     return np.frombuffer(content, dtype)
+
+
+def _packed(letters: Letters) -> bytes:
+    return framed(*(part for name, letter in letters.items() for part in (name.encode(), letter)))
+
+
+def _unpacked(content: bytes) -> Letters:
+    parts = unframed(content)
+    try:
+        names = [name.decode() for name in parts[::2]]
+    except UnicodeDecodeError:
+        raise Refused("a letter of the message names no party") from None
+    if len(parts) % 2 or len(set(names)) < len(names):
+        raise Refused("the letters of the message are not one for each of some parties")
+    return dict(zip(names, parts[1::2], strict=True))
 
 
 def _kind(kinds: type[Kind], number: int) -> Kind:

@@ -1,9 +1,10 @@
 """One party: its own features, and the releases that it makes of them."""
 
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 from dplasso.federated.caps import Caps
 from dplasso.federated.errors import Refused
 from dplasso.federated.holdings import Holdings
+from dplasso.federated.joint_spending import label_of
 from dplasso.federated.messages import Ask, Gave, PartyRelease, PartyRequest
 from dplasso.federated.model import PartyModel
 from dplasso.federated.plan import plan_of
@@ -22,6 +24,9 @@ from dplasso.ledger import BudgetError
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.privacy import leaks
 from dplasso.privacy.accountant import Accountant
+from dplasso.privacy.events import Event
+
+Part = Literal["count", "model"]  # of a job, charged one after the other
 
 
 class Party:
@@ -44,7 +49,8 @@ class Party:
     caps : Caps, optional
         The party's own limits; none by default.
     accountant : Accountant, optional
-        A ledger, charged once per job before anything is drawn.
+        A ledger, charged for each part of a job before anything of it is drawn. The charge is that
+        of all parties together: what a person loses in a job, wherever their rows are.
     folder : Path, optional
         Where the release log is kept. Without one a killed party cannot continue.
     random_state : int, Generator or None, default=None
@@ -54,7 +60,7 @@ class Party:
     -----------------
     - Neighbouring: a person's row is at the parties, or at none of them.
     - Released: one `PartyRelease` per request. Cost: `FederatedPlan.event_of` for this party, and
-      ``event`` for all parties together.
+      ``event`` for all parties together, which is charged.
     - A round is answered once. The same round again gets the same bytes, from the release log. An
       earlier round, one that is not on the schedule, other terms, or a damaged request is refused.
       So a party never releases more often than the account says, whoever asks.
@@ -90,6 +96,7 @@ class Party:
         self._width = Quantiser(terms).width
         self._shared: list[int] = []
         self._last: PartyRelease | None = None
+        self._made: Counter[Gave] = Counter()
         self._one_at_a_time = threading.Lock()
         self._log = ReleaseLog(terms, name, folder)
         try:
@@ -108,6 +115,11 @@ class Party:
             raise Refused(f"{self.name} has no weights yet; the job has not ended")
         return PartyModel(**model)
 
+    @property
+    def has_model(self) -> bool:
+        """Whether the party has its coefficients."""
+        return self._log.model is not None
+
     def answer(self, request: bytes) -> bytes:
         """Return the release that a request asks for; it is on disk before that."""
         asked = PartyRequest.from_bytes(request)
@@ -119,11 +131,10 @@ class Party:
         self._check(asked)
         if self._last is not None and asked.round == self._last.round:
             return self._last.to_bytes()
-        if not self._log.begun:
-            if asked.kind != Ask.FINISH:  # it draws nothing, and no draw follows it
-                self._charge()
-            self._log.begin()
-            self._check_rows()
+        if asked.kind == Ask.FINISH:  # it draws nothing, and no draw follows it
+            self._accept()
+        else:
+            self.pay("model")
         release = {
             Ask.LABELS: self._share_labels,
             Ask.SELECT: self._select,
@@ -134,12 +145,59 @@ class Party:
         self._remember(release)
         return content
 
+    def pay(self, part: Part) -> None:
+        """Charge a part of the job, once; its releases may follow."""
+        if self._log.has_paid(part):
+            return
+        self._log.check_open()
+        job = self._terms.job, self._terms.digest
+        if part == "count":
+            self._charge(self._plan.count_event, label_of(*job, of_count=True))
+        else:
+            self._charge(self._plan.model_event, label_of(*job))
+        self._accept()
+        self._log.keep_payment(part)
+
+    def has_paid(self, part: Part) -> bool:
+        """Whether a part of the job is charged."""
+        return self._log.has_paid(part)
+
+    def counted(self) -> bytes:
+        """Return this party's part of the count of common rows; it is on disk before that."""
+        with self._one_at_a_time:
+            if self._log.count is None:
+                if not self._log.has_paid("count"):
+                    raise Refused(f"{self.name} has not charged a count of common rows")
+                sums = self._holdings.counted()
+                place = self._terms.digest, self._number, 0
+                release = PartyRelease(*place, Gave.COUNTED, numbers=sums, width=8)
+                self._log.keep_count(release.to_bytes())
+            count = self._log.count
+            assert count is not None
+            return count
+
+    @property
+    def n_releases(self) -> dict[str, int]:
+        """How many releases of each kind were made."""
+        made = self._made
+        return {
+            "counts of common rows": int(self._log.count is not None),
+            "labels": made[Gave.LABELS],
+            "selections": made[Gave.SHARED] + made[Gave.AGAIN],
+            "features": made[Gave.SHARED],
+        }
+
+    def _accept(self) -> None:
+        if not self._log.begun:
+            self._log.begin()
+            self._check_rows()
+
     def _check_rows(self) -> None:
         if self._log.is_durable:
             self._log.check_rows(self._holdings.digest)
 
     def close(self) -> None:
-        """PartyRelease the log, so that another process may open it."""
+        """Release the log, so that another process may open it."""
         self._log.close()
 
     def _check(self, asked: PartyRequest) -> None:
@@ -163,15 +221,13 @@ class Party:
         if asked.kind == Ask.SELECT and len(asked.numbers) != terms.sketch_size:
             raise Refused(f"{self.name} refuses a residual whose size is not that of the terms")
 
-    def _charge(self) -> None:
+    def _charge(self, event: Event, label: str) -> None:
+        """Charge what all parties together release: a person's rows are at all of them."""
         if self._accountant is None:
             return
         try:
             self._accountant.charge(
-                self._plan.event_of(self.name),
-                delta=self._terms.delta,
-                neighboring="add_remove",
-                label=f"federated job {self._terms.job}",
+                event, delta=self._terms.delta, neighboring="add_remove", label=label
             )
         except BudgetError as error:
             raise Refused(f"{self.name} refuses job {self._terms.job}: {error}") from error
@@ -227,5 +283,6 @@ class Party:
 
     def _remember(self, release: PartyRelease) -> None:
         self._last = release
+        self._made[release.kind] += 1
         if release.kind == Gave.SHARED:
             self._shared.append(release.feature)

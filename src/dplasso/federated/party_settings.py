@@ -8,18 +8,26 @@ from typing import Any, Self
 
 from dplasso.federated.caps import Caps
 from dplasso.federated.declaration import path, positive, require, term, text, texts
-from dplasso.federated.rows import NO_LABELS
-from dplasso.reading.plans import TablePlan
+from dplasso.schema import Hashed, Ignore, Number, Role, Schema, Target, Text
 
 _NUMBER = r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*"
-_BOUNDS = re.compile(f"{_NUMBER}:{_NUMBER}")
+_BOUNDS = re.compile(f"{_NUMBER}:{_NUMBER}(missing)?")
 _BUCKETS = re.compile(r"(hash|text)\s+([0-9]+)")
-_COLUMNS = {"age": "0:120", "town": "hash 100", "note": "text 1000", "name": "ignore"}
+_COLUMNS = {
+    "age": "0:120",
+    "income": "0:1e6 missing",
+    "town": "hash 100",
+    "note": "text 1000",
+    "name": "ignore",
+}
+
+
+_WANTED = "a table of one column or more; see the examples"
 
 
 def _columns(name: str, value: Any) -> dict[str, str]:
     fit = isinstance(value, dict) and all(isinstance(role, str) for role in value.values())
-    require(f"[{name}]", fit and len(value) > 0, "a table of one column or more; see the examples")
+    require(f"[{name}]", fit, _WANTED)
     return dict(value)
 
 
@@ -57,9 +65,14 @@ class PartySettings(Caps):
         text, "Function that opens the party of a job.",
         example="dplasso.federated.service:open_party",
     )  # fmt: skip
-    columns: dict[str, str] = term(
+    schema: Path | None = term(
+        path, "Schema file (dplasso schema) that says how columns are read, in place of [columns].",
+        default=None, example="people.toml",
+    )  # fmt: skip
+    columns: dict[str, str] | None = term(
         _columns,
         "How columns are read, public: bounds, buckets of a category or of words, or ignored.",
+        default=None,
         example=_COLUMNS,
     )
 
@@ -67,40 +80,55 @@ class PartySettings(Caps):
         super().__post_init__()
         for name in ("max_epsilon", "max_row_budget"):
             positive(name, getattr(self, name))
-        _ = self.plan  # or a job would be the first to find it invalid
+        if self.schema is None:
+            _ = self.table  # or a job would be the first to find it invalid
+        elif self.columns or self.label_column is not None or self.classes is not None:
+            raise ValueError(
+                "schema states the columns, the labels and their classes; remove [columns], "
+                "label_column and classes, or schema"
+            )
 
     def within(self, folder: Path) -> Self:
         """Return the settings with paths as seen from a folder."""
-        names = ("data", "secret", "ledger", "state")
-        return replace(self, **{name: folder / getattr(self, name) for name in names})
+        names = ["data", "secret", "ledger", "state", *(["schema"] if self.schema else [])]
+        found = replace(self, **{name: folder / getattr(self, name) for name in names})
+        _ = found.table  # or a job would be the first to find it invalid
+        return found
 
     @property
     def label_bound(self) -> float | None:
         """The bound on the labels; two classes are -1 and 1. None without labels."""
-        if self.label_column is None:
+        if self.table.target is None:
             return None
-        return self.y_bound if self.classes is None else 1.0
+        return self.y_bound if self.table.labels.classes is None else 1.0
 
     @cached_property
-    def plan(self) -> TablePlan:
+    def table(self) -> Schema:
         """How to read the table. Columns that are not named are left out."""
-        bounds, hashed, words, ignored = {}, {}, [], []
-        for column, role in self.columns.items():
+        if self.schema is not None:
+            schema = Schema.from_toml(self.schema)
+            schema.check_filled(labelled=schema.target is not None)
+            return schema
+        require("[columns]", bool(self.columns), _WANTED)
+        columns: dict[str, Role] = {}
+        for column, role in (self.columns or {}).items():
             if numbers := _BOUNDS.fullmatch(role):
-                bounds[column] = (float(numbers[1]), float(numbers[2]))
+                low, high = float(numbers[1]), float(numbers[2])
+                columns[column] = Number(low, high)
+                if numbers[3]:
+                    columns[column] = Number(low, high, missing="indicator", fill=0.0)
             elif buckets := _BUCKETS.fullmatch(role):
-                hashed[column] = int(buckets[2])
-                words += [column] if buckets[1] == "text" else []
+                columns[column] = (Text if buckets[1] == "text" else Hashed)(int(buckets[2]))
             else:
-                wanted = '"low:high", "hash buckets", "text buckets" or "ignore"'
+                wanted = (
+                    '"low:high", "low:high missing", "hash buckets", "text buckets" or "ignore"'
+                )
                 require(f"column {column!r}", role == "ignore", wanted)
-                ignored.append(column)
-        return TablePlan(
-            NO_LABELS if self.label_column is None else self.label_column,
-            bounds=bounds,
-            hashed=hashed,
-            text=tuple(words),
-            ignore=tuple(ignored),
-            classes=None if self.classes is None else list(self.classes),
-            complete=True,
-        )
+                columns[column] = Ignore()
+        ordered = sorted(columns, key=lambda name: not isinstance(columns[name], Number))
+        columns = {name: columns[name] for name in ordered}  # numbers first, as ever
+        if self.label_column is not None:
+            if self.label_column in columns:
+                raise ValueError(f"column {self.label_column!r} has two roles; give it one")
+            columns[self.label_column] = Target(self.classes)
+        return Schema(columns)

@@ -14,6 +14,10 @@ from dplasso.privacy.events import BoundedRange, Composed, Event, Gaussian, Pure
 
 # Shares of rho: for selections see `selection_share`; of the rest, the share of the labels.
 _SELECTION, _MOST_SELECTION, LABEL_SHARE = 25.0, 0.3, 0.35
+# The count of common rows gets what makes its standard deviation the first share of the rows, and
+# at most the second share of rho. With a deviation above the third, rows are not counted.
+_COUNT_SPREAD, _MOST_COUNT, _USELESS_SPREAD = 1 / 8, 0.05, 0.4
+_MOST_SIGNS = 256
 # An entry at its bound, and the public weight of a row at its clip, as integers.
 ENTRY, WEIGHT = 2**16, 2**20
 # A column's sum is released before its sketch, with this many times the noise. It costs a row its
@@ -33,11 +37,13 @@ class FederatedPlan:
     -----------------
     - Neighbouring: a person's row is present at all parties that hold one, or at none. The declared
       number of rows is the same for both.
-    - Released by all parties together, adaptively: signed indices, and sums and sketches of the
-      shared features and of the labels.
-    - Cost in rho: B / (2 ``sketch_sigma``^2) for all sums and sketches of features, however many
-      there are, where B is the sum of the row budgets of all parties; (1 + 1/64) /
-      (2 ``label_multiplier``^2) for the sum and the sketch of the labels; ``choice_epsilon``^2 / 8
+    - Released by all parties together, adaptively: the count of common rows, if the terms ask for
+      it; signed indices, and sums and sketches of the shared features and of the labels.
+    - Cost in rho: K / (2 ``count_sigma``^2) for the count, with K parties
+      (`dplasso.federated.overlap_count`); B / (2 ``sketch_sigma``^2) for all sums and sketches of
+      features, however many there are, where B is the sum of the row budgets of all parties;
+      (1 + 1/64) / (2 ``label_multiplier``^2) for the sum and the sketch of the labels;
+      ``choice_epsilon``^2 / 8
       for each request counted in ``asks``. The total is converted to (epsilon, delta) once.
     - Proof. Each of the ``sketch_size`` numbers of a sketch is a sum of signs times centred
       entries. So a row changes the sketch by its centred entry times sqrt(``sketch_size``), by
@@ -54,16 +60,34 @@ class FederatedPlan:
     sketch_sigma: float  # noise of a normalised sketch, in units of an entry at its bound
     label_multiplier: float
     choice_epsilon: float
+    count_sigma: float = 0.0  # noise of a normalised sum of signs
+    count_signs: int = 0  # numbers per party in the count of common rows; 0 without a count
 
     @property
     def event(self) -> Event:
-        """All releases of the job."""
-        return self._event(self.total_budget, sum(self.asks.values()), labels=True)
+        """All releases of all parties in the job."""
+        return _composed(*self._count(len(self.terms.parties)), *self._model)
+
+    @property
+    def count_event(self) -> Event:
+        """The count of common rows, over all parties."""
+        return _composed(*self._count(len(self.terms.parties)))
+
+    @property
+    def model_event(self) -> Event:
+        """All other releases, over all parties."""
+        return _composed(*self._model)
 
     def event_of(self, party: str) -> Event:
         """The releases of one party."""
         holds_labels = party == self.terms.label_holder
-        return self._event(self.terms.of(party).row_budget, self.asks[party], holds_labels)
+        budget, asks = self.terms.of(party).row_budget, self.asks[party]
+        return _composed(*self._count(1), *self._events(budget, asks, holds_labels))
+
+    @property
+    def count_noise(self) -> float:
+        """Noise standard deviation on every sum of signs, in integer units."""
+        return self.count_sigma * ENTRY * math.sqrt(self.count_signs) * _PADDING
 
     @property
     def total_budget(self) -> float:
@@ -95,13 +119,24 @@ class FederatedPlan:
         """Selections weight an integer score s by exp(theta s)."""
         return Fraction(self.choice_epsilon) / (2 * ENTRY * WEIGHT)
 
-    def _event(self, budget: float, asks: int, labels: bool) -> Event:
+    @property
+    def _model(self) -> list[Event]:
+        return self._events(self.total_budget, sum(self.asks.values()), labels=True)
+
+    def _count(self, parties: int) -> list[Event]:
+        return [Gaussian(self.count_sigma / math.sqrt(parties))] if self.count_signs else []
+
+    def _events(self, budget: float, asks: int, labels: bool) -> list[Event]:
         if self.terms.epsilon == math.inf:
-            return PureDP(math.inf)
+            return [PureDP(math.inf)]
         parts: list[Event] = [Gaussian(self.sketch_sigma / math.sqrt(budget))]
         if labels:
             parts += [Gaussian(self.label_multiplier * SUM_FACTOR), Gaussian(self.label_multiplier)]
-        return Composed((*parts, Repeated(BoundedRange(self.choice_epsilon), asks)))
+        return [*parts, Repeated(BoundedRange(self.choice_epsilon), asks)]
+
+
+def _composed(*events: Event) -> Event:
+    return events[0] if len(events) == 1 else Composed(events)
 
 
 @lru_cache(maxsize=16)
@@ -120,6 +155,9 @@ def plan_of(terms: Terms) -> FederatedPlan:
     # The strictest privacy must still leave a number to divide by.
     rho = max(zcdp.rho_of(terms.epsilon, terms.delta) * (1.0 - 1e-12), sys.float_info.min)
     budget = math.fsum(party.row_budget for party in terms.parties)
+    count = _count_rho(terms, rho)
+    rho -= count
+    count_sigma = math.sqrt(len(terms.parties) / (2.0 * count)) if count else 0.0
     choices = selection_share(sum(party.n_features for party in terms.parties)) * rho
     labels = LABEL_SHARE * (rho - choices)
     plan = FederatedPlan(
@@ -128,13 +166,17 @@ def plan_of(terms: Terms) -> FederatedPlan:
         sketch_sigma=math.sqrt(budget / (2.0 * (rho - choices - labels))),
         label_multiplier=math.sqrt((1.0 + SUM_FACTOR**-2) / (2.0 * labels)),
         choice_epsilon=math.sqrt(8.0 * choices / max(1, sum(asks.values()))),
+        count_sigma=count_sigma,
+        # More signs average out chance; beyond n / sigma^2 they add more noise than they tell.
+        count_signs=min(round(terms.n_rows / count_sigma**2), _MOST_SIGNS) if count else 0,
     )
     _check_noise(plan)
     return plan
 
 
 def _check_noise(plan: FederatedPlan) -> None:
-    features = plan.sum_noise, plan.sketch_noise
+    features = [plan.sum_noise, plan.sketch_noise]
+    features += [plan.count_noise] if plan.count_signs else []
     labels = plan.label_sum_noise, plan.label_sketch_noise(0), plan.label_sketch_noise(ENTRY)
     if not all(LEAST_NOISE <= noise <= MOST_NOISE for noise in (*features, *labels)):
         raise ParameterError(
@@ -142,6 +184,16 @@ def _check_noise(plan: FederatedPlan) -> None:
             "or {row_budget}",
             given=Setting("epsilon", plan.terms.epsilon),
         )
+
+
+def _count_rho(terms: Terms, rho: float) -> float:
+    """Return the part of rho for the count of common rows; 0 if there is no count. With the best
+    number of signs, an estimated share of common rows has a variance of 2 K / (n rho)."""
+    parties, rows = len(terms.parties), terms.n_rows
+    if terms.min_overlap == 0.0 or parties == 1:
+        return 0.0
+    paid = min(2.0 * parties / (rows * _COUNT_SPREAD**2), _MOST_COUNT * rho)
+    return paid if 2.0 * parties <= rows * paid * _USELESS_SPREAD**2 else 0.0
 
 
 def selection_share(n_features: int) -> float:

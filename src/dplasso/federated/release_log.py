@@ -1,7 +1,6 @@
 """The log of a party's releases in a job: each is on disk before anybody sees it."""
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,10 +8,8 @@ from typing import Any
 from dplasso.federated.errors import Refused
 from dplasso.federated.messages import PartyRelease
 from dplasso.federated.terms import Terms
-from dplasso.storage.journal import Journal
-from dplasso.storage.private_files import lock, make_folder, open_own
-
-_COUNT = 8  # bytes, in the lock file
+from dplasso.storage.counted_journal import CountedJournal, JournalInUse, RecordsLost
+from dplasso.storage.private_files import make_folder
 
 
 class ReleaseLog:
@@ -20,37 +17,34 @@ class ReleaseLog:
 
     With a ``folder`` every record is durable, and one process at a time may write. Without one the
     log lives as long as the object, for simulations.
-
-    A journal that lost its end to damage looks like one that a crash cut short, and the lost
-    releases would be drawn again. Therefore the lock file holds the number of records that were
-    written.
+    A log that has lost releases is refused: they would be drawn again.
     """
 
     def __init__(self, terms: Terms, party: str, folder: Path | None = None) -> None:
         self._job, self._first = terms.job, f"{party} {terms.to_json()}".encode()
         self._records: list[bytes] = []
-        self._journal: Journal | None = None
+        self._journal: CountedJournal | None = None
         self._closed = False
         if folder is None:
             return
         make_folder(Path(folder))
-        self._lock = _lock(Path(folder) / f"{terms.job}.lock")
-        try:
-            self._journal = Journal(Path(folder) / f"{terms.job}.notebook")
-            self._records = list(self._journal.records())
-            self._check()
-        except BaseException:
-            self.close()
-            raise
-
-    def _check(self) -> None:
+        self._journal = self._opened(Path(folder))
+        self._records = list(self._journal.records())
         if self._records and self._records[0] != self._first:
+            self.close()
             raise Refused(f"job {self._job} was begun on other terms; give the new job a new name")
-        if len(self._records) < int.from_bytes(os.pread(self._lock, _COUNT, 0), "little"):
+
+    def _opened(self, folder: Path) -> CountedJournal:
+        job = self._job
+        try:
+            return CountedJournal(folder / f"{job}.notebook", folder / f"{job}.lock")
+        except JournalInUse:
+            raise Refused(f"another process works on {job}; let it end first") from None
+        except RecordsLost:
             raise Refused(
-                f"the release log of job {self._job} has lost releases, and no release is drawn "
-                "twice; restore the log from a copy, or begin a job with another name"
-            )
+                f"the release log of job {job} has lost releases, and no release is drawn twice; "
+                "restore the log from a copy, or begin a job with another name"
+            ) from None
 
     @property
     def is_durable(self) -> bool:
@@ -63,8 +57,25 @@ class ReleaseLog:
         return bool(self._records)
 
     def begin(self) -> None:
-        """Record that the job is accepted and charged, so that releases may follow."""
+        """Record that the job is accepted, and charged if it draws anything."""
         self._append(self._first)
+
+    def has_paid(self, part: str) -> bool:
+        """Whether a part of the job is charged, so that its releases may follow."""
+        return part.encode() in self._bodies(b"p")
+
+    def keep_payment(self, part: str) -> None:
+        """Record that a part of the job is charged."""
+        self._append(b"p" + part.encode())
+
+    @property
+    def count(self) -> bytes | None:
+        """The released count of common rows; None before it was drawn."""
+        return next(iter(self._bodies(b"c")), None)
+
+    def keep_count(self, release: bytes) -> None:
+        """Keep the count of common rows; it may be sent when this returns."""
+        self._append(b"c" + release)
 
     def check_rows(self, digest: bytes) -> None:
         """Refuse to continue with other rows than the job was begun with.
@@ -109,8 +120,6 @@ class ReleaseLog:
         if self._journal is not None:
             self._journal.close()
             self._journal = None
-        if hasattr(self, "_lock") and not self._closed:
-            os.close(self._lock)
         self._closed = True
 
     def _bodies(self, kind: bytes) -> list[bytes]:
@@ -121,19 +130,7 @@ class ReleaseLog:
         if self._journal is not None:
             try:
                 self._journal.append(record)
-                count = len(self._records) + 1
-                os.pwrite(self._lock, count.to_bytes(_COUNT, "little"), 0)
-                os.fsync(self._lock)
             except BaseException:
-                # Half a record may be on disk: records after it would be lost with it.
                 self.close()
                 raise
         self._records.append(record)
-
-
-def _lock(path: Path) -> int:
-    descriptor = open_own(path)
-    if not lock(descriptor):
-        os.close(descriptor)
-        raise Refused(f"another process works on {path.stem}; let it end first")
-    return descriptor

@@ -35,6 +35,11 @@ class Coordinates(Protocol):
 
     parties: Sequence[str]
 
+    @property
+    def ended(self) -> str:
+        """How the job ended, in words: "complete" if it ran to its end."""
+        ...
+
     def requests(self) -> Mapping[str, bytes]:
         """Return the requests of this round by party; none when the job has ended."""
         ...
@@ -45,6 +50,10 @@ class Coordinates(Protocol):
 
     def lose(self, party: str, why: str) -> None:
         """Continue without a party that refused or did not come back, or end the job."""
+        ...
+
+    def end(self, why: str) -> None:
+        """End the job early; the requests that are left tell the parties so."""
         ...
 
     def result(self) -> bytes:

@@ -9,10 +9,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from dplasso.reading import assemble
-from dplasso.reading.plans import TablePlan
+from dplasso.schema import Identifier, Schema
 
 _Path = str | PathLike[str]
-NO_LABELS = "\0no labels"  # no column of a file can have this name
 
 
 class PartyRows(NamedTuple):
@@ -25,25 +24,26 @@ class PartyRows(NamedTuple):
     bounds: NDArray[np.float64]  # one per feature
 
 
-def read_party(path: _Path, plan: TablePlan, identifier: str) -> PartyRows:
-    """Read a table (CSV, Parquet). ``plan`` describes its columns, as for ``dplasso train``.
+def read_party(path: _Path, schema: Schema, identifier: str) -> PartyRows:
+    """Read a table (CSV, Parquet). ``schema`` describes its columns, as for ``dplasso train``.
 
-    A plan with the target `NO_LABELS` reads a file without labels. Two classes become -1 and 1, in
-    the order of the plan; other labels must be numbers. No public fact comes from the rows: the
-    features are those of the plan.
+    A schema without a target reads a file without labels. Two classes become -1 and 1, in the order
+    of the schema; other labels must be numbers. No public fact comes from the rows: the features
+    are those of the schema.
     """
     # Tables need an extra, which commands about other files do without.
+    from dplasso.reading.table_files.base import TableSettings
     from dplasso.reading.tables import column_texts, table_chunks
 
-    labelled = plan.target != NO_LABELS
-    if labelled and plan.classes is not None and len(plan.classes) != 2:
+    labelled, declared = schema.target is not None, schema.labels.classes
+    settings = TableSettings(schema.delimiter, schema.encoding)
+    if declared is not None and len(declared) != 2:
         raise ValueError("classes must be two, such as no,yes: a federation predicts one number")
-    if identifier not in plan.ignore:
-        plan = replace(plan, ignore=(*plan.ignore, identifier))
-    space, chunks, classes = table_chunks(path, plan, labelled=labelled)
+    schema = replace(schema, columns={**schema.columns, identifier: Identifier()})
+    space, chunks, classes = table_chunks(path, schema, labelled=labelled)
     X, y = assemble(chunks, space.size)
     if labelled and classes is not None:
-        if plan.classes is None:
+        if declared is None:
             # Otherwise the rows would decide which labels occur, and which one is the second.
             raise ValueError(
                 'labels that are texts need their two classes declared: classes = ["no", "yes"]'
@@ -51,7 +51,7 @@ def read_party(path: _Path, plan: TablePlan, identifier: str) -> PartyRows:
         y = 2.0 * np.asarray(y, np.float64) - 1.0
     bounds = np.asarray(space.bounds)
     scaled = sp.csc_array(X) @ sp.diags_array(1.0 / bounds)
-    names = [text.strip() for text in column_texts(path, identifier, plan.delimiter)]
+    names = [text.strip() for text in column_texts(path, identifier, settings)]
     if "" in names:
         raise ValueError(f"column {identifier!r} has empty cells; give every row an identifier")
     if len(set(names)) < len(names):

@@ -2,13 +2,15 @@
 
 from pathlib import Path
 
+from dplasso.federated.errors import Refused
 from dplasso.federated.model import PartyModel
-from dplasso.federated.opening import OpeningCoordinator, OpeningParty
+from dplasso.federated.opening_coordinator import OpeningCoordinator
+from dplasso.federated.opening_party import OpeningParty
 from dplasso.federated.party import Party
+from dplasso.federated.party_ledger import open_ledger
 from dplasso.federated.party_settings import PartySettings
 from dplasso.federated.rows import PartyRows, read_party
 from dplasso.federated.terms import Proposal, Terms
-from dplasso.ledger import Budget
 from dplasso.storage.atomic import replace_file
 from dplasso.storage.spreadsheet import cell
 
@@ -23,8 +25,8 @@ def open_party(settings: PartySettings, job: str) -> OpeningParty:
     Its releases are charged to its ledger and never exceed the limits of its settings. At the end
     it writes its model and, for people, its coefficients by name.
     """
-    rows = _read(settings)
-    folder = settings.state / job
+    ledger = open_ledger(settings)  # limits that were changed are refused at once
+    rows, folder, secret = _read(settings), settings.state / job, _secret(settings)
 
     def opened(terms: Terms, folder: Path) -> Party:
         return Party(
@@ -32,9 +34,9 @@ def open_party(settings: PartySettings, job: str) -> OpeningParty:
             settings.party,
             rows.X,
             rows.identifiers,
-            bytes.fromhex(settings.secret.read_text().strip()),
+            secret,
             y=rows.y if terms.label_holder == settings.party else None,
-            accountant=Budget(settings.max_epsilon, settings.max_delta, store=str(settings.ledger)),
+            accountant=ledger,
             folder=folder,
         )
 
@@ -48,7 +50,9 @@ def open_party(settings: PartySettings, job: str) -> OpeningParty:
         rows.X.shape[1],
         settings,
         folder,
+        secret,
         opened,
+        ledger,
         y_bound=settings.label_bound,
         ended=ended,
     )
@@ -61,13 +65,30 @@ def open_coordinator(proposal: Proposal, folder: Path) -> OpeningCoordinator:
 
 def _read(settings: PartySettings) -> PartyRows:
     """Read the rows of a party once for all its jobs, until the file or its plan changes."""
-    state, plan = settings.data.stat(), repr(settings.plan)
+    state, plan = settings.data.stat(), repr(settings.table)
     key = (settings.data, state.st_mtime_ns, state.st_size, settings.id_column, plan)
     if key not in _ROWS:
-        rows = read_party(settings.data, settings.plan, settings.id_column)
+        try:
+            rows = read_party(settings.data, settings.table, settings.id_column)
+        except ValueError:
+            # What is wrong with the rows is for their owner only.
+            raise Refused(
+                f"the table of {settings.party} was changed and cannot be read; its owner sees why "
+                "when the party is started again"
+            ) from None
         _ROWS.clear()
         _ROWS[key] = rows
     return _ROWS[key]
+
+
+def _secret(settings: PartySettings) -> bytes:
+    try:
+        return bytes.fromhex(settings.secret.read_text().strip())
+    except ValueError:
+        raise Refused(
+            f"the secret of {settings.party} is not in hexadecimal digits; restore the file that "
+            "came with its kit"
+        ) from None
 
 
 def _by_name(model: PartyModel, rows: PartyRows) -> bytes:

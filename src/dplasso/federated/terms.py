@@ -22,8 +22,14 @@ SamplingName = Literal["party", "serial", "nice", "distributed", "arbitrary"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 MOST_ROWS = 2**26  # at any party: the scores of that many rows fit in 64-bit integers
 # Larger than in any real job, and small enough that invalid terms are rejected quickly.
-_MOST_ROUNDS, _MOST_FEATURES, _MOST_PARTIES = 2**20, 2**31, 2**12
+_MOST_ROUNDS, _MOST_FEATURES, MOST_PARTIES = 2**20, 2**31, 2**12
 _MOST_BUDGET = 2.0**20  # squared entries of a row are counted in 64-bit integers
+
+
+_OVERLAP = (
+    "Least share of n_rows that a party must have in common with each other party, on average; a "
+    "job with less, by a noisy count, ends before it begins. 0 for no count."
+)
 
 
 def _named(name: str, value: Any) -> str:
@@ -40,6 +46,12 @@ def _row_budget(name: str, value: Any) -> float:
     budget = checks.bound(name, value)
     require(name, budget <= _MOST_BUDGET, f"at most {_MOST_BUDGET:g}")
     return budget
+
+
+def _share(name: str, value: Any) -> float:
+    share = 0.0 if value == 0 else checks.bound(name, value)
+    require(name, share <= 1.0, "0 to 1")
+    return share
 
 
 def _probabilities(name: str, value: Any) -> tuple[float, ...]:
@@ -70,8 +82,36 @@ def _party_terms(name: str, value: Any) -> tuple[PartyTerms, ...]:
     return tuple(one if isinstance(one, PartyTerms) else PartyTerms.read(one) for one in value)
 
 
+class AmongParties(Declared, ABC):
+    """Terms that name parties, one of which holds the labels."""
+
+    label_holder: str
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """The names of the parties, in order."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        differ = 1 <= len(set(self.names)) == len(self.names) <= MOST_PARTIES
+        require("parties", differ, f"1 to {MOST_PARTIES}, each with a name of its own")
+        holder = self.label_holder in self.names
+        require("label_holder", holder, f"one of {', '.join(self.names)}")
+
+    @cached_property
+    def digest(self) -> bytes:
+        """The digest that messages carry: it binds them to these terms."""
+        return hashlib.sha256(self.to_json().encode()).digest()
+
+    def number_of(self, party: str) -> int:
+        """Return the position of a party in the list."""
+        require("party", party in self.names, f"one of {', '.join(self.names)}")
+        return self.names.index(party)
+
+
 @dataclass(frozen=True, kw_only=True)
-class JobTerms(Declared, ABC):
+class JobTerms(AmongParties):
     """The terms that a proposal and the terms of a job have in common.
 
     Entries are measured in units of their party's ``x_bound`` and labels in units of ``y_bound``.
@@ -108,34 +148,16 @@ class JobTerms(Declared, ABC):
         default=(), flags="--probability",
     )  # fmt: skip
     seed: int = term(count(0, 2**64 - 1), "Public seed of schedule and sketches.", default=0)
+    min_overlap: float = term(_share, _OVERLAP, default=0.0)
     protocol: Protocol = term(
         choice(Protocol), "How the parties compute the model.", default="sketches"
     )
 
-    @property
-    @abstractmethod
-    def names(self) -> tuple[str, ...]:
-        """The names of the parties, in order."""
-
     def __post_init__(self) -> None:
         super().__post_init__()
-        differ = 1 <= len(set(self.names)) == len(self.names) <= _MOST_PARTIES
-        require("parties", differ, f"1 to {_MOST_PARTIES}, each with a name of its own")
-        holder = self.label_holder in self.names
-        require("label_holder", holder, f"one of {', '.join(self.names)}")
         wanted = len(self.names) if self.sampling == "arbitrary" else 0
         given = len(self.probabilities) == wanted
         require("probabilities", given, "one per party with sampling='arbitrary', else left out")
-
-    @cached_property
-    def digest(self) -> bytes:
-        """The digest that messages carry: it binds them to these terms."""
-        return hashlib.sha256(self.to_json().encode()).digest()
-
-    def number_of(self, party: str) -> int:
-        """Return the position of a party in the list."""
-        require("party", party in self.names, f"one of {', '.join(self.names)}")
-        return self.names.index(party)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,9 +171,12 @@ class Proposal(JobTerms):
     (5.0, None)
     """
 
-    ADDED: ClassVar[frozenset[str]] = frozenset({"protocol", "step", "sampling", "probabilities"})
+    ADDED: ClassVar[frozenset[str]] = frozenset(
+        {"protocol", "step", "sampling", "probabilities", "min_overlap"}
+    )
 
     parties: tuple[str, ...] = term(texts, "The parties that take part.")
+    min_overlap: float = term(_share, _OVERLAP, default=0.25)
     row_budget: float | None = term(
         _row_budget, "Most that the squared entries of a row may add up to at each party; by "
         "default from a public rule.", default=None,
@@ -166,7 +191,7 @@ class Proposal(JobTerms):
 class Terms(JobTerms):
     """The terms of a job, complete. `dplasso.federated.agree` fills in the defaults."""
 
-    ADDED: ClassVar[frozenset[str]] = frozenset({"protocol"})
+    ADDED: ClassVar[frozenset[str]] = frozenset({"protocol", "min_overlap"})
 
     parties: tuple[PartyTerms, ...] = term(_party_terms, "The parts of the parties.")
     rounds: int = term(count(1, _MOST_ROUNDS), "Number of rounds.")

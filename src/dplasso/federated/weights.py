@@ -73,7 +73,7 @@ class Corrective(Weights):
         ridge = self._noise_of(products) + 1e-9 * max(float(levels[-1]), 1e-9)
         levels = np.maximum(levels, 0.0) + ridge
         curvature = (directions * levels) @ directions.T
-        self.values = _constrained(
+        self.values = constrained(
             curvature, sketches @ self._labels, float(levels[-1]), self.terms.radius, self.values
         )
 
@@ -121,7 +121,7 @@ def weights_for(terms: Terms, sigma: float) -> Weights:
     return {"corrective": Corrective, "universal": Universal}[terms.step](terms, sigma)
 
 
-def _constrained(
+def constrained(
     curvature: Floats, slope: Floats, most: float, radius: float, start: Floats
 ) -> Floats:
     """Minimise w'Cw / 2 - slope'w in the L1 ball by accelerated projected gradient."""

@@ -17,7 +17,7 @@ class Fitter(ABC):
     in_ball: ClassVar[bool] = False  # supports radius, rounds, no intercept and a `Sparsifier`
     releases_intercept: ClassVar[bool] = False  # as one of the coordinates that it releases
     scales_rows: ClassVar[bool] = False  # to length 1, before weights are applied
-    reads_ranges: ClassVar[bool] = False  # both ends, and not only the larger absolute value
+    reads_ranges: ClassVar[bool] = False  # by itself, if entries are not mapped
     replays_rounds: ClassVar[bool] = False  # all can be rebuilt from one released vertex each
     stated_bounds: ClassVar[tuple[str, ...]] = ()  # positive numbers that every statement contains
     round_bytes: ClassVar[int] = 0  # upper limit on the memory of a fit per round
@@ -29,27 +29,56 @@ class Fitter(ABC):
         ``reason`` says why this solver was chosen. ``row_map`` is never "auto" here.
         """
 
-    def reader(self, row_map: str, n_features: int, x_bound: XBound, released: Ints) -> RowReader:
-        """Return how a model of this solver reads new rows."""
-        chosen = self.chosen_columns(released)
-        return RowReader(row_map, n_features, x_bound, self.scales_rows, chosen, self.reads_ranges)
+    def reader(
+        self,
+        row_map: str,
+        n_features: int,
+        x_bound: XBound,
+        released: Ints,
+        room: float | None = None,
+        centres: bool = False,
+    ) -> RowReader:
+        """Return how a model of this solver reads new rows.
+
+        With ``room``, entries are cut to that many times a released bound, unless the solver
+        itself cuts them to their bounds. ``centres`` says whether columns with a range were
+        centred and scaled by it.
+        """
+        own = centres or self.reads_ranges
+        return RowReader(
+            row_map,
+            n_features,
+            x_bound,
+            unit_rows=self.scales_rows,
+            chosen=self.chosen_columns(released),
+            cuts=own or room is not None,
+            room=1.0 if own or room is None else room,
+            centres=centres,
+        )
 
     def chosen_columns(self, released: Ints) -> Ints | None:
         """Return the only columns that a model reads, or None for all columns."""
         return None
 
-    def auto_row_map(self, n_features: int) -> str:
-        """Return the map of rows that "auto" stands for."""
+    def auto_row_map(self, n_others: int, bounded_by_one: bool) -> str:
+        """Return the map that "auto" stands for.
+
+        There are ``n_others`` columns without a range, whose bounds are all 1 or not.
+        """
         return "as_is"
 
     @abstractmethod
     def auto_nonzeros(self, request: Request) -> Sourced[int | None]:
         """Return how many coefficients ``n_nonzero="auto"`` keeps, all if None, and the reason."""
 
+    def on_card(self, selection: str) -> bool:
+        """Whether a fit with a selection rule can run on a graphics card."""
+        return False
+
     def column_bytes(self, outputs: int) -> int:
         """Upper limit on the memory that a fit needs for a column without entries."""
         return 96 * outputs
 
     def course(self, n_released: int, steps: int) -> str:
-        """Return a sentence on how a model was fitted, for reports that show no rounds."""
-        return f"It was fitted by {steps:,} steps; no rounds to show."
+        """Return a sentence on how a model was fitted; empty if there is no more than steps."""
+        return ""

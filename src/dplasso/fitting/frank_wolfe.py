@@ -1,6 +1,8 @@
 """Fit by Frank-Wolfe over the L1 ball, with one signed coordinate per round."""
 
 import math
+from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,23 +12,37 @@ import scipy.sparse as sp
 from dplasso.base import threads as pool
 from dplasso.base.arrays import Floats, Ints
 from dplasso.base.progress import rounds_bar
+from dplasso.base.wording import ParameterError, Setting
 from dplasso.data import ColumnBounds, ColumnMatrix
-from dplasso.data.row_maps import held_bound, row_view
+from dplasso.data.clip_limit import clip_limit
+from dplasso.data.row_maps import held_bound, held_bounds, row_view
 from dplasso.fitting import auto_rules
-from dplasso.fitting.corrected import CorrectedTask, Solved, correction_beside, solver_share
+from dplasso.fitting.corrected import (
+    CorrectedTask,
+    HeldTask,
+    Solved,
+    correction_beside,
+    solver_share,
+)
 from dplasso.fitting.fitted import Fitted
 from dplasso.fitting.fitter import Fitter
 from dplasso.fitting.plan import UNRELEASED, Plan
 from dplasso.fitting.private_bound import CANDIDATES
 from dplasso.fitting.release import Release
 from dplasso.fitting.request import Fact, Request, Sourced
+from dplasso.fitting.shards import ColumnRounds, RowShards
 from dplasso.fitting.sparsifier import keep_largest
 from dplasso.fitting.task import Drawing
+from dplasso.mechanisms.random_bits import random_bits
+from dplasso.mechanisms.selection import ON_CARD
+from dplasso.privacy.accountant import Receipt
 from dplasso.privacy.plan import SelectionPlan, plan_selections
-from dplasso.privacy.statement import BY_BOUNDS, fact
+from dplasso.privacy.statement import BY_BOUNDS, BY_RANGES, OF_MAPPED, fact
 from dplasso.solvers import Solution, check_range, frank_wolfe
-from dplasso.solvers.correction import Correction, Usual
+from dplasso.solvers.column_walk import Terms
+from dplasso.solvers.correction import Correction, MarginSums, Usual
 from dplasso.solvers.exact_margins import MARGIN_GRAINS, exact_margins
+from dplasso.solvers.frank_wolfe import solution_of
 from dplasso.solvers.lasso import lasso
 
 # A usual margin, over the 2-norm of the weights times the bound on entries.
@@ -45,11 +61,14 @@ class FrankWolfe(Fitter):
     # A vertex, a sign and a step, the arrays built from them, and the table that sums them.
     round_bytes = 128
 
+    def on_card(self, selection: str) -> bool:
+        return selection in ON_CARD
+
     def plan(self, request: Request, reason: str, row_map: str) -> "FrankWolfePlan":
         reach, rounds = _reach(request), _rounds(request)
         x_bound = 1.0  # a placeholder until `FrankWolfePlan.at` gets the released bound
         if request.bounds is not None:
-            x_bound = held_bound(row_map, request.bounds.largest)
+            x_bound = held_bounds(row_map, request.bounds).largest
         radius = _radius(request, reach, x_bound)
         plan = FrankWolfePlan(
             request=request,
@@ -66,7 +85,7 @@ class FrankWolfe(Fitter):
                 request.neighboring,
                 rounds.value or 1,
                 x_bound,
-                request.loss.gradient_bound(radius, x_bound),
+                _moved(request, radius, x_bound),
                 _count_share(request),
                 request.bound_share,
                 solver_share(request),
@@ -90,7 +109,7 @@ class FrankWolfe(Fitter):
     def course(self, n_released: int, steps: int) -> str:
         if n_released:
             return f"Each of {n_released:,} rounds chose one signed coordinate."
-        return f"It was fitted until it converged, in {steps:,} steps; no rounds to show."
+        return f"It was fitted until it converged, in {steps:,} steps."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -149,9 +168,14 @@ class FrankWolfePlan(Plan):
         source = "given" if self.reach is None else "public rule"
         if self.bounds is None and self.reach is not None:
             return {"radius": fact(f"{self.reach:g} over x_bound, {UNRELEASED}", source)}
+        return {"radius": fact(self.radius, source, self._counted_by_radius())}
+
+    def _counted_by_radius(self) -> str:
+        """What the radius bounds the sum of, if not simply that of the coefficients."""
+        if self.centres:
+            return OF_MAPPED if self.maps_rows else BY_RANGES
         stretched = self.bounds is not None and self.bounds.stretch is not None
-        of = BY_BOUNDS if stretched and not self.maps_rows else ""
-        return {"radius": fact(self.radius, source, of)}
+        return BY_BOUNDS if stretched and not self.maps_rows else ""
 
     def solver_facts(self) -> dict[str, Fact]:
         if self.request.sparsifier is not None:
@@ -161,25 +185,108 @@ class FrankWolfePlan(Plan):
     def at(self, bound: float) -> "FrankWolfePlan":
         x_bound, request = held_bound(self.row_map, bound), self.request
         radius = _radius(request, self.reach, x_bound)
-        selections = self.selections.at(x_bound, request.loss.gradient_bound(radius, x_bound))
+        selections = self.selections.at(x_bound, _moved(request, radius, x_bound))
         check_range(request.loss, radius, x_bound, selections.theta)
         return replace(self, bounds=ColumnBounds(bound, None), radius=radius, selections=selections)
 
-    def prepare(self, X: Any, labels: Floats, drawing: Drawing) -> "FrankWolfeTask":
+    def prepare(
+        self, X: Any, labels: Floats, drawing: Drawing, weights: Floats | None = None
+    ) -> "FrankWolfeTask":
         assert self.bounds is not None
         seen, held = row_view(X, self.row_map, self.bounds)
         matrix = ColumnMatrix.of(held.apply(seen), held.largest)
         if self.request.fit_intercept:
             matrix = matrix.with_constant()
-        return FrankWolfeTask(plan=self, labels=labels, drawing=drawing, matrix=matrix)
+        return FrankWolfeTask(
+            plan=self, labels=labels, drawing=drawing, weights=weights, matrix=matrix
+        )
+
+    def over(self, shards: RowShards, drawing: Drawing) -> "ShardedFrankWolfeTask":
+        self._check_sharded()
+        columns = self.request.n_features.value + self.request.fit_intercept
+        selections = shards.selections(columns, self.request.loss.outputs)
+        rows: dict[str, Any] = {"labels": np.empty(0), "drawing": drawing}
+        return ShardedFrankWolfeTask(plan=self, shards=shards, selections=selections, **rows)
+
+    def _check_sharded(self) -> None:
+        """Reject what needs all rows in one process."""
+        request = self.request
+        if not self.private:
+            raise ParameterError(
+                "{solver} fits shards with privacy only; declare a finite {epsilon}, choose "
+                "{gradient}, or read all rows into memory",
+                solver=Setting("solver", self.solver),
+                gradient=Setting("solver", "gradient"),
+            )
+        if request.selection != "lazy":
+            raise ParameterError(
+                "{selection} is for rows in memory, not for shards; leave it out",
+                selection=Setting("selection", request.selection),
+            )
+        if request.sparsifier is not None:
+            raise ParameterError(
+                "{n_nonzero} cannot be counted privately for shards; give a number, or None"
+            )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FrankWolfeTask(CorrectedTask):
-    """One fit, ready to run. The last column of the matrix is that of an intercept."""
+class BallTask(CorrectedTask):
+    """A fit over the L1 ball, wherever its columns are. Those of an intercept are the last."""
 
     plan: FrankWolfePlan
+
+    @property
+    @abstractmethod
+    def x_bound(self) -> float:
+        """The bound on the entries that the solver sees."""
+
+    def as_held_by_users(
+        self, weights: sp.csr_array, intercepts: Floats
+    ) -> tuple[sp.csr_array, Floats]:
+        bounds = self.plan.bounds
+        assert bounds is not None
+        if self.plan.maps_rows:  # rows to predict are mapped, too
+            return weights, intercepts
+        if self.plan.centres:
+            return bounds.uncentred(weights, intercepts)
+        return sp.csr_array(bounds.unstretched(weights)), intercepts
+
+    def usual(self, solved: Solved) -> Usual:
+        """Rows have few of the columns. The ball, and noise, keep margins too small."""
+        length = float(np.linalg.norm(solved.weights.data)) or self.plan.radius
+        margin = USUAL_SHARE * length * self.x_bound
+        return Usual(margin, USUAL_SCALE, SCALE_OFF, spread=USUAL_SHARE * margin)
+
+    def allowed(self, correction: Correction, solved: Solved) -> Correction:
+        """Stay in the ball of a radius that was given."""
+        if self.plan.reach is not None:
+            return correction
+        scale = min(correction.scale, 1.0)
+        intercepts = scale * solved.intercepts + correction.shifts
+        # Rounded sums may exceed the radius by a hair; then no room is left.
+        room = max(self.plan.radius - scale * float(np.sum(np.abs(solved.weights.data))), 0.0)
+        length = float(np.sum(np.abs(intercepts))) / clip_limit(self.x_bound)
+        if length > room:
+            intercepts = intercepts * (room / length)
+        return correction._replace(scale=scale, shifts=intercepts - scale * solved.intercepts)
+
+    def vertices(self, solution: Solution) -> Ints:
+        """The released vertices: column, sign of the step and, of several classes, the class."""
+        moves = [solution.columns, -solution.signs.astype(np.int64)]
+        if self.plan.request.loss.outputs > 1:
+            moves.append(solution.classes)
+        return np.stack(moves, axis=1)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FrankWolfeTask(BallTask, HeldTask):
+    """One fit to rows in memory, ready to run."""
+
     matrix: ColumnMatrix
+
+    @property
+    def x_bound(self) -> float:
+        return self.matrix.x_bound
 
     def run(self) -> Fitted:
         """Run the rounds, or converge without privacy; then drop coefficients if requested."""
@@ -187,14 +294,7 @@ class FrankWolfeTask(CorrectedTask):
         keep = self.count_to_keep()
         found = self.converge() if rounds is None else self.walk(rounds)
         weights = found.weights if keep is None else keep_largest(found.weights, keep)
-        return self.corrected(found._replace(weights=weights))
-
-    def as_held_by_users(self, weights: sp.csr_array) -> sp.csr_array:
-        bounds = self.plan.bounds
-        assert bounds is not None
-        if self.plan.maps_rows:  # rows to predict are stretched, too
-            return weights
-        return sp.csr_array(bounds.unstretched(weights))
+        return self.corrected(replace(found, weights=weights))
 
     def margins(self, solved: Solved, threads: int) -> Floats:
         matrix, columns = self.matrix, np.unique(solved.weights.indices).astype(np.int64)
@@ -212,23 +312,17 @@ class FrankWolfeTask(CorrectedTask):
             columns,
         )
 
-    def usual(self, solved: Solved) -> Usual:
-        """Rows have few of the columns. The ball, and noise, keep margins too small."""
-        length = float(np.linalg.norm(solved.weights.data)) or self.plan.radius
-        return Usual(USUAL_SHARE * length * self.matrix.x_bound, USUAL_SCALE, SCALE_OFF)
-
-    def allowed(self, correction: Correction, solved: Solved) -> Correction:
-        """Stay in the ball of a radius that was given."""
-        if self.plan.reach is not None:
-            return correction
-        scale = min(correction.scale, 1.0)
-        intercepts = scale * solved.intercepts + correction.shifts
-        # Rounded sums may exceed the radius by a hair; then no room is left.
-        room = max(self.plan.radius - scale * float(np.sum(np.abs(solved.weights.data))), 0.0)
-        length = float(np.sum(np.abs(intercepts))) / self.matrix.constant
-        if length > room:
-            intercepts = intercepts * (room / length)
-        return Correction(scale, intercepts - scale * solved.intercepts)
+    @property
+    def terms(self) -> Terms:
+        """The public numbers of the rounds."""
+        return Terms(
+            loss=self.plan.request.loss,
+            radius=self.plan.radius,
+            theta=self.plan.selections.theta,
+            rounds=self.plan.rounds.value or 0,
+            x_bound=self.matrix.x_bound,
+            columns=self.matrix.shape[1],
+        )
 
     def count_to_keep(self) -> int | None:
         """Number of coefficients to keep: a public number, or a private count."""
@@ -243,19 +337,13 @@ class FrankWolfeTask(CorrectedTask):
             size=request.n_features.value * request.loss.outputs,
             epsilon=self.plan.selections.count_epsilon,
             generator=self.drawing.bits.generator,
+            weights=self.weights,
         )
 
     def walk(self, rounds: int) -> Solved:
         """Run Frank-Wolfe, and split its weights into coefficients and intercepts."""
         solution = self.solution(rounds)
         return Solved(*split(self, solution.weights), self.vertices(solution), rounds)
-
-    def vertices(self, solution: Solution) -> Ints:
-        """The released vertices: column, sign of the step and, of several classes, the class."""
-        moves = [solution.columns, -solution.signs.astype(np.int64)]
-        if self.plan.request.loss.outputs > 1:
-            moves.append(solution.classes)
-        return np.stack(moves, axis=1)
 
     def solution(self, rounds: int) -> Solution:
         """Run private Frank-Wolfe, or greedy Frank-Wolfe without privacy."""
@@ -274,18 +362,64 @@ class FrankWolfeTask(CorrectedTask):
                 generator=drawing.bits,
                 n_threads=drawing.n_threads,
                 progress=progress,
+                device=drawing.device if self.plan.fitter.on_card(request.selection) else "cpu",
             )
 
     def converge(self) -> Solved:
         """Compute the optimum without privacy, which releases no vertices."""
         loss = self.plan.request.loss
-        solution = lasso(self.matrix, self.labels, loss, self.plan.radius, gap=CONVERGED)
+        solution = lasso(
+            self.matrix,
+            self.labels,
+            loss,
+            self.plan.radius,
+            gap=CONVERGED,
+            weights=self.weights,
+        )
         released = np.empty((0, 3 if loss.outputs > 1 else 2), np.int64)
         weights = sp.csr_array(solution.weights.T)
         return Solved(*split(self, weights), released, solution.steps)
 
 
-def split(task: FrankWolfeTask, weights: sp.csr_array) -> tuple[sp.csr_array, Floats]:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ShardedFrankWolfeTask(BallTask):
+    """One fit to rows that other processes hold, ready to run; labels are theirs, too."""
+
+    shards: RowShards
+    selections: ColumnRounds
+
+    @property
+    def x_bound(self) -> float:
+        assert self.plan.bounds is not None
+        return held_bounds(self.plan.row_map, self.plan.bounds).largest
+
+    def arrange(self) -> None:
+        self.selections.share()
+
+    def run(self) -> Fitted:
+        """Run the rounds; then drop coefficients if requested."""
+        rounds, request, drawing = self.plan.rounds.value, self.plan.request, self.drawing
+        assert rounds is not None
+        load = self.shards.load
+        with rounds_bar(rounds, shown=drawing.shows_progress, beside=load) as progress:
+            released = self.selections.run(rounds, random_bits(drawing.bits), progress)
+        self.selections.close()
+        columns = request.n_features.value + request.fit_intercept
+        solution = solution_of(request.loss, self.plan.radius, columns, *released)
+        weights, intercepts = split(self, solution.weights)
+        if request.n_nonzero is not None:
+            weights = keep_largest(weights, request.n_nonzero)
+        found = Solved(weights, intercepts, self.vertices(solution), rounds)
+        return self.corrected(found)
+
+    def margin_sums(self, solved: Solved, threads: int) -> MarginSums:
+        return self.shards.margin_sums(solved)
+
+    def charged(self, charge: Callable[[str], Receipt | None]) -> Receipt | None:
+        return self.shards.charged_once(charge)
+
+
+def split(task: BallTask, weights: sp.csr_array) -> tuple[sp.csr_array, Floats]:
     """Split weights into those of the columns and the intercepts, in units of the labels."""
     request, columns = task.plan.request, task.plan.request.n_features.value
     if not request.fit_intercept:
@@ -294,7 +428,7 @@ def split(task: FrankWolfeTask, weights: sp.csr_array) -> tuple[sp.csr_array, Fl
     outputs, last = weights.shape[0], weights.indices == columns
     owner = np.repeat(np.arange(outputs), np.diff(weights.indptr))
     intercepts = np.zeros(outputs)
-    intercepts[owner[last]] = weights.data[last] * task.matrix.constant
+    intercepts[owner[last]] = weights.data[last] * clip_limit(task.x_bound)
     starts = np.append(0, np.cumsum(np.bincount(owner[~last], minlength=outputs)))
     kept = weights.data[~last], weights.indices[~last], starts
     return sp.csr_array(kept, shape=(outputs, columns)), intercepts
@@ -304,11 +438,25 @@ def _reach(request: Request) -> float | None:
     """Return the largest margin that the rule allows, or None if the radius was given."""
     if request.radius != "auto":
         return None
-    return auto_rules.auto_reach(*_facts(request)) * request.margin_unit
+    epsilon, delta, rows, columns, outputs = _facts(request)
+    if _rounds(request).value is None:
+        reach = auto_rules.converged_reach(rows, columns, outputs)
+    else:
+        reach = auto_rules.auto_reach(epsilon, delta, rows, columns, outputs)
+    return reach * request.margin_unit
 
 
 def _radius(request: Request, reach: float | None, x_bound: float) -> float:
     return float(request.radius) if reach is None else reach / x_bound
+
+
+def _moved(request: Request, radius: float, x_bound: float) -> float:
+    """Return how far one unit moves a score, per unit of an entry.
+
+    A row does so by the bound on its gradient at most, and a person by the sum of the rows' weights
+    times that.
+    """
+    return request.loss.gradient_bound(radius, x_bound) * request.unit.rows
 
 
 def _rounds(request: Request) -> Sourced[int | None]:
@@ -319,8 +467,8 @@ def _rounds(request: Request) -> Sourced[int | None]:
     return Sourced(auto_rules.auto_rounds(*_facts(request)), "public rule")
 
 
-def _facts(request: Request) -> tuple[float, float, int, int, int]:
-    rows, columns = request.n_rows.value, request.n_features.value
+def _facts(request: Request) -> tuple[float, float, float, int, int]:
+    rows, columns = request.rows_per_unit, request.n_features.value
     return request.epsilon, request.delta, rows, columns, request.loss.outputs
 
 

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from dplasso.base import memory
 from dplasso.base.arrays import Floats, Ints
+from dplasso.base.wording import ParameterError, Setting
 from dplasso.data import ColumnBounds
 from dplasso.data.row_maps import needs_bound
 from dplasso.fitting.fitted import Fitted
@@ -18,7 +19,8 @@ from dplasso.privacy import zcdp
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import Composed, Event
 from dplasso.privacy.plan import SelectionPlan
-from dplasso.privacy.statement import READ, fact, fact_text, jsonable, release_text
+from dplasso.privacy.statement import READ, fact, fact_text, jsonable, protects, release_text
+from dplasso.privacy.unit import Unit
 from dplasso.solvers.correction import Correction, CorrectionPlan
 from dplasso.solvers.correction.plan import STEPS as CORRECTIONS
 from dplasso.solvers.few import FewPlan
@@ -27,9 +29,17 @@ from dplasso.solvers.table import TablePlan
 
 if TYPE_CHECKING:
     from dplasso.fitting.fitter import Fitter
+    from dplasso.fitting.shards import RowShards
     from dplasso.fitting.task import BoundedTask, Drawing
 
 UNRELEASED = "known once it is released"
+# New rows are cut to this many times a bound that was released, which may be far too small:
+# entries far beyond it would give margins beyond all that the fit has seen. Cut to the bound
+# itself, rows would lose what tells them apart (benchmarks/results/gradient_ideas.txt).
+ROOM_OF_NEW_ROWS = 3.0
+NEW_ROWS = "room_of_new_rows"  # entry of the privacy statement of a fit that releases a bound
+# Memory of a centred entry: a cell, the number made of it, and an entry of two sparse matrices.
+CENTRED_BYTES = 32
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -61,6 +71,8 @@ class Plan(ABC):
         Delta of the guarantee.
     neighboring : str
         Neighbouring relation of the guarantee.
+    unit : Unit
+        Whom the guarantee protects: rows, or people.
     n_rows : Sourced
         Number of rows that rules used, if any did.
     steps : Sourced
@@ -150,20 +162,58 @@ class Plan(ABC):
         return replace(self, bounds=ColumnBounds(bound, None))
 
     @abstractmethod
-    def prepare(self, X: Any, labels: Floats, drawing: "Drawing") -> "BoundedTask":
-        """Prepare rows and encoded labels for the solver; ``bounds`` must be known."""
+    def prepare(
+        self, X: Any, labels: Floats, drawing: "Drawing", weights: Floats | None = None
+    ) -> "BoundedTask":
+        """Prepare rows, encoded labels and row weights; ``bounds`` must be known."""
 
-    def check_memory(self) -> None:
+    def over(self, shards: "RowShards", drawing: "Drawing") -> "BoundedTask":
+        """Prepare a fit to rows that other processes hold; ``bounds`` must be known."""
+        raise ParameterError(
+            "shards of rows cannot be fitted by {solver}; choose {gradient}, {table} or "
+            "{frank_wolfe}, or read all rows into memory",
+            solver=Setting("solver", self.solver),
+            gradient=Setting("solver", "gradient"),
+            table=Setting("solver", "table"),
+            frank_wolfe=Setting("solver", "frank_wolfe"),
+        )
+
+    def check_memory(self, found_rows: int | None = None) -> None:
         """Reject a fit that needs too much memory, before anything is charged.
 
-        Only public numbers count, because the message says how much would be needed.
+        Only public numbers count where the message says how much would be needed. People may have
+        any number of rows, ``found_rows`` together, which no message tells.
         """
+        self.check_columns()
+        if self.centres:
+            self._check_centred(found_rows)
+
+    def check_columns(self) -> None:
+        """Reject more columns or rounds than fit in memory, wherever the rows are."""
         columns, rounds = self.request.n_features.value, self.steps.value or 0
         of_columns = columns * self.fitter.column_bytes(self.request.loss.outputs)
         if of_columns > memory.LITTLE:
             memory.check(of_columns, f"a fit on {columns:,} columns", "give fewer")
         if (of_rounds := rounds * self.fitter.round_bytes) > memory.LITTLE:
             memory.check(of_rounds, f"a fit of {rounds:,} rounds", "lower max_iter")
+
+    def _check_centred(self, found_rows: int | None) -> None:
+        """Reject centred columns that do not fit: hardly any of their entries is 0."""
+        assert self.bounds is not None
+        columns = len(self.bounds.ranged)
+        self.check_rows(CENTRED_BYTES * columns, found_rows, f"{columns:,} columns with ranges")
+
+    def check_rows(
+        self, row_bytes: int, found_rows: int | None, what: str, further: int = 0
+    ) -> None:
+        """Reject rows that do not fit in memory, with ``further`` bytes that are no rows'."""
+        of_people = self.unit.is_person and found_rows is not None
+        rows = found_rows if of_people and found_rows is not None else self.request.n_rows.value
+        needed = row_bytes * rows + further
+        # A number of rows that is not declared may be private.
+        check = memory.check_private_size if of_people or self.reads_row_count else memory.check
+        if needed > memory.LITTLE:
+            check(needed, what, "give fewer")
 
     def fitted(
         self,
@@ -185,6 +235,8 @@ class Plan(ABC):
             self.request.n_features.value,
             self.bounds.largest if x_bound is None else x_bound,
             released,
+            self.room_of_new_rows,
+            self.centres,
         )
         intercepts = intercepts + self.request.loss.middle
         return Fitted(self.solver, weights, intercepts, released, steps, reader, correction)
@@ -199,6 +251,17 @@ class Plan(ABC):
         return self.fitter.scales_rows or self.row_map != "as_is"
 
     @property
+    def room_of_new_rows(self) -> float | None:
+        """How many times a released bound entries of new rows are cut to; None if declared."""
+        return ROOM_OF_NEW_ROWS if self.request.releases_bound else None
+
+    @property
+    def centres(self) -> bool:
+        """Whether columns with a range are centred and scaled by it before the solver sees them."""
+        ranged = self.bounds is not None and self.bounds.ranges is not None
+        return ranged and not (self.fitter.reads_ranges and self.row_map == "as_is")
+
+    @property
     def epsilon(self) -> float:
         return self.request.epsilon
 
@@ -209,6 +272,10 @@ class Plan(ABC):
     @property
     def neighboring(self) -> Neighboring:
         return self.request.neighboring
+
+    @property
+    def unit(self) -> Unit:
+        return self.request.unit
 
     @property
     def private(self) -> bool:
@@ -232,8 +299,8 @@ class Plan(ABC):
 
     @property
     def needs_x_bound(self) -> bool:
-        """Whether the result depends on a bound on entries."""
-        return needs_bound(self.row_map)
+        """Whether the result depends on bounds on entries, or on ranges."""
+        return needs_bound(self.row_map) or self.centres
 
     @property
     def releases(self) -> tuple[Release, ...]:
@@ -267,6 +334,7 @@ class Plan(ABC):
             "epsilon": jsonable(self.epsilon),
             "delta": self.delta,
             "neighboring": self.neighboring,
+            "unit": self.unit.name,
             "rounds": self.steps.value if steps is None else steps,
             "bounds": self._bounds(),
             "public": self._public(),
@@ -275,6 +343,7 @@ class Plan(ABC):
             "releases": [release.fact() for release in self.releases],
             "solver": self.solver,
             "row_map": self.row_map,
+            **({} if self.room_of_new_rows is None else {NEW_ROWS: self.room_of_new_rows}),
         }
 
     def _bounds(self) -> dict[str, Fact]:
@@ -289,7 +358,7 @@ class Plan(ABC):
         if self.bounds is None:
             return UNRELEASED
         largest, ranges = self.bounds.largest, self.bounds.ranges
-        if ranges is not None and self.fitter.reads_ranges and self.row_map == "as_is":
+        if ranges is not None:
             return f"a range per column, all between {ranges.min():g} and {ranges.max():g}"
         return largest if self.bounds.stretch is None else f"one per column, at most {largest:g}"
 
@@ -298,7 +367,9 @@ class Plan(ABC):
         found = {"n_features": request.n_features.fact()}
         if request.feature_names is not None:
             found["feature_names"] = request.feature_names
-        found |= {"n_rows": self.n_rows.fact(), **self.solver_facts()}
+        found |= {"n_rows": self.n_rows.fact(), **request.people_facts, **self.solver_facts()}
+        if self.centres and self.bounds is not None:
+            found["centred_columns"] = fact(len(self.bounds.ranged), "those with a range")
         if self.reason:
             found["solver"] = fact(self.solver, self.reason)
         if self.maps_rows:
@@ -310,6 +381,7 @@ class Plan(ABC):
         lines = [
             f"{self.mechanism}: solver {self.solver}, row map {self.row_map}",
             f"epsilon {self.epsilon:g}, delta {self.delta:g}, neighbours by {self.neighboring}",
+            f"protects: {protects(self.unit.name)}",
             f"steps: {_steps_text(self.steps)}",
         ]
         if not self.private:

@@ -10,11 +10,10 @@ import scipy.sparse as sp
 from dplasso.base.arrays import Floats
 from dplasso.base.wording import ParameterError
 from dplasso.data import ColumnMatrix
-from dplasso.data.row_medians import entries_of, row_medians
+from dplasso.data.row_medians import entries_of, medians_of_all
 from dplasso.fitting.plan import Plan
 from dplasso.fitting.task import BoundedTask, Drawing, Task
 from dplasso.mechanisms.private_quantile import exponents_of, losses_of, private_quantile
-from dplasso.privacy.calibration import Neighboring
 
 PRIVATE = "private"
 SOURCE = "private quantile"  # in the words of the privacy statement
@@ -37,14 +36,23 @@ class UnboundedTask(Task):
     entries: sp.csc_array
 
     @classmethod
-    def of(cls, plan: Plan, X: Any, labels: Floats, drawing: Drawing) -> "UnboundedTask":
+    def of(
+        cls,
+        plan: Plan,
+        X: Any,
+        labels: Floats,
+        drawing: Drawing,
+        weights: Floats | None = None,
+    ) -> "UnboundedTask":
         """Check rows that have no bound yet."""
         if isinstance(X, ColumnMatrix) and X.stretch is not None:
             raise ParameterError(
                 "a released bound is one for all columns, and X has one for each; pass these as "
                 "{x_bound}"
             )
-        return cls(plan=plan, labels=labels, drawing=drawing, entries=entries_of(X))
+        return cls(
+            plan=plan, labels=labels, drawing=drawing, entries=entries_of(X), weights=weights
+        )
 
     def bounded(self) -> BoundedTask:
         """Draw the bound, and return the fit with this bound.
@@ -59,23 +67,35 @@ class UnboundedTask(Task):
 
     def drawn(self) -> float:
         """Draw the bound itself."""
-        numbers = row_medians(self.entries)
+        numbers, weights = self._numbers()
         if math.isinf(self.plan.bound_epsilon):
-            losses = losses_of(numbers, CANDIDATES, SHARE)
+            losses = losses_of(numbers, CANDIDATES, SHARE, weights)
             return CANDIDATES[losses.index(min(losses))]
-        place = private_quantile(*self._question(numbers), self.drawing.bits.generator)
-        return CANDIDATES[place]
+        generator = self.drawing.bits.generator
+        return CANDIDATES[private_quantile(numbers, generator=generator, **self._question(weights))]
 
     def exponents(self) -> list[Fraction]:
         """Negative log-probability of each candidate, up to a constant; used by audits."""
-        return exponents_of(*self._question(row_medians(self.entries)))
+        numbers, weights = self._numbers()
+        return exponents_of(numbers, **self._question(weights))
 
     def at(self, bound: float) -> BoundedTask:
         """Return the fit with the released bound."""
-        return self.plan.at(bound).prepare(self.entries, self.labels, self.drawing)
+        return self.plan.at(bound).prepare(self.entries, self.labels, self.drawing, self.weights)
 
-    def _question(
-        self, numbers: Floats
-    ) -> tuple[Floats, tuple[float, ...], Fraction, float, Neighboring]:
-        """Return the arguments of `private_quantile`."""
-        return numbers, CANDIDATES, SHARE, self.plan.bound_epsilon, self.plan.neighboring
+    def _numbers(self) -> tuple[Floats, Floats | None]:
+        """Return the typical entry of each row that has entries, and the weights of these rows."""
+        medians = medians_of_all(self.entries)
+        filled = medians > 0.0
+        return medians[filled], None if self.weights is None else self.weights[filled]
+
+    def _question(self, weights: Floats | None) -> dict[str, Any]:
+        """Return the other arguments of `private_quantile`."""
+        return {
+            "candidates": CANDIDATES,
+            "share": SHARE,
+            "epsilon": self.plan.bound_epsilon,
+            "neighboring": self.plan.neighboring,
+            "weights": weights,
+            "rows_per_person": self.plan.request.unit.rows,
+        }

@@ -9,9 +9,9 @@ from dplasso.base.wording import ParameterError, Setting
 from dplasso.data.row_maps import needs_bound
 from dplasso.fitting.auto_rules import (
     FEW_NONZEROS,
-    FEWEST_RANGES,
     few_stand_out,
     is_table,
+    is_table_beside,
     table_part,
 )
 from dplasso.fitting.fitter import Fitter
@@ -52,13 +52,15 @@ def candidates(solver: str, epsilon: float, in_ball: bool = False) -> tuple[Fitt
 def auto_solver(
     epsilon: float,
     delta: float,
-    rows: int,
+    rows: float,
     columns: int,
     outputs: int = 1,
     n_nonzero: int | None = None,
     of_numbers: bool = False,
     in_ball: bool = False,
     n_ranges: int = 0,
+    of_categories: bool = False,
+    own_bounds: bool = False,
 ) -> tuple[str, str]:
     """Choose the solver for ``solver="auto"``, and return it with the reason.
 
@@ -68,8 +70,9 @@ def auto_solver(
     accurate, provided that `few_stand_out` holds. From 5 to 10 nonzeros on, columns that are chosen
     before anything is fitted are the worse choice (benchmarks/results/gradient_ideas.txt).
     ``in_ball`` says that an option was given which only Frank-Wolfe has. ``n_ranges`` is the number
-    of columns with ranges beside wide ones (`table_part`). They are a table, unless they are very
-    few: the wide columns, mostly words, then say most of what there is to learn.
+    of columns with ranges beside wide ones (`table_part`), which may be declared to be
+    ``of_categories``. They are a table, unless the wide columns are words, or as many as only words
+    are (`is_table_beside`). ``own_bounds`` says that columns have bounds or ranges of their own.
 
     >>> auto_solver(1.0, 1e-6, 15_000, 42_000)[0], auto_solver(math.inf, 1e-6, 15_000, 42_000)[0]
     ('gradient', 'frank_wolfe')
@@ -81,12 +84,15 @@ def auto_solver(
         return FrankWolfe.name, "public rule: without privacy the LASSO itself is solved"
     if in_ball:
         return FrankWolfe.name, "public rule: options of the L1 ball are given"
-    if is_table(epsilon, delta, rows, columns, outputs, of_numbers):
+    facts = (outputs, of_numbers, own_bounds)
+    if is_table(epsilon, delta, rows, columns, *facts):
         return Table.name, "public rule: few columns are a table"
-    if n_ranges >= FEWEST_RANGES and is_table(epsilon, delta, rows, n_ranges, outputs, of_numbers):
+    n_wide = columns - n_ranges
+    beside = n_ranges > 0 and is_table_beside(n_ranges, n_wide, of_categories, of_numbers)
+    if beside and is_table(epsilon, delta, rows, n_ranges, *facts):
         return Table.name, "public rule: columns with ranges are a table, beside wide columns"
-    wide = columns > NARROW_COLUMNS and outputs == 1
-    if n_nonzero is None or n_nonzero > FEW_NONZEROS or not wide:
+    is_wide = columns > NARROW_COLUMNS and outputs == 1
+    if n_nonzero is None or n_nonzero > FEW_NONZEROS or not is_wide:
         return Gradient.name, "public rule: the more accurate one"
     if not few_stand_out(epsilon, delta, rows, columns, n_nonzero):
         return Gradient.name, "public rule: of so few rows a selection would be all noise"
@@ -104,13 +110,15 @@ def plan(request: Request) -> Plan:
         name, reason = auto_solver(
             request.epsilon,
             request.delta,
-            request.n_rows.value,
+            request.rows_per_unit,
             request.n_features.value,
             outputs=request.loss.outputs,
             n_nonzero=request.n_nonzero,
             of_numbers=request.loss.of_numbers,
             in_ball=request.in_ball,
             n_ranges=0 if ranges is None else len(ranges),
+            of_categories=request.bounds is not None and request.bounds.of_categories,
+            own_bounds=request.bounds is not None and request.bounds.differ,
         )
     fitter = FITTERS[name]
     if request.n_nonzero_source == AUTO:
@@ -119,19 +127,23 @@ def plan(request: Request) -> Plan:
     return fitter.plan(request, reason, _row_map(fitter, request))
 
 
-def prepare(plan: Plan, X: Any, labels: Floats, drawing: Drawing) -> Task:
-    """Prepare a task from checked rows and encoded labels; nothing is drawn."""
-    plan.check_memory()
+def prepare(
+    plan: Plan, X: Any, labels: Floats, drawing: Drawing, weights: Floats | None = None
+) -> Task:
+    """Prepare a task from checked rows, encoded labels and row weights; nothing is drawn."""
+    plan.check_memory(len(labels))
     if plan.bounds is None:
-        return UnboundedTask.of(plan, X, labels, drawing)
-    return plan.prepare(X, labels, drawing)
+        return UnboundedTask.of(plan, X, labels, drawing, weights)
+    return plan.prepare(X, labels, drawing, weights)
 
 
 def _row_map(fitter: Fitter, request: Request) -> str:
     """Return the map of rows; "auto" leaves entries unchanged if their bound is released."""
     if request.row_map == AUTO:
-        releases = request.releases_bound
-        return "as_is" if releases else fitter.auto_row_map(request.n_features.value)
+        if request.bounds is None:
+            return "as_is"
+        others = request.n_features.value - len(request.bounds.ranged)
+        return fitter.auto_row_map(others, request.bounds.others_are_one)
     if request.releases_bound and not needs_bound(request.row_map):
         raise ParameterError(
             "{private} has no use where {presence}, whose entries are 1; leave it out, or pass "

@@ -12,6 +12,7 @@ from dplasso.fitting.sparsifier import Sparsifier
 from dplasso.losses import Loss
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.statement import READ, fact
+from dplasso.privacy.unit import Unit
 
 Value = TypeVar("Value", covariant=True)
 Fact = dict[str, Any]
@@ -48,6 +49,40 @@ class RowCount(NamedTuple):
         return cls(found, f"{READ} and treated as public", False)
 
 
+class Numbers(NamedTuple):
+    """Numbers of rows and people: declared ones, or those of the data."""
+
+    rows: int
+    people: int
+
+
+def people_count(
+    declared_rows: int | None,
+    declared_people: int | None,
+    found: Numbers,
+    rows_per_person: int,
+    neighboring: Neighboring,
+) -> tuple[RowCount, dict[str, Fact]]:
+    """Return what all rows of people count as together, and the facts that it follows from.
+
+    A person counts as ``rows_per_person`` rows at most, so this is the number of people if that is
+    1, and otherwise no more than that of rows either. The number of people is public if people are
+    replaced; the number of rows is not.
+    """
+    people = RowCount.of(declared_people, found.people, neighboring)
+    facts = {
+        "n_people": Sourced(people.value, people.source).fact(),
+        "rows_per_person": fact(rows_per_person, "given"),
+    }
+    if rows_per_person == 1:
+        return people._replace(source=f"{people.source}; everyone counts as one row"), facts
+    rows = RowCount.of(declared_rows, found.rows, "add_remove")
+    value = min(rows.value, rows_per_person * people.value)
+    source = people.source if READ in people.source else rows.source
+    source = f"{source}; everyone counts as {rows_per_person} rows at most"
+    return RowCount(value, source, rows.declared and people.declared), facts
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Request:
     """The public facts of one fit: parameters that were checked, and the shape of the data.
@@ -78,15 +113,28 @@ class Request:
     sparsifier: Sparsifier | None = None
     in_ball: bool = False  # whether options were given that only Frank-Wolfe has
     charged: bool = False  # whether an accountant, which adds up rho, is charged
+    unit: Unit = Unit()  # whom the fit protects
+    weighs_classes: bool = False  # whether rows of some classes count less than others
     # Facts in the form of the privacy statement.
     label_bounds: Mapping[str, Fact] = field(default_factory=dict)
     label_facts: Mapping[str, Fact] = field(default_factory=dict)
+    people_facts: Mapping[str, Fact] = field(default_factory=dict)
     feature_names: Fact | None = None
 
     @property
     def private(self) -> bool:
         """Whether the fit has a privacy guarantee."""
         return not math.isinf(self.epsilon)
+
+    @property
+    def rows_per_unit(self) -> float:
+        """Number of rows for rules that compare it with the noise, which grows with the unit."""
+        return self.n_rows.value / self.unit.rows
+
+    @property
+    def counts_weights(self) -> bool:
+        """Whether the sum of all rows' weights may be far below ``n_rows``, which is public."""
+        return self.weighs_classes or self.unit.rows > 1
 
     @property
     def releases_bound(self) -> bool:

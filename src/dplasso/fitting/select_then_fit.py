@@ -11,7 +11,7 @@ from dplasso.base.arrays import Floats, Ints
 from dplasso.base.progress import rounds_bar
 from dplasso.data import ColumnMatrix
 from dplasso.data.unit_rows import Scaling, UnitRows
-from dplasso.fitting.corrected import Solved, correction_beside, solver_share
+from dplasso.fitting.corrected import HeldTask, Solved, correction_beside, solver_share
 from dplasso.fitting.fitted import Fitted
 from dplasso.fitting.gradient import UnitRowFitter, UnitRowPlan, UnitRowTask
 from dplasso.fitting.release import Release, gaussian_release
@@ -38,6 +38,7 @@ class Select(UnitRowFitter):
             n_rows=request.n_rows.value,
             n_chosen=request.n_nonzero,
             neighboring=request.neighboring,
+            rows_per_person=request.unit.rows,
             bound_share=request.bound_share,
             share=solver_share(request),
         )
@@ -58,7 +59,7 @@ class Select(UnitRowFitter):
     def course(self, n_released: int, steps: int) -> str:
         return (
             f"The columns of its {n_released:,} coefficients were chosen first, and then "
-            f"fitted by {steps:,} steps; no rounds to show."
+            f"fitted by {steps:,} steps."
         )
 
 
@@ -99,21 +100,24 @@ class SelectPlan(UnitRowPlan):
     def solver_bounds(self) -> dict[str, Fact]:
         return {"residual": fact(self.few.refit.clip, "public rule")}
 
-    def prepare(self, X: Any, labels: Floats, drawing: Drawing) -> "SelectTask":
+    def prepare(
+        self, X: Any, labels: Floats, drawing: Drawing, weights: Floats | None = None
+    ) -> "SelectTask":
         matrix, scaling = self.held_matrix(X)
         rows, loss = UnitRows.of(matrix, scaling), self.request.loss
         return SelectTask(
             plan=self,
             labels=labels,
             drawing=drawing,
+            weights=weights,
             matrix=matrix,
             scaling=scaling,
-            scores=ColumnScores.of(rows, EncodedLabels(labels), loss, self.few),
+            scores=ColumnScores.of(rows, EncodedLabels(labels, weights), loss, self.few),
         )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SelectTask(UnitRowTask):
+class SelectTask(UnitRowTask, HeldTask):
     """One fit, ready to run."""
 
     plan: SelectPlan

@@ -41,8 +41,9 @@ class Sparsifier:
 
     Formal guarantees
     -----------------
-    - Neighbouring: any relation, see `noisy_count`. The sensitivity of the count is bounded by the
-      clipping alone, however accurately the LASSO was solved.
+    - Neighbouring: any relation, also between people with many rows, see `noisy_count`. The
+      sensitivity of the count is bounded by the clipping alone, however accurately the LASSO was
+      solved.
     - Cost: `keep` is epsilon-DP for its argument ``epsilon``, in addition to the cost of the fit.
       ``precision``, rounding and `keep_largest` are post-processing.
     - Assumptions: the parameters, ``size``, the radius and the loss are public, and the bits of the
@@ -93,6 +94,7 @@ class Sparsifier:
         size: int,
         epsilon: float,
         generator: np.random.Generator,
+        weights: NDArray[np.float64] | None = None,
     ) -> int:
         """Return how many of ``size`` coefficients to keep, with epsilon-DP; see the class.
 
@@ -108,8 +110,8 @@ class Sparsifier:
                 "matrix, got {value}; it is the number of coefficients",
                 value=size,
             )
-        weights = lasso(matrix, labels, loss, radius, gap=1e-4).weights[:features]
-        count = noisy_count(int(np.count_nonzero(weights)), low, high, epsilon, generator)
+        found = lasso(matrix, labels, loss, radius, gap=1e-4, weights=weights).weights[:features]
+        count = noisy_count(int(np.count_nonzero(found)), low, high, epsilon, generator)
         return round(min(count * self.precision, float(size)))
 
 

@@ -1,5 +1,6 @@
 """Fit a table: narrow and dense data, numbers and categories with public ranges."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -7,31 +8,52 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dplasso.base import memory
+from dplasso.base import threads as pool
 from dplasso.base.arrays import Floats, Ints
 from dplasso.base.progress import rounds_bar
 from dplasso.base.wording import ParameterError
 from dplasso.data import ColumnBounds
-from dplasso.data.row_maps import row_view
+from dplasso.data.row_maps import held_bounds, row_view
 from dplasso.data.table_cells import table_cells
 from dplasso.data.wide_cells import WideCells
 from dplasso.fitting.auto_rules import table_part
+from dplasso.fitting.corrected import (
+    CorrectedTask,
+    HeldTask,
+    Solved,
+    correction_beside,
+    solver_share,
+)
 from dplasso.fitting.fitted import Fitted
 from dplasso.fitting.fitter import Fitter
 from dplasso.fitting.gaussian_plan import GaussianPlan
 from dplasso.fitting.private_bound import CANDIDATES
 from dplasso.fitting.release import Release, gaussian_release
 from dplasso.fitting.request import Fact, Request, Sourced
-from dplasso.fitting.task import BoundedTask, Drawing
+from dplasso.fitting.shards import RowShards
+from dplasso.fitting.task import Drawing
+from dplasso.mechanisms.random_bits import random_bits
+from dplasso.privacy.accountant import Receipt
 from dplasso.privacy.statement import fact
-from dplasso.solvers.calibration import STEPS
-from dplasso.solvers.table import TablePlan, TableSolution, fit_table, plan_table
+from dplasso.solvers.correction import MarginSums, Usual
+from dplasso.solvers.table import (
+    TablePlan,
+    TableSolution,
+    fit_table,
+    plan_table,
+    table_margins,
+)
+from dplasso.solvers.table.solve import ask
 
 # Smallest bound on labels, and largest one per unit of an entry. Slopes may be many times that
 # where columns fill a small part of their range.
 SMALLEST_LABEL, MOST_PER_ENTRY = 1e-290, 1e280
 # Matrices of all pairs of columns that are held at a time, besides one per output.
 MATRICES = 12
+# Margins are slightly too large, because residuals are clipped. Of two classes they are so by an
+# amount that differs among tables; of more classes the products of columns predict their length.
+USUAL = Usual(margin=4.0, scale=0.9, off=0.25, spread=2.5, shift_off=0.2)
+USUAL_SCALE_OF_CLASSES, SCALE_OFF_OF_CLASSES, SHIFT_OFF_OF_CLASSES = 0.8, 0.15, 0.3
 
 
 class Table(Fitter):
@@ -56,8 +78,11 @@ class Table(Fitter):
             n_wide=n_features.value - n_columns,
             n_nonzero=request.n_nonzero,
             neighboring=request.neighboring,
+            rows_per_person=request.unit.rows,
+            counts_weights=request.counts_weights,
             account="zcdp" if request.charged else "gaussian",  # a ledger adds up rho
             bound_share=request.bound_share,
+            share=solver_share(request),
         )
         return TableFitPlan(
             request=request,
@@ -67,10 +92,14 @@ class Table(Fitter):
             bounds=request.bounds,
             table=table,
             narrow=np.arange(n_columns) if narrow is None else narrow,
+            correction=correction_beside(request, table.mu, known_scale=True),
         )
 
     def auto_nonzeros(self, request: Request) -> Sourced[int | None]:
-        return Sourced(None, "public rule: a table keeps all of its columns")
+        rule = "public rule: a table keeps all of its columns"
+        if table_part(request.bounds, request.n_features.value) is not None:
+            rule += ", and of the wide ones those that were found to be frequent"
+        return Sourced(None, rule)
 
 
 def _check_units(request: Request) -> None:
@@ -105,8 +134,12 @@ class TableFitPlan(GaussianPlan):
     def solver_releases(self) -> tuple[Release, ...]:
         table = self.table
         labels = "mean and spread of the labels" if table.pace.of_numbers else "counts of classes"
+        cells = "mean and mean square of all cells"
         found = [
-            ("mean and mean square of all cells", table.cell_multiplier),
+            (
+                f"{cells}, and sum of row weights" if table.counts_weights else cells,
+                table.cell_multiplier,
+            ),
             ("means of the columns", table.mean_multiplier),
             ("spreads of the columns", table.spread_multiplier),
             (labels, table.label_multiplier),
@@ -119,10 +152,6 @@ class TableFitPlan(GaussianPlan):
         if table.scale_steps:
             count = len(table.scale_steps)
             found.append((f"{count} sizes of residuals, each", table.scale_multiplier))
-        if table.pace.calibrated:
-            found.append(
-                (f"{STEPS} corrections of probabilities, each", table.calibration_multiplier)
-            )
         return tuple(gaussian_release(what, multiplier) for what, multiplier in found)
 
     def solver_bounds(self) -> dict[str, Fact]:
@@ -133,25 +162,40 @@ class TableFitPlan(GaussianPlan):
         wide = Sourced(self.table.n_wide, "one bound instead of a range; kept if frequent").fact()
         return super().solver_facts() | ({"wide_columns": wide} if self.table.n_wide else {})
 
-    def check_memory(self) -> None:
-        super().check_memory()
-        # Cells, standardised rows, and matrices of all pairs of columns with the work space of
-        # their eigenvalues. Wide columns count if they may be taken up, which the data decide.
+    def check_memory(self, found_rows: int | None = None) -> None:
+        super().check_memory(found_rows)
+        # Cells, standardised rows, margins, and matrices of all pairs of columns with the work
+        # space of their eigenvalues. Wide columns count if they may be taken up, which the data
+        # decide.
         columns = self.table.n_columns + self.table.most_taken
-        matrices = MATRICES + self.table.outputs
-        needed = 12 * self.table.n_rows * columns + 8 * matrices * (columns + 1) ** 2
-        # A number of rows that is not declared may be private.
-        check = memory.check_private_size if self.reads_row_count else memory.check
-        if needed > memory.LITTLE:
-            check(needed, f"a table of {columns:,} columns", "give fewer")
+        of_matrices = 8 * (MATRICES + self.table.outputs) * (columns + 1) ** 2
+        of_row = 12 * columns + 8 * self.table.outputs
+        self.check_rows(of_row, found_rows, f"a table of {columns:,} columns", of_matrices)
 
-    def prepare(self, X: Any, labels: Floats, drawing: Drawing) -> "TableTask":
+    def prepare(
+        self, X: Any, labels: Floats, drawing: Drawing, weights: Floats | None = None
+    ) -> "TableTask":
         assert self.bounds is not None
-        seen, held = row_view(X, self.row_map, self.bounds)
+        seen, held = X, self.bounds
+        if self.row_map != "as_is":
+            seen, held = row_view(X, self.row_map, self.bounds)
         cells = table_cells(seen, held, self.narrow)
         wide = WideCells.of(seen, held, self.wide) if self.table.n_wide else None
         return TableTask(
-            plan=self, labels=labels, drawing=drawing, cells=cells, held=held, wide=wide
+            plan=self,
+            labels=labels,
+            drawing=drawing,
+            weights=weights,
+            cells=cells,
+            held=held,
+            wide=wide,
+        )
+
+    def over(self, shards: RowShards, drawing: Drawing) -> "ShardedTableTask":
+        assert self.bounds is not None
+        held = held_bounds(self.row_map, self.bounds) if self.row_map != "as_is" else self.bounds
+        return ShardedTableTask(
+            plan=self, labels=np.empty(0), drawing=drawing, held=held, shards=shards
         )
 
     @property
@@ -174,13 +218,45 @@ class TableFitPlan(GaussianPlan):
         return found, intercepts
 
 
+@dataclass(frozen=True, eq=False)
+class TableSolved(Solved):
+    """The model that the table solver releases, also as a model of standardised rows."""
+
+    solution: TableSolution
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
-class TableTask(BoundedTask):
-    """One fit to a table, ready to run."""
+class TableRowsTask(CorrectedTask):
+    """One fit to a table, wherever its rows are."""
 
     plan: TableFitPlan
-    cells: NDArray[np.int32]
     held: ColumnBounds
+
+    def usual(self, solved: Solved) -> Usual:
+        assert isinstance(solved, TableSolved)
+        if self.plan.table.outputs == 1:
+            return USUAL
+        return Usual(
+            margin=solved.solution.margin_length or 1.0,
+            scale=USUAL_SCALE_OF_CLASSES,
+            off=SCALE_OFF_OF_CLASSES,
+            shift_off=SHIFT_OFF_OF_CLASSES,
+        )
+
+    def model_of(self, solution: TableSolution) -> Fitted:
+        """The fitted model of a solution."""
+        table = self.plan.table
+        none = np.empty((0, 2 if table.outputs == 1 else 3), np.int64)
+        weights, intercepts = self.plan.model_of(solution, self.held)
+        found = self.corrected(TableSolved(weights, intercepts, none, table.steps, solution))
+        return replace(found, only_noise=found.only_noise or solution.length == 0.0)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TableTask(TableRowsTask, HeldTask):
+    """One fit to a table, ready to run."""
+
+    cells: NDArray[np.int32]
     wide: WideCells | None
 
     def run(self) -> Fitted:
@@ -198,7 +274,45 @@ class TableTask(BoundedTask):
                 noise_of=drawing.noise_of,
                 wide=self.wide,
             )
-        none = np.empty((0, 2 if table.outputs == 1 else 3), np.int64)
-        weights, intercepts = self.plan.model_of(solution, self.held)
-        found = self.plan.fitted(weights, intercepts, none, table.steps)
-        return replace(found, only_noise=solution.length == 0.0)
+        return self.model_of(solution)
+
+    def margins(self, solved: Solved, threads: int) -> Floats:
+        """Margins of rows as the steps saw them."""
+        assert isinstance(solved, TableSolved)
+        return table_margins(
+            self.cells,
+            solved.solution,
+            loss=self.plan.request.loss,
+            plan=self.plan.table,
+            n_threads=threads,
+            wide=self.wide,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ShardedTableTask(TableRowsTask):
+    """One fit to a table whose rows other processes hold; labels are theirs, too."""
+
+    shards: RowShards
+
+    def run(self) -> Fitted:
+        """Ask all questions, and return the fitted model."""
+        table, drawing = self.plan.table, self.drawing
+        shown, load = drawing.shows_progress, self.shards.load
+        with rounds_bar(table.steps, shown=shown, beside=load) as progress:
+            solution = ask(
+                self.shards.table(table),
+                self.plan.request.loss,
+                table,
+                random_bits(drawing.bits),
+                drawing.n_threads or pool.available(),
+                progress=progress,
+                noise_of=drawing.noise_of,
+            )
+        return self.model_of(solution)
+
+    def margin_sums(self, solved: Solved, threads: int) -> MarginSums:
+        return self.shards.margin_sums(solved)
+
+    def charged(self, charge: Callable[[str], Receipt | None]) -> Receipt | None:
+        return self.shards.charged_once(charge)

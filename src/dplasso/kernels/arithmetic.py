@@ -28,7 +28,7 @@ def double_of_bits(typing_context, bits):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def _bits_of_double(typing_context, value):  # type: ignore[no-untyped-def]
+def bits_of_double(typing_context, value):  # type: ignore[no-untyped-def]
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
         return builder.bitcast(args[0], ir.IntType(64))
 
@@ -71,6 +71,18 @@ def _compiled_entry(values, position):  # type: ignore[no-untyped-def]
     return lambda values, position: values[position]
 
 
+def column(columns, place):  # type: ignore[no-untyped-def]
+    """``columns[place]``, or the place itself where a loop is over all columns."""
+    return place if columns is None else columns[place]
+
+
+@overload(column, inline="always")
+def _compiled_column(columns, place):  # type: ignore[no-untyped-def]
+    if isinstance(columns, types.NoneType):
+        return lambda columns, place: place
+    return lambda columns, place: columns[place]
+
+
 @njit(inline="always")
 def exponential(x: float) -> float:
     """e^x to within 1e-14 of itself for |x| <= 708: Cody-Waite reduction, Taylor polynomial."""
@@ -84,7 +96,7 @@ def exponential(x: float) -> float:
         1.0
         + r * (0.5 + r * (1 / 6.0 + r * (1 / 24.0 + r * (1 / 120.0 + r * (1 / 720.0 + r * tail)))))
     )
-    return p * double_of_bits((_bits_of_double(shifted) + 1023) << 52)
+    return p * double_of_bits((bits_of_double(shifted) + 1023) << 52)
 
 
 @njit(inline="always")
@@ -101,7 +113,7 @@ def logarithm(x: float) -> float:
 
     x = 2^n m with m in [0.75, 1.5), and log m = 2 atanh(f), f = (m - 1) / (m + 1): |f| <= 0.2.
     """
-    bits = _bits_of_double(x)
+    bits = bits_of_double(x)
     # Adding 2^51 carries into the exponent where the mantissa is 1.5 or more.
     n = ((bits + (1 << 51)) >> 52) - 1023
     m = double_of_bits(bits - (n << 52))
@@ -117,4 +129,4 @@ def logarithm(x: float) -> float:
 @njit(inline="always")
 def nearest_integer(x: float) -> int:
     """The integer nearest to x, for |x| < 2^51, by the same trick: a cast may not vectorise."""
-    return _bits_of_double(x + _ROUND) - _ROUND_BITS
+    return bits_of_double(x + _ROUND) - _ROUND_BITS

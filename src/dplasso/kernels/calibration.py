@@ -1,11 +1,16 @@
-"""Sums over rows from which scale and intercepts of a model's margins are corrected."""
+"""Sums over rows from which scale and intercepts of a model's margins are corrected.
+
+Terms of a row with a weight are multiplied by it before they are rounded, and the limit on their
+length with them.
+"""
 
 import math
 
 import numpy as np
 from numba import njit
 
-from dplasso.kernels.arithmetic import exponential, sigmoid
+from dplasso.kernels.arithmetic import entry, exponential, sigmoid
+from dplasso.kernels.row_weights import square_within
 
 UNIT = 1 << 24  # a term of 1, as a whole number
 # Weights of the curvatures, which are free: with them a row's terms are no longer than without.
@@ -13,7 +18,7 @@ TWO_CLASS_WEIGHT, CLASS_WEIGHT = 2.7, 1.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def two_class_sums(margins, labels, scale, shift, limit, first, last):  # type: ignore[no-untyped-def]
+def two_class_sums(margins, labels, weights, scale, shift, limit, first, last):  # type: ignore[no-untyped-def]
     """Sums of r t, r, w h t^2, w h t and w h over rows, in whole numbers.
 
     t is the row's margin over ``limit``, cut to [-1, 1]; q is the probability that the corrected
@@ -26,12 +31,12 @@ def two_class_sums(margins, labels, scale, shift, limit, first, last):  # type: 
         t = _cut(margins[i] / limit)
         q = sigmoid(scale * limit * t + shift)
         r, h = q - labels[i], TWO_CLASS_WEIGHT * q * (1.0 - q)
-        _add((r * t, r, h * t * t, h * t, h), terms, 2 * UNIT * UNIT, sums)
+        _add((r * t, r, h * t * t, h * t, h), entry(weights, i), terms, 2 * UNIT * UNIT, sums)
     return sums
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def class_sums(margins, labels, scale, shifts, limit, first, last):  # type: ignore[no-untyped-def]
+def class_sums(margins, labels, weights, scale, shifts, limit, first, last):  # type: ignore[no-untyped-def]
     """Sums of r . t, w v and r over rows, in whole numbers; ``margins`` is classes x rows.
 
     t are the row's margins less their mean, over ``limit`` and cut to a 2-norm of 1; q are the
@@ -54,21 +59,23 @@ def class_sums(margins, labels, scale, shifts, limit, first, last):  # type: ign
             q[k] = exponential(max(scale * limit * t[k] + shifts[k] - top, -700.0))
             total += q[k]
         along, first_moment, second = 0.0, 0.0, 0.0
+        weight = entry(weights, i)
         for k in range(classes):
             q[k] /= total
             first_moment += q[k] * t[k]
             second += q[k] * t[k] * t[k]
             residual = q[k] - (labels[i] == k)
             along += residual * t[k]
-            terms[k + 2] = _whole(residual)
-        terms[0] = _whole(along)
-        terms[1] = _whole(CLASS_WEIGHT * max(second - first_moment * first_moment, 0.0))
-        _add_whole(terms, most, sums)
+            terms[k + 2] = _whole(residual * weight)
+        terms[0] = _whole(along * weight)
+        bend = CLASS_WEIGHT * max(second - first_moment * first_moment, 0.0)
+        terms[1] = _whole(bend * weight)
+        _add_whole(terms, square_within(most, weight), sums)
     return sums
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def class_slopes(margins, labels, spreads, limit, first, last):  # type: ignore[no-untyped-def]
+def class_slopes(margins, labels, weights, spreads, limit, first, last):  # type: ignore[no-untyped-def]
     """Sums of r . t over rows at several spreads, in whole numbers; ``margins`` is classes x rows.
 
     t are as in `class_sums`, r as there with the probabilities that ``spread * t`` gives. Terms are
@@ -79,6 +86,7 @@ def class_slopes(margins, labels, spreads, limit, first, last):  # type: ignore[
     sums, terms = np.zeros(count, np.int64), np.empty(count, np.int64)
     t = np.empty(classes)
     for i in range(first, last):
+        row_weight = entry(weights, i)
         _cut_to_length(margins, i, limit, t)
         top, own = -np.inf, 0.0
         for k in range(classes):
@@ -91,8 +99,8 @@ def class_slopes(margins, labels, spreads, limit, first, last):  # type: ignore[
                 weight = exponential(max(spreads[j] * (t[k] - top), -700.0))
                 total += weight
                 along += weight * t[k]
-            terms[j] = _whole(along / total - own)
-        _add_whole(terms, 2 * count * UNIT * UNIT, sums)
+            terms[j] = _whole((along / total - own) * row_weight)
+        _add_whole(terms, square_within(2 * count * UNIT * UNIT, row_weight), sums)
     return sums
 
 
@@ -127,10 +135,10 @@ def _whole(value):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _add(values, terms, most, sums):  # type: ignore[no-untyped-def]
+def _add(values, weight, terms, most, sums):  # type: ignore[no-untyped-def]
     for k in range(terms.size):
-        terms[k] = _whole(values[k])
-    _add_whole(terms, most, sums)
+        terms[k] = _whole(values[k] * weight)
+    _add_whole(terms, square_within(most, weight), sums)
 
 
 @njit(inline="always")

@@ -46,7 +46,9 @@ def key_stream(key, nonce, counter, out):  # type: ignore[no-untyped-def]
     for first in range(0, out.size, WORDS):
         for k in range(BLOCKS):
             start[12, k] = counter + k
-        x[:] = start
+        for w in range(16):
+            for k in range(BLOCKS):
+                x[w, k] = start[w, k]
         for _ in range(10):
             _quarter_round(x, 0, 4, 8, 12)
             _quarter_round(x, 1, 5, 9, 13)

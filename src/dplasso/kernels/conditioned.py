@@ -8,12 +8,24 @@ identity. Products wrap around at 2^64 as the sums do, so what wraps on the way 
 
 `_entry_of` is the one place that rounds: the length of a row and its share in a sum are those of
 the same whole numbers.
+
+Entries lie column after column, and ``starts`` says where each begins; ``columns`` says which ones
+these are, and is None if they are all, in their order. What loops read or write per row is far
+from what the last entry needed: without a hint to the cache (`prefetch`), a step over very many
+rows would mostly wait for memory.
 """
+
+import math
 
 import numpy as np
 from numba import njit
 
-from dplasso.kernels.arithmetic import entry, nearest_integer
+from dplasso.kernels.arithmetic import column, double_of_bits, entry, nearest_integer, prefetch
+
+# Entries between the hint to the cache and the use of what was asked for.
+AHEAD = 64
+# Columns of the pairs of `weighted_sums`: a row's coefficient, and the bits of its unit.
+COEFFICIENT, UNIT = 0, 1
 
 
 @njit(inline="always")
@@ -32,54 +44,116 @@ def unit_sums(indptr, indices, values, units, grains, first, last, out):  # type
         out[j] = total
 
 
+@njit(inline="always")
+def _row_ahead(indices, p, most):  # type: ignore[no-untyped-def]
+    """The row of an entry that comes soon after ``p``, where ``most`` is the last entry."""
+    return np.int64(indices[np.uint64(min(p + AHEAD, most))])
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def square_lengths(  # type: ignore[no-untyped-def]
-    indptr, indices, values, units, whole, damping, centre, first, last, out
+    starts, indices, values, columns, units, whole, damping, centre, first, last, out
 ):
     """Add to every row the terms of |V - P|^2 of its entries in columns ``first`` to ``last``."""
-    for j in range(first, last):
+    most = np.int64(starts[last]) - 1
+    for k in range(first, last):
+        j = column(columns, k)
         scale, twice = damping[j] * whole, 2 * centre[j]
-        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
-            row = np.uint64(indices[p])
+        for p in range(np.int64(starts[k]), np.int64(starts[k + 1])):
+            soon = _row_ahead(indices, p, most)
+            prefetch(units, soon)
+            prefetch(out, soon)
+            row = np.uint64(indices[np.uint64(p)])
             v = _entry_of(scale, units[row], entry(values, p))
             out[row] += v * (v - twice)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def weighted_sums(  # type: ignore[no-untyped-def]
-    indptr, indices, values, units, whole, damping, centre, coefficients, total, first, last, out
+    starts, indices, values, columns, pairs, whole, damping, first, last, out
 ):
-    """Sums over the rows of c (V - P), columns ``first`` to ``last``; ``total`` is that of c."""
-    for j in range(first, last):
+    """Sums over the rows of c V, columns ``first`` to ``last``.
+
+    ``pairs`` has the coefficient c of every row and the bits of its unit side by side, so that an
+    entry needs one place in memory and not two.
+    """
+    most = np.int64(starts[last]) - 1
+    for k in range(first, last):
+        j = column(columns, k)
         scale = damping[j] * whole
-        sum_j = -centre[j] * total
-        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
-            row = np.uint64(indices[p])
-            sum_j += coefficients[row] * _entry_of(scale, units[row], entry(values, p))
-        out[j] = sum_j
+        total = np.int64(0)
+        for p in range(np.int64(starts[k]), np.int64(starts[k + 1])):
+            prefetch(pairs, 2 * _row_ahead(indices, p, most))
+            row = np.uint64(indices[np.uint64(p)])
+            unit = double_of_bits(pairs[row, UNIT])
+            total += pairs[row, COEFFICIENT] * _entry_of(scale, unit, entry(values, p))
+        out[j] = total
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def add_margins(indptr, indices, values, weights, grains, most, first, last, out):  # type: ignore[no-untyped-def]
+def add_margins(  # type: ignore[no-untyped-def]
+    starts, indices, values, columns, weights, grains, most_grains, first, last, out
+):
     """Add the entries of columns ``first`` to ``last`` times their weights to the rows' margins.
 
     Margins are whole numbers of grains before their row's unit is applied, so that they do not
-    depend on where the columns were split. A term is at most ``most`` grains.
+    depend on where the columns were split. A term is at most ``most_grains``.
     """
-    for j in range(first, last):
+    most = np.int64(starts[last]) - 1
+    for k in range(first, last):
+        j = column(columns, k)
         weight = weights[j] * grains
-        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
-            term = min(max(weight * entry(values, p), -most), most)
-            out[np.uint64(indices[p])] += nearest_integer(term)
+        for p in range(np.int64(starts[k]), np.int64(starts[k + 1])):
+            prefetch(out, _row_ahead(indices, p, most))
+            term = whole_term(weight * entry(values, p), most_grains)
+            out[np.uint64(indices[np.uint64(p)])] += term
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def add_margins_of(  # type: ignore[no-untyped-def]
-    indptr, indices, values, columns, weights, grains, most, first, last, out
+    indptr, indices, values, columns, weights, grains, most_grains, first, last, out
 ):
-    """Like `add_margins`, for some of the columns, which ``weights`` belong to."""
+    """Like `add_margins`, with the weights of these columns alone, in their order."""
     for k in range(first, last):
         weight, j = weights[k] * grains, columns[k]
         for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
-            term = min(max(weight * entry(values, p), -most), most)
-            out[np.uint64(indices[p])] += nearest_integer(term)
+            out[np.uint64(indices[p])] += whole_term(weight * entry(values, p), most_grains)
+
+
+@njit(inline="always")
+def whole_term(term, most):  # type: ignore[no-untyped-def]
+    """A term of a sum in whole grains, at most ``most`` of them; 0 if it is not a number."""
+    term = -most if term < -most else term
+    term = most if term > most else term
+    return nearest_integer(term if term == term else 0.0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def merge(parts, first, last):  # type: ignore[no-untyped-def]
+    """Add all ``parts``, one row of numbers each, to the first one, from ``first`` to ``last``."""
+    whole = parts[0]
+    for k in range(1, parts.shape[0]):
+        part = parts[k]
+        for i in range(first, last):
+            whole[i] += part[i]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def finish_margins(parts, units, grains, intercept, first, last, out):  # type: ignore[no-untyped-def]
+    """Margins of the rows ``first`` to ``last`` from parts of their whole grains."""
+    merge(parts, first, last)
+    for i in range(first, last):
+        out[i] = parts[0, i] * (units[i] / grains) + intercept
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def finish_lengths(parts, square_centre, unit, weights, first, last, out):  # type: ignore[no-untyped-def]
+    """``unit`` over the lengths of the rows ``first`` to ``last``, times their weights.
+
+    ``parts`` are those of `square_lengths`. The result is 0 for a length of 0.
+    """
+    merge(parts, first, last)
+    for i in range(first, last):
+        square = parts[0, i] + square_centre
+        found = unit / math.sqrt(np.float64(square)) if square > 0 else 0.0
+        out[i] = found * entry(weights, i)

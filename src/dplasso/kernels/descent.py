@@ -3,6 +3,8 @@
 import numpy as np
 from numba import njit
 
+from dplasso.kernels.arithmetic import column, entry
+from dplasso.kernels.conditioned import whole_term
 from dplasso.kernels.residuals import to_residuals
 from dplasso.kernels.softmax import clipped_residuals
 
@@ -10,13 +12,13 @@ LANE = 256  # rows handled at a time
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def coefficients(loss, clip, margins, labels, row_weights, constant, first, last, out):  # type: ignore[no-untyped-def]
+def coefficients(loss, clip, margins, labels, lengths, weights, constant, first, last, out):  # type: ignore[no-untyped-def]
     """Whole coefficients of the rows ``first`` to ``last``, and the sums for the intercepts.
 
     A residual is clipped to a 2-norm of at most ``clip`` and divided by ``clip``: it is then at
     most 1, whatever its input, and 0 where it is NaN. ``out`` has one row per output, and holds
-    residual times row weight, rounded towards 0. The sums returned are those of residual times
-    ``constant``, rounded in the same way.
+    residual times the row's number in ``lengths``, rounded towards 0. The sums returned are those
+    of residual times ``constant`` times the row's weight, rounded in the same way.
     """
     outputs = margins.shape[0]
     sums = np.zeros(outputs, np.int64)
@@ -24,7 +26,7 @@ def coefficients(loss, clip, margins, labels, row_weights, constant, first, last
         residual = np.empty(outputs)
         for i in range(first, last):
             clipped_residuals(margins, i, labels[i], clip, residual)
-            _write(residual, row_weights[i], constant, i, out, sums)
+            _write(residual, lengths[i], constant * entry(weights, i), i, out, sums)
         return sums
     lane, residual = np.empty(LANE), np.empty(1)
     for begin in range(first, last, LANE):
@@ -34,7 +36,7 @@ def coefficients(loss, clip, margins, labels, row_weights, constant, first, last
         to_residuals(loss, lane, labels[begin:end], end - begin, 1.0)
         for i in range(begin, end):
             residual[0] = _clipped(lane[i - begin], clip) / clip
-            _write(residual, row_weights[i], constant, i, out, sums)
+            _write(residual, lengths[i], constant * entry(weights, i), i, out, sums)
     return sums
 
 
@@ -46,17 +48,94 @@ def _clipped(residual, clip):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _write(residual, row_weight, constant, row, out, sums):  # type: ignore[no-untyped-def]
+def _write(residual, length, constant, row, out, sums):  # type: ignore[no-untyped-def]
     """Write the integer coefficients of one row and add its terms to the intercepts' sums."""
     for k in range(residual.size):
         unit = residual[k] if abs(residual[k]) <= 1.0 else 0.0
-        out[k, row] = np.int64(unit * row_weight)
+        out[k, row] = np.int64(unit * length)
         sums[k] += np.int64(unit * constant)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def move(released, damping, grid, step, gathered, weights, first, last):  # type: ignore[no-untyped-def]
-    """Accumulate released sums, read at the middle of their grid cell, and set the weights."""
-    for j in range(first, last):
+def move(released, columns, left, damping, grid, step, gathered, weights, first, last):  # type: ignore[no-untyped-def]
+    """Accumulate released sums, read at the middle of their grid cell, and set the weights.
+
+    This is for all columns or those in ``columns``, where ``left`` is None or true.
+    """
+    for k in range(first, last):
+        j = column(columns, k)
+        if left is not None and not left[j]:
+            continue
         gathered[j] += damping[j] * (np.float64(released[j]) + 0.5) * grid
         weights[j] = -step * gathered[j]
+
+
+@njit(cache=True, nogil=True)
+def clear(left, columns, gathered, weights, first, last):  # type: ignore[no-untyped-def]
+    """Set to 0 what is not left."""
+    for k in range(first, last):
+        j = column(columns, k)
+        if not left[j]:
+            gathered[j], weights[j] = 0.0, 0.0
+
+
+@njit(cache=True, nogil=True)
+def take(numbers, columns, first, last, out):  # type: ignore[no-untyped-def]
+    """The numbers of the columns, side by side."""
+    for k in range(first, last):
+        out[k] = numbers[columns[k]]
+
+
+@njit(cache=True, nogil=True)
+def put_back(taken, columns, first, last, out):  # type: ignore[no-untyped-def]
+    """Numbers in the places of their columns, and 0 in all others.
+
+    Columns are in order. Each run writes from its first column to the first one of the next run,
+    and part by part, so that what was set to 0 is still in the cache.
+    """
+    at = columns[first] if first > 0 else 0
+    for begin in range(first, max(last, first + 1), LANE):
+        end = min(begin + LANE, last)
+        stop = columns[end] if end < columns.size else out.size
+        out[at:stop] = 0
+        for k in range(begin, end):
+            out[columns[k]] = taken[k]
+        at = stop
+
+
+@njit(cache=True, nogil=True)
+def add_weights(weights, columns, total, first, last):  # type: ignore[no-untyped-def]
+    """Add the weights to ``total``."""
+    for k in range(first, last):
+        j = column(columns, k)
+        total[j] += weights[j]
+
+
+@njit(cache=True, nogil=True)
+def add_squares(damping, columns, times, total, first, last):  # type: ignore[no-untyped-def]
+    """Add the squares of the dampings to ``total``, one after the other, as often as ``times``."""
+    for k in range(first, last):
+        j = column(columns, k)
+        square, found = damping[j] * damping[j], total[j]
+        for _ in range(times):
+            found += square
+        total[j] = found
+
+
+@njit(cache=True, nogil=True)
+def rescale(damping, columns, factor, most, first, last, out):  # type: ignore[no-untyped-def]
+    """Dampings times a factor, at most ``most``."""
+    for k in range(first, last):
+        j = column(columns, k)
+        found = damping[j] * factor
+        out[j] = most if found > most else found
+
+
+@njit(cache=True, nogil=True)
+def mean_length(damping, present, columns, grains, most, first, last):  # type: ignore[no-untyped-def]
+    """Mean squared length of rows under a damping, in whole grains; at most ``most`` per column."""
+    total = np.int64(0)
+    for k in range(first, last):
+        j = column(columns, k)
+        total += whole_term(present[j] * (damping[j] * damping[j]) * grains, most)
+    return total

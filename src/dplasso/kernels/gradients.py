@@ -1,5 +1,7 @@
 """Row gradients, in grains: the derivative of a row's loss in each of its margins.
 
+That of a row with a weight is multiplied by it.
+
 A row adds to a score its gradient times its entry, rounded to a whole number of grains (see
 ``scores.py``). A grain is small enough for the rounding not to matter, and whole numbers add up to
 the same score in any order.
@@ -10,6 +12,7 @@ from numba import njit
 
 from dplasso.kernels.problem import SCALE, Problem, Walk
 from dplasso.kernels.residuals import to_residuals
+from dplasso.kernels.row_weights import weight_of
 from dplasso.kernels.scores import grain_size
 from dplasso.kernels.softmax import row_residuals
 
@@ -30,8 +33,9 @@ def row_gradients(problem: Problem, walk: Walk, gradients, first, last):  # type
         out = gradients[begin:end]
         out[:] = walk.margins[begin:end]
         to_residuals(problem.loss, out, problem.labels[begin:end], out.size, scale)
-        for i in range(out.size):
-            out[i] *= grains
+        if problem.weights.size:
+            out *= problem.weights[begin:end]
+        out *= grains
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -41,4 +45,4 @@ def _softmax_gradients(problem: Problem, margins, scale, grains, gradients, firs
     for i in range(first, last):
         row_residuals(margins, scale, i, labels[i], residuals)
         for k in range(classes):
-            gradients[k * labels.size + i] = residuals[k] * grains
+            gradients[k * labels.size + i] = residuals[k] * weight_of(problem.weights, i) * grains

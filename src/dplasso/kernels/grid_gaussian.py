@@ -7,12 +7,12 @@ decides. A few per cent of the draws need an exponential. Draws that its roundin
 not decided here: they are returned to the caller with their state.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
+from dplasso.kernels.arithmetic import exponential
 from dplasso.kernels.chacha import WORDS, key_stream
 
 # Boxes of the alias table, and tickets in each.
@@ -25,6 +25,8 @@ PLACE, CELL, OFFSET, SIGN, FIRST_BITS, MORE_BITS = 0, 1, 2, 3, 4, 5
 FIELDS = 6
 
 _BUFFER = 4 * WORDS
+# The same in words of 64 bits. No draw crosses the end of a buffer.
+BUFFER_WORDS = _BUFFER // 2
 
 
 class Cells(NamedTuple):
@@ -37,6 +39,22 @@ class Cells(NamedTuple):
     width_bits: int
     sigma: float
     margin: float  # bound on the rounding error of a probability
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_noise_to_blocks(cells: Cells, key, values, first, last, undecided):  # type: ignore[no-untyped-def]
+    """Add a draw to each of the ``values`` of the blocks ``first`` to ``last``.
+
+    Stops after a block with draws that are still to be decided. Returns the block to continue with,
+    and the number of those draws, which are in ``undecided``. They are so rare that one call nearly
+    always suffices, and threads do not wait for each other between blocks.
+    """
+    for block in range(first, last):
+        part = values[block * BLOCK : (block + 1) * BLOCK]
+        found = add_noise(cells, key, block, part, undecided)
+        if found > 0:
+            return block + 1, found
+    return last, 0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -56,24 +74,29 @@ def add_noise(cells: Cells, key, block, values, undecided):  # type: ignore[no-u
         if left < 3:
             counter = key_stream(key, nonce, counter, words32)
             left = words.size
-        choice, place = words[left - 1], words[left - 2]
+        choice, place = words[np.uint64(left - 1)], words[np.uint64(left - 2)]
         left -= 2
-        cell = np.int64(choice & np.uint64((1 << BOX_BITS) - 1))
-        if np.int64(choice >> np.uint64(64 - TICKET_BITS)) >= cut[cell]:
-            cell = alias[cell]
+        box = choice & np.uint64((1 << BOX_BITS) - 1)
+        # Which of the two owners has the ticket is a coin toss: a select costs less than a branch.
+        own = np.int64(choice >> np.uint64(64 - TICKET_BITS)) < cut[box]
+        other = alias[box]
+        cell = np.int64(box) if own else other
         sign = -np.int64((choice >> np.uint64(BOX_BITS)) & np.uint64(1))
         if cell > tail:
             continue
         offset, first = np.int64(place & inside), np.int64(place >> bits)
+        size = ((cell << cells.width_bits) + offset) ^ sign
+        if cell < tail and first < sure[np.uint64(cell)]:
+            values[np.uint64(at)] += size
+            at += 1
+            continue
         more, verdict = np.int64(0), 0
         if cell < tail:
-            verdict = 1
-            if first >= sure[cell]:
-                more = np.int64(words[left - 1])
-                left -= 1
-                verdict = _decide(cells, cell, offset, first, more)
+            more = np.int64(words[np.uint64(left - 1)])
+            left -= 1
+            verdict = _decide(cells, cell, offset, first, more)
         if verdict == 1:
-            values[at] += ((cell << cells.width_bits) + offset) ^ sign
+            values[np.uint64(at)] += size
         elif verdict == 0:
             row = undecided[found]
             row[PLACE], row[CELL], row[OFFSET], row[SIGN] = at, cell, offset, sign
@@ -92,7 +115,7 @@ def _decide(cells, cell, offset, first, more):  # type: ignore[no-untyped-def]
     edge = np.float64(cell << cells.width_bits)
     x = edge + np.float64(offset)
     square = 2.0 * cells.sigma * cells.sigma
-    most = cells.lead[cell] * math.exp(-np.float64(offset) * (x + edge) / square)
+    most = cells.lead[cell] * exponential(-np.float64(offset) * (x + edge) / square)
     least = most * (1.0 - (2.0 * x + 1.0) / square)
     unit = 2.0 ** (cells.width_bits - 64)
     drawn = (np.float64(first) + np.float64(np.uint64(more)) * 2.0**-64) * unit

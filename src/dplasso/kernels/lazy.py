@@ -118,7 +118,7 @@ def _next_ticket(matrix, classes, heavy_bits, margins, ring, whole, rng):  # typ
 
 
 @njit(inline="always")
-def _settle_light(one, rate, entries, ticket):  # type: ignore[no-untyped-def]
+def settle_light(one, rate, entries, ticket):  # type: ignore[no-untyped-def]
     """Decide a light vertex by its number of entries alone; 0 if that is not enough.
 
     1 - z <= e^-z and e^z <= 1 + z + z^2 for z <= 1: no exponential is needed here.
@@ -258,7 +258,7 @@ def advance(  # type: ignore[no-untyped-def]
                 ticket -= vertex << whole[LIGHT_SHIFT]
                 entries = indptr[column + 1] - indptr[column]
                 whole[LAST_TIER] = LIGHT
-                sign = _settle_light(real[PER_UNIT], real[LIGHT_RATE], entries, ticket)
+                sign = settle_light(real[PER_UNIT], real[LIGHT_RATE], entries, ticket)
                 if sign == 0:
                     sign = _light_trial(problem, walk, real[LOG_UNIT], rng, vertex, ticket)
             else:

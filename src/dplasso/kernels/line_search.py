@@ -7,6 +7,7 @@ from dplasso.kernels import softmax
 from dplasso.kernels.arithmetic import entry
 from dplasso.kernels.problem import SCALE, Problem, Walk
 from dplasso.kernels.residuals import to_curvatures, to_residuals
+from dplasso.kernels.row_weights import weight_of
 from dplasso.kernels.steps import split
 
 # A step of 1 would make the common factor of the margins 0.
@@ -50,7 +51,9 @@ def _derivatives(problem: Problem, walk: Walk, towards, eta):  # type: ignore[no
     """First and second derivative of the loss along ``margins + eta * towards``."""
     margins, scale, labels = walk.margins, walk.scalars[SCALE], problem.labels
     if problem.classes > 1:
-        return softmax.derivatives(margins, scale, towards, eta, labels, problem.classes)
+        return softmax.derivatives(
+            margins, scale, towards, eta, labels, problem.classes, problem.weights
+        )
     slopes, bends = np.empty(LANE), np.empty(LANE)
     slope = 0.0
     bend = 0.0
@@ -63,6 +66,7 @@ def _derivatives(problem: Problem, walk: Walk, towards, eta):  # type: ignore[no
         to_residuals(problem.loss, slopes, own, count, 1.0)
         to_curvatures(problem.loss, bends, own, count, 1.0)
         for k in range(count):
-            slope += slopes[k] * towards[first + k]
-            bend += bends[k] * towards[first + k] * towards[first + k]
+            along = towards[first + k] * weight_of(problem.weights, first + k)
+            slope += slopes[k] * along
+            bend += bends[k] * along * towards[first + k]
     return slope, bend

@@ -248,6 +248,17 @@ def _member(problem: Problem, blocks: Blocks, gradients, cell, place):  # type: 
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def settle_among(rng, scores, theta, exponent, place):  # type: ignore[no-untyped-def]
+    """The member of a cell that owns a ticket, and its sign, which is 0 if the trial is void."""
+    k = 0
+    if scores.size > 1:
+        tickets = np.empty(scores.size, np.int64)
+        count_scores(scores, theta, tickets)
+        k, place = owner(tickets, 0, place)
+    return k, settle(rng, place, scores[k], theta, exponent * LN2)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def draw(problem: Problem, walk: Walk, blocks: Blocks, cells: Cells, gradients, rng):  # type: ignore[no-untyped-def]
     """A signed vertex with the law of the exponential mechanism."""
     classes, empty = problem.classes, blocks.empty

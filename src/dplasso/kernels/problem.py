@@ -40,6 +40,7 @@ class Problem(NamedTuple):
     radius: float
     theta: float
     step: float
+    weights: Any  # of the rows, from 0 to 1; empty where all are 1
 
 
 class Walk(NamedTuple):

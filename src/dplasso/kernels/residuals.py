@@ -32,6 +32,8 @@ class Loops(NamedTuple):
 
     residuals: Loop
     curvatures: Loop  # the second derivative of the loss in the margin
+    # The number of the same residual in ``cuda/residuals.cuh``; None if a card has no such loop.
+    on_card: int | None = None
 
 
 class Residual(NamedTuple):
@@ -41,6 +43,9 @@ class Residual(NamedTuple):
     curvatures: int
     shape: float
 
+
+# The residuals that a card computes, too.
+LOGISTIC, SQUARED, HINGE = 0, 1, 2
 
 # Rows with several margins use `dplasso.kernels.softmax`: nothing is called by address.
 SEVERAL_MARGINS = Residual(0, 0, 0.0)

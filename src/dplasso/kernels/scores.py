@@ -5,20 +5,34 @@ rounded to a multiple of 2^-36 of that bound before it is added. Integers add wi
 row moves a score by at most the bound, exactly; the result does not depend on the order of the sum
 or the number of threads; and equal columns have equal scores. A column may have up to 2^27 - 1
 entries.
+
+The gradient of a row with a weight is multiplied by it. `within_grain` takes half a grain off the
+weight, so that a rounded term is at most the exact weight times the bound.
 """
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from dplasso.kernels.arithmetic import entry, nearest_integer
 from dplasso.kernels.problem import Problem
 from dplasso.kernels.residuals import to_residuals
+from dplasso.kernels.row_weights import weight_of
 from dplasso.kernels.softmax import class_residual
 
 # Entries handled at a time; their row gradients stay in the first-level cache.
 LANE = 256
 BUFFER = (2, LANE)  # shape of the scratch space for their gradients and labels
 GRAIN = 2.0**-36
+
+
+def within_grain(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights of rows by which terms can be rounded to the nearest grain.
+
+    A term is at most the weight, times 2^36 grains. Where the weight is below 1, half a grain is
+    taken off it first: rounding then leads to no more than the weight itself, times 2^36 grains.
+    """
+    return np.where(weights < 1.0, np.maximum(weights - GRAIN / 2.0, 0.0), 1.0)
 
 
 @njit(inline="always")
@@ -32,13 +46,17 @@ def _row_gradients(problem, margins, scale, start, length, label, gradients, own
     if problem.classes > 1:
         for k in range(length):
             at = np.int64(indices[start + k])
-            gradients[k] = class_residual(margins, scale, at, problem.classes, label, labels[at])
+            found = class_residual(margins, scale, at, problem.classes, label, labels[at])
+            gradients[k] = found * weight_of(problem.weights, at)
         return
     for k in range(length):
         row = np.uint64(indices[start + k])
         gradients[k] = margins[row]
         own[k] = labels[row]
     to_residuals(problem.loss, gradients, own, length, scale)
+    if problem.weights.size:
+        for k in range(length):
+            gradients[k] *= problem.weights[np.uint64(indices[start + k])]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 
 from dplasso.kernels.arithmetic import exponential
+from dplasso.kernels.row_weights import weight_of
 
 
 @njit(inline="always")
@@ -65,7 +66,7 @@ def clipped_residuals(margins, row, label, clip, residuals):  # type: ignore[no-
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def derivatives(margins, scale, towards, eta, labels, classes):  # type: ignore[no-untyped-def]
+def derivatives(margins, scale, towards, eta, labels, classes, weights):  # type: ignore[no-untyped-def]
     """First and second derivative of the loss along ``margins * scale + eta * towards``."""
     slope = 0.0
     bend = 0.0
@@ -84,6 +85,7 @@ def derivatives(margins, scale, towards, eta, labels, classes):  # type: ignore[
             mean += weight * towards[k]
             square += weight * towards[k] * towards[k]
         mean /= total
-        slope += mean - towards[first + np.int64(labels[i])]
-        bend += square / total - mean * mean
+        row_weight = weight_of(weights, i)
+        slope += row_weight * (mean - towards[first + np.int64(labels[i])])
+        bend += row_weight * (square / total - mean * mean)
     return slope, bend

@@ -40,6 +40,23 @@ def row_place(row, classes, label):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
+def lengthen(scalars, eta, change, dot, square, count):  # type: ignore[no-untyped-def]
+    """Update the squared length of the margins and their path by one step.
+
+    ``dot`` is the product of the column with the margins, ``square`` its squared length, ``count``
+    its number of entries. The sums have as many terms, which bounds their rounding error.
+    """
+    keep, norm2 = 1.0 - eta, scalars[NORM2]
+    reach2 = 2.0 * (norm2 + change * change * square)
+    error = (count + 16) * 2.3e-16 * reach2
+    moved2 = eta * eta * norm2 - 2.0 * eta * change * dot + change * change * square
+    scalars[PATH] = (scalars[PATH] + math.sqrt(max(moved2, 0.0) + error)) * UP
+    scalars[NORM2] = error + max(
+        keep * keep * norm2 + 2.0 * keep * change * dot + change * change * square, 0.0
+    )
+
+
+@njit(inline="always")
 def move(matrix, classes, radius, margins, scalars, vertex, sign, eta):  # type: ignore[no-untyped-def]
     """w <- (1 - eta) w - eta radius sign e_vertex; returns the length added to w's margins.
 
@@ -81,17 +98,8 @@ def move(matrix, classes, radius, margins, scalars, vertex, sign, eta):  # type:
         margins[here] += added * x
     dot += even
     square += even_square
-    dot *= scale
-    keep = 1.0 - eta
-    norm2 = scalars[NORM2]
-    # Bound on the rounding error: the sums have as many terms as the column has entries.
-    reach2 = 2.0 * (norm2 + change * change * square)
-    error = (np.int64(stop - start) + 16) * 2.3e-16 * reach2
-    moved2 = eta * eta * norm2 - 2.0 * eta * change * dot + change * change * square
-    scalars[PATH] = (scalars[PATH] + math.sqrt(max(moved2, 0.0) + error)) * UP
-    scalars[NORM2] = error + max(
-        keep * keep * norm2 + 2.0 * keep * change * dot + change * change * square, 0.0
-    )
+    count = np.int64(stop - start)
+    lengthen(scalars, eta, change, dot * scale, square, count)
     scalars[SCALE] = shrunk
     return abs(change) * math.sqrt(square) * PAD
 

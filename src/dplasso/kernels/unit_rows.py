@@ -4,8 +4,6 @@ Every result is a maximum or a sum of integers. It does not depend on the order 
 the result of a row is the same whatever the other rows are.
 """
 
-import math
-
 import numpy as np
 from numba import njit
 
@@ -42,23 +40,3 @@ def squares(indices, values, first, last, out):  # type: ignore[no-untyped-def]
     for p in range(first, last):
         x = np.int64(entry(values, p))
         out[np.uint64(indices[p])] += x * x
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def dense_lengths(values, out):  # type: ignore[no-untyped-def]
-    """2-norms of dense rows, summed in the order of the columns; 1 for empty rows."""
-    for i in range(out.size):
-        square = 0.0
-        for j in range(values.shape[1]):
-            square += values[i, j] * values[i, j]
-        out[i] = math.sqrt(square) if square > 0.0 else 1.0
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def sparse_lengths(indptr, values, out):  # type: ignore[no-untyped-def]
-    """The same for row-compressed rows with sorted columns."""
-    for i in range(out.size):
-        square = 0.0
-        for p in range(indptr[i], indptr[i + 1]):
-            square += values[p] * values[p]
-        out[i] = math.sqrt(square) if square > 0.0 else 1.0

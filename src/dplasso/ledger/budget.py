@@ -16,6 +16,7 @@ from dplasso.ledger.export import read_lines, write_lines
 from dplasso.ledger.stores import DEFAULT, store_of
 from dplasso.privacy.accountant import Receipt
 from dplasso.privacy.events import Event
+from dplasso.privacy.unit import ROW, checked_name
 
 _Path = str | os.PathLike[str]
 _LONGEST_OWN_LABEL = 150  # out of 200 characters, so that the estimator's name fits after it
@@ -42,10 +43,14 @@ class Budget:
     neighboring : "add_remove" or "replace_one", default "add_remove"
         Releases stated under the other relation are rejected.
 
+    The first charge decides whom the budget protects: rows, or people by one identifier. Charges
+    for others are rejected, because their costs do not add up.
+
     Formal guarantees
     -----------------
     Releases from the same data, chosen adaptively, each charged here first as an event that it
-    keeps, are together (``epsilon``, ``delta``)-DP under ``neighboring``: costs add exactly in rho
+    keeps, are together (``epsilon``, ``delta``)-DP under ``neighboring``, for the unit that all of
+    them protect, rows or people: costs add exactly in rho
     (zCDP), their sum never exceeds the cap, and it is converted once. A charge is on disk when
     `charge` returns; a crash can waste budget, never lose a charge.
 
@@ -123,7 +128,9 @@ class Budget:
         own = checked_label(label, longest=_LONGEST_OWN_LABEL)
         return self._at(self._store.address, self._seen, own)
 
-    def charge(self, event: Event, *, delta: float, neighboring: str, label: str) -> Receipt:
+    def charge(
+        self, event: Event, *, delta: float, neighboring: str, label: str, unit: str = ROW
+    ) -> Receipt:
         """Enter a release before it happens; raise BudgetError if the budget does not allow it.
 
         Parameters are those of `dplasso.privacy.accountant.Accountant.charge`.
@@ -141,8 +148,22 @@ class Budget:
             total=0,
             previous="",
             beyond=search_cost.price_beyond(event),
+            unit=checked_name(unit),
         )
-        genesis, charge = self._append(asked)
+        charge = self._append(asked).head
+        assert isinstance(charge, Charge)
+        return self._receipt(charge)
+
+    def receipt_of(self, mark: str) -> Receipt | None:
+        """The receipt of the charge whose label ends in ``mark``; None if there is none.
+
+        A fit that was stopped while it was charged looks itself up.
+        """
+        found = next((one for one in self.entries() if one.label.endswith(mark)), None)
+        return None if found is None else self._receipt(found)
+
+    def _receipt(self, charge: Charge) -> Receipt:
+        genesis = self._genesis()
         spent = search_cost.epsilon_of(charge.total, charge.total_beyond, genesis.delta)
         return Receipt(charge.sequence, charge.hash, spent, genesis.epsilon, genesis.delta)
 
@@ -165,6 +186,12 @@ class Budget:
     def neighboring(self) -> str:
         """The neighbouring relation of all charges."""
         return self._genesis().neighboring
+
+    @property
+    def unit(self) -> str | None:
+        """Whom all charges protect: "row", "person" or "person: " and a name; None without any."""
+        head = self._now().head
+        return head.unit if isinstance(head, Charge) else None
 
     @property
     def spent_rho(self) -> float:

@@ -56,6 +56,14 @@ def left_after(genesis: Genesis, entry: Entry) -> int:
     return cap - entry.total
 
 
+def unit_after(head: Entry, asked: str) -> str:
+    """Whom the next charge must protect: the same as the one before, or anyone if it is the first.
+
+    Costs for rows and for people, or for people by different identifiers, do not add up.
+    """
+    return head.unit if isinstance(head, Charge) else asked
+
+
 def taken_by(genesis: Genesis, charge: Charge) -> int:
     """How much a charge reduced the remaining rho: its cost, if it is not a search."""
     before = charge.total_beyond.plus(charge.beyond, -1)
@@ -143,6 +151,8 @@ def _next(genesis: Genesis, head: Entry, entry: Entry) -> Charge:
         raise LedgerError("it exceeds the cap")
     if entry.neighboring != genesis.neighboring:
         raise LedgerError("its neighbouring relation is not the ledger's")
+    if entry.unit != unit_after(head, entry.unit):
+        raise LedgerError("it protects others than the charges before it do")
     return entry
 
 

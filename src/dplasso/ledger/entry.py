@@ -22,6 +22,7 @@ from dplasso.ledger.event_form import from_form, to_form
 from dplasso.ledger.search_cost import NOTHING, Beyond
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import Event
+from dplasso.privacy.unit import ROW, checked_name
 
 FORMAT = "dplasso budget ledger 1"
 LONGEST_LINE = 200_000
@@ -94,6 +95,7 @@ class Charge(_Line):
     previous: str
     beyond: Beyond = NOTHING  # cost of a search in addition to rho
     total_beyond: Beyond = NOTHING
+    unit: str = ROW  # whom the release protects
 
     @property
     def rho(self) -> float:
@@ -107,6 +109,7 @@ class Charge(_Line):
             "time": self.time,
             "label": self.label,
             "neighboring": self.neighboring,
+            **self._stated_unit(),
             "delta": self.delta,
             "event": to_form(self.event),
             "rho": fixed_point.to_text(self.cost),
@@ -114,6 +117,10 @@ class Charge(_Line):
             **self._stated_beyond(),
             "previous": self.previous,
         }
+
+    def _stated_unit(self) -> dict[str, Any]:
+        """Whom it protects; left out for rows, as in ledgers that knew nothing else."""
+        return {} if self.unit == ROW else {"unit": self.unit}
 
     def _stated_beyond(self) -> dict[str, Any]:
         """The additional cost of searches; empty in a ledger without searches."""
@@ -181,6 +188,7 @@ def _charge(fields: dict[str, Any]) -> Charge:
         previous=_hex("previous", fields["previous"], 64),
         beyond=Beyond.from_form(fields["beyond"]) if "beyond" in fields else NOTHING,
         total_beyond=Beyond.from_form(fields["total_beyond"]) if "beyond" in fields else NOTHING,
+        unit=checked_name(fields.get("unit", ROW)),
     )
 
 

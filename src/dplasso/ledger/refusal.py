@@ -1,15 +1,18 @@
-"""The message that explains why a charge exceeds the remaining budget.
+"""The messages that explain why a charge is not admitted, and what to do.
 
 Suggested numbers are rounded towards less privacy cost, so that a release made with them is
 admitted.
 """
 
+from dplasso.base.wording import Message, Setting
 from dplasso.ledger import allowance
 from dplasso.ledger.allowance import rounded_down, rounded_up
 from dplasso.ledger.chain import Position
 from dplasso.ledger.entry import Charge, Genesis
 from dplasso.ledger.search_cost import epsilon_of
 from dplasso.privacy.events import Gaussian, PureDP, ZeroConcentrated
+from dplasso.privacy.statement import protects
+from dplasso.privacy.unit import ROW
 
 _NOTHING = 10**9  # less than the cap divided by this counts as nothing left
 
@@ -27,6 +30,32 @@ def refusal(asked: Charge, position: Position, shown: str) -> str:
         case ZeroConcentrated():
             return _of_release(asked, "it costs", left, spent, shown)
     return _of_fit(asked, genesis, left, spent, shown)
+
+
+def of_other_unit(asked: Charge, known: str, shown: str) -> Message:
+    """Whom the charge and the ledger protect, and how to fit a model that protects the same."""
+    return Message(
+        "{label} protects {asked}, and the charges in the ledger {ledger} protect {known}: costs "
+        "of the two do not add; {remedy}, or use another ledger",
+        label=asked.label,
+        asked=protects(asked.unit),
+        ledger=shown,
+        known=protects(known),
+        remedy=_same_unit(asked.unit, known),
+    )
+
+
+def _same_unit(asked: str, known: str) -> Message:
+    """How to protect those whom the ledger protects."""
+    if known == ROW:
+        return Message("fit without identifiers of people")
+    _, _, identifier = known.partition(": ")
+    given = "" if asked != ROW else ", and the identifier of each row with it"
+    if identifier:
+        return Message(f"pass {{person}}{given}", person=Setting("person", identifier))
+    if asked == ROW:
+        return Message("give the identifier of each row's person")
+    return Message("leave out {person}")
 
 
 def _of_release(asked: Charge, costs: str, left: int, spent: bool, shown: str) -> str:

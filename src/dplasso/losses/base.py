@@ -9,9 +9,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from dplasso.base.arrays import Floats
+from dplasso.base.wording import ParameterError, Setting
 from dplasso.kernels.residuals import Loops, Residual, compiled
 from dplasso.losses.labels import declared, positions
 from dplasso.losses.pace import Paces, usual_paces
@@ -47,8 +49,13 @@ class Loss(ABC):
         """Bound on the absolute value of any row gradient while the weights are in the ball."""
 
     @abstractmethod
-    def value(self, margins: Floats, labels: Floats) -> float:
-        """Loss summed over the rows; ``margins`` is rows x outputs."""
+    def values(self, margins: Floats, labels: Floats) -> Floats:
+        """Loss of every row; ``margins`` is rows x outputs."""
+
+    def value(self, margins: Floats, labels: Floats, weights: Floats | None = None) -> float:
+        """Loss summed over the rows, each times its weight, if rows have weights."""
+        found = self.values(margins, labels)
+        return float(np.sum(found if weights is None else weights * found))
 
     @abstractmethod
     def gradient(self, margins: Floats, labels: Floats) -> Floats:
@@ -69,7 +76,6 @@ class Loss(ABC):
             cut=0.8 * first,
             margin_noise=2.0 * first,
             curvature=self.curvature[1],
-            calibrated=isinstance(self, Probabilities),
             reweighted=True,
         )
 
@@ -132,6 +138,23 @@ class Probabilities(ABC):
     @abstractmethod
     def log_probabilities(margins: Floats) -> Floats:
         """Their logarithms, finite where probabilities underflow."""
+
+
+def number_on_card(loss: Loss) -> int | None:
+    """The number of a loss's residual on a card; None for several margins, which have one way.
+
+    A ValueError names the remedy if the loss has no loops for a card.
+    """
+    if not isinstance(loss, OneMarginLoss):
+        return None
+    if loss.loops.on_card is None:
+        raise ParameterError(
+            "{cuda} does not take {kind}, whose loops are not written for a card; pass {cpu}",
+            cuda=Setting("device", "cuda"),
+            kind=type(loss).__name__,
+            cpu=Setting("device", "cpu"),
+        )
+    return loss.loops.on_card
 
 
 def check_taken(loss: Any, taken: tuple[type[Loss], ...], solver: str) -> None:

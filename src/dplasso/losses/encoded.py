@@ -10,9 +10,13 @@ from dplasso.losses.base import Loss
 
 @dataclass(frozen=True)
 class EncodedLabels:
-    """The numbers that ``loss.encode`` returned, one per row."""
+    """The numbers that ``loss.encode`` returned, one per row, and the weights of the rows.
+
+    Weights are between 0 and 1 (`dplasso.data.row_weights`); None where every row counts fully.
+    """
 
     values: Floats
+    weights: Floats | None = None
 
 
 def encoded(loss: Loss, y: "ArrayLike | EncodedLabels", rows: int, of: str = "X") -> Floats:
@@ -26,7 +30,13 @@ def encoded(loss: Loss, y: "ArrayLike | EncodedLabels", rows: int, of: str = "X"
     array([1., 0.])
     """
     found = y.values if isinstance(y, EncodedLabels) else loss.encode(y)
-    if len(found) != rows:
+    weights = row_weights(y)
+    if len(found) != rows or (weights is not None and len(weights) != rows):
         # The number of rows may itself be private: the message does not reveal it.
         raise ValueError(f"{of} and y differ in their number of rows; give one label per row")
     return found
+
+
+def row_weights(y: "ArrayLike | EncodedLabels") -> Floats | None:
+    """Weights of the rows that labels belong to; None where every row counts fully."""
+    return y.weights if isinstance(y, EncodedLabels) else None

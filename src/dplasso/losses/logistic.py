@@ -7,7 +7,7 @@ from scipy.special import expit, log_expit
 
 from dplasso.base.arrays import Floats
 from dplasso.kernels.arithmetic import sigmoid
-from dplasso.kernels.residuals import Loops
+from dplasso.kernels.residuals import LOGISTIC, Loops
 from dplasso.losses.base import Probabilities, TwoClassLoss
 from dplasso.losses.pace import Pace, Paces, Thresholds
 
@@ -38,16 +38,17 @@ class LogisticLoss(TwoClassLoss, Probabilities):
     array([1., 0.])
     """
 
-    loops = Loops(_residuals, _curvatures)
+    loops = Loops(_residuals, _curvatures, LOGISTIC)
     curvature = (0.0, 0.25)
     lipschitz = 0.25
 
     def gradient_bound(self, radius: float, x_bound: float) -> float:
         return float(expit(radius * x_bound))
 
-    def value(self, margins: Floats, labels: Floats) -> float:
+    def values(self, margins: Floats, labels: Floats) -> Floats:
         m = margins[:, 0]
-        return float(np.sum(np.logaddexp(0.0, m) - labels * m))
+        found: Floats = np.logaddexp(0.0, m) - labels * m
+        return found
 
     def gradient(self, margins: Floats, labels: Floats) -> Floats:
         gradient: Floats = expit(margins) - labels[:, None]
@@ -83,7 +84,10 @@ class LogisticLoss(TwoClassLoss, Probabilities):
     @staticmethod
     def probabilities(margins: Floats) -> Floats:
         m = margins[:, 0]
-        return np.stack([expit(-m), expit(m)], axis=1)
+        found = np.empty((len(m), 2))
+        expit(-m, out=found[:, 0])
+        expit(m, out=found[:, 1])
+        return found
 
     @staticmethod
     def log_probabilities(margins: Floats) -> Floats:

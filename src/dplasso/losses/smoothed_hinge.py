@@ -7,7 +7,7 @@ import numpy as np
 
 from dplasso.base import checks
 from dplasso.base.arrays import Floats
-from dplasso.kernels.residuals import Loops
+from dplasso.kernels.residuals import HINGE, Loops
 from dplasso.losses.base import TwoClassLoss
 from dplasso.losses.logistic import LogisticLoss
 from dplasso.losses.pace import Paces
@@ -47,7 +47,7 @@ class SmoothedHingeLoss(TwoClassLoss):
     0.75
     """
 
-    loops = Loops(_residuals, _curvatures)
+    loops = Loops(_residuals, _curvatures, HINGE)
 
     def __init__(self, classes: Sequence[Any] = (0, 1), smoothing: float = 1.0) -> None:
         super().__init__(classes)
@@ -58,10 +58,11 @@ class SmoothedHingeLoss(TwoClassLoss):
     def gradient_bound(self, radius: float, x_bound: float) -> float:
         return min(1.0, (1.0 + radius * x_bound) / self.smoothing)
 
-    def value(self, margins: Floats, labels: Floats) -> float:
+    def values(self, margins: Floats, labels: Floats) -> Floats:
         short = np.maximum(1.0 - (2.0 * labels - 1.0) * margins[:, 0], 0.0)
         rounded = np.minimum(short, self.smoothing)
-        return float(np.sum(rounded * (short - rounded / 2.0)) / self.smoothing)
+        found: Floats = rounded * (short - rounded / 2.0) / self.smoothing
+        return found
 
     def gradient(self, margins: Floats, labels: Floats) -> Floats:
         side = 2.0 * labels[:, None] - 1.0

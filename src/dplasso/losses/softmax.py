@@ -52,9 +52,10 @@ class SoftmaxLoss(Loss, Probabilities):
     def first_residual(self) -> float:
         return math.sqrt(1.0 - 1.0 / self.outputs)
 
-    def value(self, margins: Floats, labels: Floats) -> float:
+    def values(self, margins: Floats, labels: Floats) -> Floats:
         own = np.take_along_axis(margins, labels.astype(np.int64)[:, None], axis=1)[:, 0]
-        return float(np.sum(logsumexp(margins, axis=1) - own))
+        found: Floats = logsumexp(margins, axis=1) - own
+        return found
 
     def gradient(self, margins: Floats, labels: Floats) -> Floats:
         gradient: Floats = softmax(margins, axis=1)
@@ -92,7 +93,6 @@ class SoftmaxLoss(Loss, Probabilities):
             margin_noise=math.sqrt(more),
             curvature=share * (1.0 - share),
             longest=60.0 * math.pow(more, 0.25),
-            calibrated=True,
         )
 
     @staticmethod

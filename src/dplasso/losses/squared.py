@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from dplasso.base import checks
 from dplasso.base.arrays import Floats
-from dplasso.kernels.residuals import Loops
+from dplasso.kernels.residuals import SQUARED, Loops
 from dplasso.losses.base import OneMarginLoss
 from dplasso.losses.labels import LabelRange, one_dimensional
 from dplasso.losses.table_pace import TablePace
@@ -51,7 +51,7 @@ class SquaredLoss(OneMarginLoss):
     array([-5., -3.,  5.])
     """
 
-    loops = Loops(_residuals, _curvatures)
+    loops = Loops(_residuals, _curvatures, SQUARED)
     lipschitz = 1.0
     steadiness = 10.0
     of_numbers = True
@@ -85,10 +85,11 @@ class SquaredLoss(OneMarginLoss):
     def shape_within(self, bound: float) -> float:
         return min(self.clip, bound)
 
-    def value(self, margins: Floats, labels: Floats) -> float:
+    def values(self, margins: Floats, labels: Floats) -> Floats:
         residual = np.abs(margins[:, 0] - labels)
         inside = np.minimum(residual, self.clip)
-        return float(np.sum(inside * (residual - inside / 2)))
+        found: Floats = inside * (residual - inside / 2)
+        return found
 
     def gradient(self, margins: Floats, labels: Floats) -> Floats:
         return np.clip(margins - labels[:, None], -self.clip, self.clip)

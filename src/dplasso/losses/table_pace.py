@@ -18,5 +18,4 @@ class TablePace(NamedTuple):
     longest: float = 60.0  # largest total length of all steps
     lengthened: float = 2.0
     of_numbers: bool = False  # whether labels are numbers, whose mean and spread are released
-    calibrated: bool = False  # whether margins give probabilities, which are corrected at the end
     reweighted: bool = False  # whether columns whose weights show nothing are damped on the way

@@ -32,7 +32,9 @@ from dplasso.mechanisms.exact_noise import uniform_below
 # Cells end here; a draw lies beyond with a probability of about 2^-55.
 REACH = 8.5
 LEAST_SIGMA, MOST_SIGMA = 2.0**12, 2.0**48
-# Bound on the error of a probability that takes a few double operations and an exponential.
+# Bound on the error of a probability that takes a few double operations and the engine's own
+# exponential, whose relative error is at most 1e-14. A probability is at most 1, and each of the
+# operations adds at most 2^-52, so the true bound is less than a fifth of this one.
 MARGIN = 1e-13
 
 _TOTAL = 1 << (kernel.BOX_BITS + kernel.TICKET_BITS)

@@ -65,7 +65,7 @@ class GridGaussian:
         if not isinstance(sigma, Decimal):
             sigma = checks.budget("sigma", sigma)
         self.sigma = float(sigma)
-        self._cells = None if sigma == 0 else _cells_of(GaussianCells, sigma)
+        self.cells = None if sigma == 0 else _cells_of(GaussianCells, sigma)
 
     def add_to(
         self, values: Ints, generator: np.random.Generator, threads: int | None = None
@@ -73,17 +73,17 @@ class GridGaussian:
         """Add a draw to each of ``values``, a vector, in place."""
         if values.dtype != np.int64 or values.ndim != 1:
             raise ValueError(f"values must be a vector of int64, got {values.dtype}; convert it")
-        if self._cells is None:
+        if self.cells is None:
             return
         secret = generator.bytes(32)
         key = np.frombuffer(secret, "<u4").astype(np.uint32)
         blocks = math.ceil(values.size / kernel.BLOCK)
         runs = pool.even_runs(blocks, threads or pool.available())
-        calls = [(self._cells, key, values, *run) for run in runs]
+        calls = [(self.cells, key, values, *run) for run in runs]
         for found in pool.run(_add_blocks, calls):
             for place, row in found:
                 close_call = NoiseKey(secret, secure=False)  # nobody reads this key's `secure`
-                values[place] += self._cells.decided(row, close_call.generator(place))
+                values[place] += self.cells.decided(row, close_call.generator(place))
 
 
 @lru_cache(maxsize=64)
@@ -98,9 +98,8 @@ def _add_blocks(
     """Add noise to the blocks ``first`` to ``last``; returns undecided draws and their places."""
     undecided = np.empty((min(kernel.BLOCK, values.size), kernel.FIELDS), np.int64)
     left = []
-    for block in range(first, last):
-        start = block * kernel.BLOCK
-        part = values[start : start + kernel.BLOCK]
-        found = kernel.add_noise(cells.table, key, block, part, undecided)
+    while first < last:
+        first, found = kernel.add_noise_to_blocks(cells.table, key, values, first, last, undecided)
+        start = (first - 1) * kernel.BLOCK
         left += [(start + int(row[kernel.PLACE]), row.copy()) for row in undecided[:found]]
     return left

@@ -3,6 +3,7 @@
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from dplasso.privacy.events import Event
+from dplasso.privacy.unit import ROW
 
 
 class Receipt(NamedTuple):
@@ -25,8 +26,12 @@ class Accountant(Protocol):
     raises, nothing is drawn and nothing is released.
     """
 
-    def charge(self, event: Event, *, delta: float, neighboring: str, label: str) -> Receipt | None:
-        """Charge a release; ``delta`` and ``neighboring`` are those it is stated for.
+    def charge(
+        self, event: Event, *, delta: float, neighboring: str, label: str, unit: str = ROW
+    ) -> Receipt | None:
+        """Charge a release; ``delta``, ``neighboring`` and ``unit`` are those it is stated for.
 
-        A receipt becomes part of the fit's privacy statement.
+        ``unit`` says whom it protects (`dplasso.privacy.unit.Unit`). It is passed only if that is
+        not a row: an accountant that has no such argument cannot be charged for people. A receipt
+        becomes part of the fit's privacy statement.
         """

@@ -30,9 +30,25 @@ class UndeclaredBoundWarning(UserWarning):
 
 
 class OnlyNoiseWarning(UserWarning):
-    """The noise of a fit would hide what the columns say, and the model uses none of them.
+    """The noise of a fit would hide what the columns say, and the model hardly uses them.
 
     Whether it is given follows from what was released, so it reveals nothing more.
+    """
+
+
+class OwnerWarning(UserWarning):
+    """Something about the rows that their owner should know, and nobody else.
+
+    Like errors about rows, it is for whoever may see them. Nothing that is released depends on it,
+    and it is not given in strict mode.
+    """
+
+
+class RowCountWarning(UserWarning):
+    """The released counts contradict the declared number of rows, or of people.
+
+    Steps and noise are chosen for the declared number, so a fit with a wrong one learns less. The
+    warning follows from what was released, so it reveals nothing more.
     """
 
 
@@ -90,6 +106,23 @@ def warn_caller(message: str | Message, category: type[Warning]) -> None:
         caller = caller.f_back if caller is not None else None
     if not _was_shown(str(message), category, caller):
         warnings.warn(category(message), stacklevel=level)
+
+
+def tell_owner(what: str) -> None:
+    """Warn of something that only the owner of the rows may know, unless in strict mode.
+
+    Formal guarantees
+    -----------------
+    It never raises, also where filters make warnings errors: it is then written to standard error.
+    So no result and no exit code depends on the rows through it.
+    """
+    if is_strict():
+        return
+    told = f"for the data owner's eyes only, not to be published: {what}"
+    try:
+        warn_caller(told, OwnerWarning)
+    except OwnerWarning:
+        print(f"warning: {told}", file=sys.stderr)
 
 
 def report_once(message: str | Message) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dplasso.privacy.statement import PrivacyStatement
+from dplasso.privacy.unit import ROW, checked_name
 
 _KINDS: dict[str, tuple[type, ...]] = {
     "model": (str,),
@@ -33,6 +34,10 @@ def check_statement(statement: PrivacyStatement, model: str, columns: int) -> No
         _refuse("model")
     if statement["neighboring"] not in _NEIGHBORS:
         _refuse("neighboring")
+    try:
+        checked_name(statement.get("unit", ROW))
+    except ValueError:
+        _refuse("unit")
     if statement.get("epsilon") != "inf" and not _in_range(statement.get("epsilon"), math.inf):
         _refuse("epsilon")
     if not _in_range(statement.get("delta"), 1.0):

@@ -4,15 +4,28 @@ from typing import Any
 
 import numpy as np
 
+from dplasso.privacy.unit import ROW
+
 READ = "READ FROM THE DATA"  # the source of a fact that was not declared
 _RELATIONS = {
     "add_remove": "adding or removing one row",
     "replace_one": "replacing one row, the number of rows being public",
 }
+_RELATIONS_OF_PEOPLE = {
+    "add_remove": "adding or removing all rows of one person",
+    "replace_one": "replacing all rows of one person by those of another, the number of people "
+    "being public",
+}
 # With one bound per column, the ball of the coefficients is weighted by these bounds.
 BY_BOUNDS = (
     "of coefficients times their column's bound over the largest bound, the intercept's being 1"
 )
+# With ranges, it is that of the weights of columns that are centred and scaled by them.
+BY_RANGES = (
+    "of the weights of columns that are centred and scaled by their range, or scaled by their "
+    "bound, and of the intercept of these columns"
+)
+OF_MAPPED = "of coefficients of mapped columns, and of the intercept"
 
 
 class PrivacyStatement(dict[str, Any]):
@@ -36,7 +49,7 @@ class PrivacyStatement(dict[str, Any]):
                 "and may reveal any row."
             )
         sentences = (self._promise(), self._releases(), self._bounds(), self._public())
-        return " ".join((*sentences, self._randomness(), self._ledger())).rstrip()
+        return " ".join(filter(None, (*sentences, self._randomness(), self._ledger())))
 
     def unit_of(self, bound: str) -> str:
         """What a bound limits, if its name does not say so; otherwise an empty string."""
@@ -45,11 +58,29 @@ class PrivacyStatement(dict[str, Any]):
         by_bounds = bound == "radius" and isinstance(bounds["x_bound"]["value"], str)
         return str(bounds[bound].get("of", BY_BOUNDS if by_bounds else ""))
 
+    @property
+    def unit(self) -> str:
+        """Whom it protects: "row", "person" or "person: " and what identifies one."""
+        return str(self.get("unit", ROW))  # statements of earlier versions have none
+
     def _promise(self) -> str:
+        if self.unit != ROW:
+            return self._promise_to_people()
         return (
             f"This {self['model']} is ({self['epsilon']:g}, {self['delta']:g})-differentially "
             f"private with respect to {_RELATIONS[self['neighboring']]}: what is released is "
             "almost as likely whatever any one row says."
+        )
+
+    def _promise_to_people(self) -> str:
+        most = self["public"]["rows_per_person"]["value"]
+        return (
+            f"This {self['model']} protects {protects(self.unit)}: it is ({self['epsilon']:g}, "
+            f"{self['delta']:g})-differentially private with respect to "
+            f"{_RELATIONS_OF_PEOPLE[self['neighboring']]}, so what is released is almost as likely "
+            "whatever all rows of any one person say. "
+            f"Everyone counts as {most:,} {'row' if most == 1 else 'rows'} at most, and rows "
+            "without an identifier, if there are any, count nothing."
         )
 
     def _releases(self) -> str:
@@ -71,7 +102,8 @@ class PrivacyStatement(dict[str, Any]):
         return (
             f"Released: of a random and secret number of trials ({search['trials']:.6g} on "
             f"average, {search['law']}), the one of the best score, that is: {'; '.join(parts)}. "
-            "All else is computed from these. A row is read by the fit of a trial or by its score; "
+            f"All else is computed from these. {'A row is' if self.unit == ROW else 'A person is'} "
+            "read by the fit of a trial or by its score; "
             f"either costs rho = {search['trial_rho']:.6g} in zero-concentrated differential "
             "privacy, and the choice is paid for on top of it."
         )
@@ -80,6 +112,8 @@ class PrivacyStatement(dict[str, Any]):
         bounds = [
             fact_text(name, bound, self.unit_of(name)) for name, bound in self["bounds"].items()
         ]
+        if not bounds:
+            return ""
         return f"Bounds: {', '.join(bounds)}; entries and labels beyond theirs were clipped."
 
     def _public(self) -> str:
@@ -103,6 +137,22 @@ class PrivacyStatement(dict[str, Any]):
             f"({receipt['hash'][:16]}): {receipt['epsilon_spent']:.6g} of its epsilon "
             f"{receipt['epsilon_cap']:g} at delta {receipt['delta']:g} was then spent."
         )
+
+
+def protects(unit: str) -> str:
+    """Whom a unit of protection means, in words.
+
+    >>> protects("person: patient_id")
+    'each person (column patient_id), however many rows they have'
+    >>> protects("row")
+    'each row'
+    """
+    if unit == ROW:
+        return "each row"
+    _, _, identifier = unit.partition(": ")
+    return (
+        f"each person{f' (column {identifier})' if identifier else ''}, however many rows they have"
+    )
 
 
 def fact(value: Any, source: str, of: str = "") -> dict[str, Any]:

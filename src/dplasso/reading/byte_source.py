@@ -1,6 +1,8 @@
-"""Read files, plain or compressed, as blocks of whole lines."""
+"""Read files, plain or compressed, as bytes or as blocks of whole lines."""
 
 import bz2
+import codecs
+import io
 import lzma
 import os
 import re
@@ -49,14 +51,50 @@ def line_blocks(
     with open(path, "rb") as file:
         status = os.fstat(file.fileno())
         total = status.st_size if stat.S_ISREG(status.st_mode) else None
-        head = file.peek(8)
-        unpacker = next((new for magic, new in _FORMATS.items() if head.startswith(magic)), None)
-        source = _Plain(file) if unpacker is None else _Packed(file, unpacker, path)
+        head = file.peek(16)
+        _refuse_other_content(head, path)
+        if head.startswith(codecs.BOM_UTF8):
+            file.read(len(codecs.BOM_UTF8))
+        source = _source(file, path)
         with closing(_ahead(_whole_lines(source, size, longest_line, path))) as blocks:
             for block, position in blocks:
                 yield block
                 if progress is not None:
                     progress(position, total)
+
+
+def open_unpacked(path: str | os.PathLike[str]) -> io.RawIOBase:
+    """The content of a file, unpacked if the file is compressed, as a binary stream."""
+    return _Stream(Path(path))
+
+
+class _Stream(io.RawIOBase):
+    def __init__(self, path: Path) -> None:
+        self._file = open(path, "rb")  # noqa: SIM115
+        self._source = _source(self._file, path)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int:
+        return self._source.read_into(memoryview(room).cast("B"))
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _source(file: BufferedReader, path: Path) -> "_Plain":
+    head = file.peek(8)
+    unpacker = next((new for magic, new in _FORMATS.items() if head.startswith(magic)), None)
+    return _Plain(file) if unpacker is None else _Packed(file, unpacker, path)
+
+
+def _refuse_other_content(head: bytes, path: Path) -> None:
+    """Name what begins as no lines of numbers do; the error for its first line would mislead."""
+    for begins, (what, remedy) in _OTHER_CONTENT.items():
+        if head.startswith(begins):
+            raise ValueError(f"{path} is {what}; {remedy}")
 
 
 class _Plain:
@@ -125,6 +163,17 @@ _FORMATS: dict[bytes, Callable[[], _Unpacker]] = {
     b"BZh": lambda: _Unpacker(bz2.BZ2Decompressor()),
     b"\xfd7zXZ\x00": lambda: _Unpacker(lzma.LZMADecompressor(memlimit=WINDOW)),
     b"\x28\xb5\x2f\xfd": _Zstandard,
+}
+# What other files begin with.
+_WIDE_TEXT = ("text in UTF-16 or UTF-32", "save it as UTF-8")
+_OTHER_CONTENT = {
+    codecs.BOM_UTF16_LE: _WIDE_TEXT,
+    codecs.BOM_UTF16_BE: _WIDE_TEXT,
+    b"dplasso-model": ("a model of dplasso", "name the file of the rows here"),
+    b"SQLite format": ("a database, such as a ledger", "name the file of the rows here"),
+    b"PK\x03\x04": ("a zip archive or a workbook", "unpack it, or let its name end in .xlsx"),
+    b"PAR1": ("a Parquet file", "let its name end in .parquet"),
+    b"ARROW1": ("an Arrow file", "let its name end in .arrow"),
 }
 # Errors that unpackers raise for invalid bytes, or for bytes that need too much memory.
 _DAMAGE: tuple[Any, ...] = (_ZLIB.error, OSError, lzma.LZMAError)

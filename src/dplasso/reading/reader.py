@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,27 +11,39 @@ from numpy.typing import NDArray
 from dplasso.base.silence import without_sizes
 from dplasso.base.wording import ParameterError, Setting
 from dplasso.data import ColumnMatrix
+from dplasso.data.sparse_bounds import SparseBounds
+from dplasso.reading.files import Files, PathLike
 from dplasso.reading.formats import FORMATS, Format, format_of
+from dplasso.reading.formats.table import Table
+from dplasso.reading.formats.unreadable import Unreadable
+from dplasso.reading.frames import read_frame
 from dplasso.reading.options import Buckets, Progress, ReadingOptions
-from dplasso.reading.plans import FeatureSpace, TablePlan
 from dplasso.reading.rows import Rows
+from dplasso.schema import FeatureSpace, Schema
 
-_Path = str | os.PathLike[str]
+_Path = PathLike
 # Parameters that may be given with ``like``, from which all others are known.
-_OWN = frozenset({"labels", "zero_based", "labelled", "longest_line", "progress", "x_bound"})
+_OWN = frozenset(
+    {"labels", "zero_based", "labelled", "longest_line", "progress", "x_bound"}
+    | {"delimiter", "encoding", "schema"}  # a new file may be written in another way
+)
 
 
 def read_rows(
-    path: _Path,
+    path: Any,
     *,
     like: Any = None,
+    schema: Schema | _Path | None = None,
     target: str | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     hashed: Buckets | None = None,
     text: Buckets | None = None,
     ignore: Sequence[str] | None = None,
+    missing: Sequence[str] | None = None,
+    person: str | None = None,
     buckets: int | None = None,
     delimiter: str | None = None,
+    encoding: str | None = None,
     n_features: int | None = None,
     zero_based: bool | None = None,
     labels: _Path | NDArray[Any] | None = None,
@@ -44,19 +55,29 @@ def read_rows(
     longest_line: int | None = None,
     progress: Progress | None = None,
 ) -> Rows:
-    """Read the rows of a file: svmlight text, CSV, Parquet, a scipy ``.npz``, or a column store.
+    """Read the rows of a file: svmlight text, a table, a scipy ``.npz``, or a column store.
 
-    The name of the file determines its format. A parameter that the format does not take is
-    rejected. A fact that is not declared and has to be read from the rows is reported as a leak.
+    Tables are CSV, Parquet, Arrow (Feather) and Excel files. Text may be compressed by gzip, bzip2,
+    xz or zstd. The name of the file determines its format. A frame (pandas, polars, pyarrow, or a
+    dict of lists) is read like a table. A parameter that the format does not take is rejected. A
+    fact that is not declared and has to be read from the rows is reported as a leak.
 
     Parameters
     ----------
-    path : str or path
-        The file, or the folder of a column store.
+    path : str or path, a sequence of them, or a frame
+        The file, or the folder of a column store. Several files, a folder of files, or a pattern
+        such as ``parts/*.csv`` are read as one: those of a sequence in its order, those of a folder
+        or a pattern in the order of their names. Tables must have the same columns. The result does
+        not depend on how rows are split over files. A frame needs ``schema`` or ``like``.
     like : fitted model or Rows, default=None
         Read rows with the same columns as the model's training rows, or as these rows. Only
-        ``labels``, ``zero_based``, ``labelled``, ``longest_line`` and ``progress`` may be given
-        with it. Entries are not clipped: the model clips the rows it predicts.
+        ``labels``, ``zero_based``, ``labelled``, ``delimiter``, ``encoding``, ``longest_line`` and
+        ``progress`` may be given with it, and ``schema`` for a model that was fitted to the output
+        of a `TableEncoder` and knows no schema. Entries are not clipped: the model clips the rows
+        it predicts.
+    schema : Schema or path, default=None
+        Tables: the role of every column, or the file that states them. It takes the place of the
+        parameters that follow, up to ``buckets``, and of ``classes``.
     target : str, default=None
         Tables: the column with the labels.
     bounds : dict of str to (float, float), default=None
@@ -67,12 +88,21 @@ def read_rows(
         Tables: columns of words, with their numbers of buckets.
     ignore : sequence of str, default=None
         Tables: columns to leave out.
+    missing : sequence of str, default=None
+        Tables: columns of numbers that get one more feature, which is 1 where the cell is missing.
+    person : str, default=None
+        Tables: the column that says whose row it is. It is used to group rows, as ``groups``.
     buckets : int, default=None
         Tables: number of buckets of columns that have none of their own. By default about a
         sixteenth of ``n_rows`` (256 to 65,536), or 4,096.
     delimiter : str, default=None
         Tables: the character between the columns of a CSV file; by default a comma, or a tab for
-        ``.tsv``.
+        ``.tsv``; with ``like`` as there.
+    encoding : str, default=None
+        Tables: the encoding of a CSV file, such as "latin-1" or "cp1252". By default UTF-8, or what
+        the mark at the beginning of the file says. With ``like``, a file that is not UTF-8
+        throughout has the encoding that was stated there; rows that are read so are for predictions
+        and scores, as each of them has a say in how all are read.
     n_features : int, default=None
         svmlight: the number of columns. By default it is read from the data, which is reported.
     zero_based : bool, default=None
@@ -122,60 +152,78 @@ def read_rows(
     ...     _ = new.write_text("town,age\\nUlm,50\\n")
     ...     again = read_rows(new, like=rows, labelled=False)
     >>> rows.X.shape, rows.y.tolist(), rows.names[0], again.X.shape
-    ((2, 18), ['yes', 'no'], 'age', (1, 18))
+    ((2, 17), ['yes', 'no'], 'age', (1, 17))
     """
     given = {name: value for name, value in locals().items() if name not in ("path", "like")}
-    options, found = ReadingOptions(**given), existing(path)
+    options = ReadingOptions(**given)
+    if not isinstance(path, str | os.PathLike | Files | list | tuple):
+        asked = options if like is None else like_options(None, options, like)
+        return read_frame(path, asked)
+    found = Files.of(path)
     check_options(found, _given(options))
-    if like is None:
-        return without_sizes(str(found), lambda: format_of(found).read(found, options))
-    return without_sizes(str(found), lambda: _read_like(found, options, like))
+    as_found = found.unchanged()
+    rows = without_sizes(str(found), lambda: _read(found, options, like))
+    as_found.check()
+    return rows
 
 
-def existing(path: _Path) -> Path:
-    """The path, which must exist."""
-    found = Path(path)
-    if not found.exists():
-        raise FileNotFoundError(f"{found} does not exist; check the path")
-    return found
-
-
-def check_options(path: Path, given: Iterable[str]) -> None:
+def check_options(files: Files, given: Iterable[str]) -> None:
     """Reject parameters that the format of a file does not take, rather than ignore them."""
-    kind = format_of(path)
+    kind = format_of(files)
     for name in given:
         takers = [known.name for known in FORMATS if name in known.options]
         if takers and name not in kind.options:
-            raise kind.refuse(path, name, takers[-1])
+            raise kind.refuse(files, name, takers[-1])
 
 
-def like_options(path: Path, options: ReadingOptions, like: Any) -> ReadingOptions:
-    """The options that read a file in the way the rows of ``like`` were read."""
+def like_options(path: Files | None, options: ReadingOptions, like: Any) -> ReadingOptions:
+    """The options that read files, or a frame, in the way the rows of ``like`` were read."""
     for name in _given(options) - _OWN:
         raise ParameterError(
             "{parameter} is known from {like}; leave it out", parameter=Setting(name)
         )
     recipe, columns = _recipe_of(like)
-    plan = TablePlan.from_dict(recipe) if "target" in recipe else None
-    kind = format_of(path)
-    if plan is None and "target" in kind.options:
+    schema = Schema.from_dict(recipe) if "target" in recipe else None
+    scaled = recipe.get("scaled", False)
+    if options.schema is not None:
+        schema, scaled = _agreed(options.given_schema(), schema, like, scaled)
+    fallback = None
+    if schema is not None:
+        # A new file may be in another encoding than the training rows: its own bytes tell.
+        fallback, schema = schema.encoding, replace(schema, encoding=None)
+    kind = Table() if path is None else format_of(path)
+    if schema is None and "target" in kind.options:
         raise ValueError(
-            f"{path} is {kind.name}, but the model was not trained from one; convert it as its "
-            "training rows were"
+            f"{path or 'it'} is {kind.name}, but the model was not trained from one; convert it as "
+            "its training rows were"
         )
-    if plan is not None and not kind.keeps_plan:
-        raise _not_of_the_plan(path, kind)
+    if schema is not None and not kind.keeps_schema:
+        raise _not_of_the_schema(path, kind)
     zero_based = options.zero_based
     if zero_based is None:
         zero_based = recipe.get("zero_based", False)
-    return replace(options, plan=plan, n_features=columns, zero_based=zero_based, x_bound=None)
+    return replace(
+        options,
+        known=schema,
+        scaled=scaled,
+        fallback_encoding=fallback,
+        n_features=columns,
+        zero_based=zero_based,
+        x_bound=None,
+    )
 
 
-def _read_like(path: Path, options: ReadingOptions, like: Any) -> Rows:
+def _read(files: Files, options: ReadingOptions, like: Any) -> Rows:
+    if like is None:
+        return format_of(files).read(files, options)
+    return _read_like(files, options, like)
+
+
+def _read_like(path: Files, options: ReadingOptions, like: Any) -> Rows:
     asked, kind = like_options(path, options, like), format_of(path)
     found = kind.read(path, asked)
-    if asked.plan is not None and not _same_features(asked.plan, found.plan):
-        raise _not_of_the_plan(path, kind)
+    if asked.known is not None and not _same_features(asked.known, found.schema):
+        raise _not_of_the_schema(path, kind)
     if found.X.shape[1] != asked.n_features:
         raise ValueError(
             f"{path} has {found.X.shape[1]} columns, the model {asked.n_features}; give data of "
@@ -200,11 +248,46 @@ def _recipe_of(like: Any) -> tuple[Mapping[str, Any], int]:
     return getattr(like, "table_plan_", {}), int(like.n_features_in_)
 
 
-def _same_features(plan: TablePlan, found: TablePlan | None) -> bool:
-    return found is not None and FeatureSpace(plan).names == FeatureSpace(found).names
+def _agreed(given: Schema, kept: Schema | None, like: Any, scaled: bool) -> tuple[Schema, bool]:
+    """The schema that was given for the rows of a model, and whether its numbers are scaled.
+
+    A model that keeps no schema was fitted to the output of a `TableEncoder`, which scales numbers
+    unless it is told not to. Declared bounds tell: ranges of scaled numbers are [-1, 1].
+    """
+    if kept is not None and given.features != kept.features:
+        raise ParameterError(
+            "{schema} has other features than the model was trained with; leave it out, as the "
+            "model keeps its own"
+        )
+    plain = FeatureSpace(given)
+    if plain.size != _recipe_of(like)[1]:
+        raise ParameterError(
+            "{schema} does not have as many features as the model has columns; give the schema "
+            "that the model was trained with"
+        )
+    if kept is not None:
+        return given, scaled
+    return given, not _has_bounds(like, plain.bounds)
 
 
-def _not_of_the_plan(path: Path, kind: Format) -> ValueError:
+def _has_bounds(model: Any, bounds: SparseBounds) -> bool:
+    """Whether these bounds were declared, as a model has them that was fitted or loaded."""
+    declared = getattr(model, "x_bound", None)
+    if isinstance(declared, SparseBounds):
+        return bool(declared == bounds)
+    if not isinstance(declared, Sequence | np.ndarray) or isinstance(declared, str):
+        return False
+    own = [tuple(one) if np.ndim(one) else float(one) for one in declared]
+    return own == bounds.with_pairs()
+
+
+def _same_features(schema: Schema, found: Schema | None) -> bool:
+    return found is not None and FeatureSpace(schema).names == FeatureSpace(found).names
+
+
+def _not_of_the_schema(path: Files | None, kind: Format) -> ValueError:
+    if isinstance(kind, Unreadable) and path is not None:
+        return kind.refusal(path)
     return ValueError(
         f"{path} is {kind.name} without the features of the table that the model was trained "
         "from; give a table with its columns, or a store converted like its training rows"

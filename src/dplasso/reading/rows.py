@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplasso.data.described import DescribedRows
+from dplasso.data.described import ABOUT_PEOPLE, DescribedRows
 from dplasso.data.sparse_bounds import SparseBounds
-from dplasso.reading.plans import FeatureNames, TablePlan
+from dplasso.schema import FeatureNames, Schema
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,13 @@ class Rows:
         Public bound of every column, to be passed as ``x_bound``; None where the file has none.
     names : ndarray of str, FeatureNames or None
         Names of the columns.
-    plan : TablePlan or None
+    schema : Schema or None
         How the columns of a table become features.
+    groups : ndarray of str or None
+        The identifier of the person of each row, to the letter, and None where it is missing. None
+        if no column says whose rows they are.
+    class_weight : dict or None
+        Weights of the classes, where the schema states them.
     classes : list or None
         The possible labels, where the file or the plan states them.
     undeclared : frozenset of str
@@ -35,30 +40,60 @@ class Rows:
     zero_based : bool
         Whether indices in the file start at 0.
     declared_rows : int or None
-        The number of rows that was declared when the file was written.
+        The number of rows that the schema states, or that was declared when the file was written.
+    scaled : bool
+        Whether numbers of a table are centred and scaled to [-1, 1].
     """
 
     X: Any
     y: NDArray[Any] | None
     bounds: NDArray[np.float64] | SparseBounds | None = None
     names: NDArray[Any] | FeatureNames | None = None
-    plan: TablePlan | None = None
+    schema: Schema | None = None
     classes: list[Any] | None = None
     undeclared: frozenset[str] = frozenset()
     zero_based: bool = False
     declared_rows: int | None = None
+    groups: NDArray[Any] | None = None
+    scaled: bool = False
+
+    @property
+    def class_weight(self) -> dict[str, float] | None:
+        """Weights of the classes, which are 1 where the schema names others only."""
+        weights = {} if self.schema is None else self.schema.labels.class_weight
+        if not weights:
+            return None
+        return {name: weights.get(name, 1.0) for name in self.classes or ()}
 
     @property
     def recipe(self) -> dict[str, Any] | None:
         """How to read rows like these; a model keeps it as ``table_plan_``."""
-        if self.plan is not None:
-            return self.plan.to_dict()
+        if self.schema is not None:
+            return self.schema.to_dict() | ({"scaled": True} if self.scaled else {})
         return {"zero_based": True} if self.zero_based else None
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Public facts that the file or its schema declares, by the names of parameters."""
+        schema = self.schema
+        known: dict[str, Any] = {"n_rows": self.declared_rows, "class_weight": self.class_weight}
+        if "classes" not in self.undeclared:
+            known["classes"] = self.classes
+        if schema is not None:
+            known["y_bound"] = schema.labels.bounds
+        if schema is not None and self.groups is not None:
+            known |= {name: getattr(schema, name) for name in ABOUT_PEOPLE}
+        return {name: value for name, value in known.items() if value is not None}
+
     def described(self, declared: Collection[str] = ()) -> DescribedRows:
-        """The rows for ``fit``, so that the model keeps and states how they were read.
+        """The rows for ``fit``, with all that is publicly known of them.
+
+        The model keeps and states how they were read. It takes bounds, classes and their weights,
+        and the numbers of rows and people from the schema, where its parameters leave them out.
 
         ``declared`` are facts that the caller declares to the model although the file does not.
         """
         read = self.undeclared.difference(declared)
-        return DescribedRows(self.X, self.names, self.recipe, read, self.bounds)
+        return DescribedRows(
+            self.X, self.names, self.recipe, read, self.bounds, self.groups, self.facts
+        )

@@ -1,7 +1,7 @@
 """Charts as inline SVG. The style sheet defines colours and dashes by class."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dplasso.report.markup import Markup, join, tag
@@ -34,6 +34,17 @@ class Whisker:
 
 
 @dataclass(frozen=True)
+class Box:
+    """A filled rectangle between two corners; ``shade``, from 0 to 1, is how dark it is."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+    shade: float = 1.0
+
+
+@dataclass(frozen=True)
 class Plot:
     """Lines over two axes, and a description of them in words."""
 
@@ -47,6 +58,7 @@ class Plot:
     lines: Sequence[Line]
     whiskers: Sequence[Whisker] = ()
     diamonds: Sequence[tuple[float, float]] = ()
+    boxes: Sequence[Box] = ()
     log_x: bool = False
     cursor: bool = False  # whether there is a line that the page moves
 
@@ -67,6 +79,7 @@ def draw(plot: Plot) -> Markup:
         title,
         description,
         _axes(plot),
+        *(_box(plot, box) for box in plot.boxes),
         *(_path(plot, line) for line in plot.lines),
         *(_whisker(plot, found) for found in plot.whiskers),
         *(_diamond(plot.place(x, y)) for x, y in plot.diamonds),
@@ -104,6 +117,42 @@ def bar(value: float, largest: float) -> Markup:
     )
 
 
+def length_bar(value: float, largest: float) -> Markup:
+    """Return a bar from the left that stretches with its cell."""
+    length = 100 * value / largest if largest > 0.0 else 0.0
+    box = tag("rect", x=0, y=2, width=f"{length:.2f}", height=12, class_="up")
+    return tag("svg", box, viewBox="0 0 100 16", preserveAspectRatio="none", aria_hidden="true")
+
+
+def stacked(name: str, title: str, description: str, parts: Mapping[str, float]) -> Markup:
+    """Return one bar made of parts that add up to 1; each has the class ``part-<its name>``."""
+    boxes, start = [], 0.0
+    for part, share in parts.items():
+        width = 100 * share
+        box = tag("rect", x=f"{start:.2f}", y=0, width=f"{width:.2f}", height=10)
+        boxes.append(tag("g", box, class_=f"part-{part}"))
+        start += width
+    return tag(
+        "svg",
+        tag("title", title, id=f"{name}-title"),
+        tag("desc", description, id=f"{name}-desc"),
+        *boxes,
+        viewBox="0 0 100 10",
+        preserveAspectRatio="none",
+        role="img",
+        aria_labelledby=f"{name}-title",
+        aria_describedby=f"{name}-desc",
+        id=name,
+        class_="stacked",
+    )
+
+
+def swatch(part: str) -> Markup:
+    """Return a small square in the colour of a part of `stacked`."""
+    box = tag("rect", x=0.5, y=0.5, width=9, height=9, class_=f"swatch-{part}")
+    return tag("svg", box, viewBox="0 0 10 10", class_="swatch", aria_hidden="true")
+
+
 def legend(items: Sequence[tuple[str, Markup | str]], labelled_by: str) -> Markup:
     """Explain each line style of a chart, or the "diamond", with a sample and words."""
     rows = []
@@ -128,6 +177,18 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= least * (1 - 1e-9))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
+
+
+def compact(value: float) -> str:
+    """Write the number of a tick, a large one in thousands, millions or billions.
+
+    >>> compact(0.25), compact(-200_000.0), compact(5e6)
+    ('0.25', '−200k', '5M')
+    """
+    for least, unit, sign in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
+        if least <= abs(value) < 1e13:
+            return f"{number(value / unit)}{sign}"
+    return number(value)
 
 
 def whole_ticks(low: float, high: float, most: int = 8) -> list[float]:
@@ -169,11 +230,11 @@ def _axes(plot: Plot) -> Markup:
     for tick in ticks(*plot.y):
         y = plot.place(plot.x[0], tick).split(",")[1]
         parts.append(tag("line", x1=LEFT, x2=RIGHT, y1=y, y2=y, class_="grid"))
-        parts.append(tag("text", number(tick), x=LEFT - 6, y=y, dy=4, text_anchor="end"))
+        parts.append(tag("text", compact(tick), x=LEFT - 6, y=y, dy=4, text_anchor="end"))
     for tick in whole_ticks(*plot.x) if plot.log_x else ticks(*plot.x):
         x = plot.place(tick, plot.y[0]).split(",")[0]
         parts.append(tag("line", x1=x, x2=x, y1=BOTTOM, y2=BOTTOM + 4, class_="axis"))
-        parts.append(tag("text", number(tick), x=x, y=BOTTOM + 18, text_anchor="middle"))
+        parts.append(_x_tick(compact(tick), x))
     base = plot.place(plot.x[0], min(max(0.0, plot.y[0]), plot.y[1])).split(",")[1]
     middle = (LEFT + RIGHT) / 2
     return join(
@@ -184,12 +245,33 @@ def _axes(plot: Plot) -> Markup:
     )
 
 
+def _x_tick(text: str, x: str) -> Markup:
+    """Return the number of a tick below the axis; a long one at the right edge stays inside."""
+    if len(text) > 3 and float(x) > RIGHT - 10:
+        return tag("text", text, x=WIDTH, y=BOTTOM + 20, text_anchor="end")
+    return tag("text", text, x=x, y=BOTTOM + 20, text_anchor="middle")
+
+
 def _path(plot: Plot, line: Line) -> Markup:
     places = [plot.place(x, y) for x, y in line.points]
     if not line.stepped:
         return tag("path", d="M" + "L".join(places), class_=f"line line-{line.style}")
     moves = (f"H{x}V{y}" for x, y in (place.split(",") for place in places[1:]))
     return tag("path", d=f"M{places[0]}{''.join(moves)}", class_=f"line line-{line.style}")
+
+
+def _box(plot: Plot, box: Box) -> Markup:
+    left, bottom = map(float, plot.place(box.left, box.bottom).split(","))
+    right, top = map(float, plot.place(box.right, box.top).split(","))
+    return tag(
+        "rect",
+        x=f"{left:.1f}",
+        y=f"{top:.1f}",
+        width=f"{right - left:.1f}",
+        height=f"{bottom - top:.1f}",
+        class_="box",
+        fill_opacity=f"{box.shade:.2f}",
+    )
 
 
 def _whisker(plot: Plot, found: Whisker) -> Markup:

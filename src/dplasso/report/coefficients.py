@@ -1,8 +1,8 @@
 """The largest coefficients: a table with a column that is a bar chart.
 
-If columns have different bounds, a coefficient per unit says little: one year of age changes the
-margin less than a word does, a hundred years change it more. Such coefficients are ranked by the
-largest change of the margin, the coefficient times the bound of its column.
+If columns have ranges or bounds of their own, a coefficient per unit says little: one year of age
+changes the margin less than a word does, a hundred years change it more. Such coefficients are
+ranked by how far they can move the margin: the coefficient times the width of its column's range.
 """
 
 from typing import Any, NamedTuple
@@ -10,13 +10,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dplasso.report.cautions import noise
-from dplasso.report.charts import bar, rounded_out
+from dplasso.report.charts import bar, compact, rounded_out
 from dplasso.report.features import explained, target_equals
 from dplasso.report.headline import nonzeros
 from dplasso.report.markup import Markup, callout, folded, join, section, tag
 from dplasso.report.names import column_name, number, output_name, quoted, shortened
-from dplasso.report.scale import bounds_of, largest_bound, norm_of, radius_of, scale_of
-from dplasso.report.weights import weights_of
+from dplasso.report.scale import (
+    bounds_of,
+    has_widths,
+    is_centred,
+    largest_bound,
+    norm_of,
+    radius_of,
+    scale_of,
+    widths_of,
+)
+from dplasso.report.weights import moved, weights_of
 
 MOST = 500  # coefficients on the page
 FIRST = 30  # coefficients shown until the reader asks for all
@@ -29,7 +38,7 @@ class Coefficient(NamedTuple):
     column: int
     output: int
     value: float
-    reach: float  # the value, times the bound of its column if bounds differ
+    reach: float  # the value, times the width of its column's range if columns differ in it
 
 
 def coefficients(model: Any) -> Markup:
@@ -56,8 +65,11 @@ def coefficients(model: Any) -> Markup:
 
 def largest(model: Any, most: int = MOST) -> list[Coefficient]:
     """Return nonzero coefficients by decreasing reach. Columns without one take no memory."""
-    weights, bounds = weights_of(model), bounds_of(model)
-    reach = weights.data if bounds is None else weights.data * bounds[weights.indices]
+    weights = weights_of(model)
+    reach = weights.data
+    if has_widths(model):
+        with np.errstate(over="ignore"):
+            reach = reach * widths_of(model, weights.indices)
     reach = np.clip(reach, -_LARGEST, _LARGEST)
     outputs = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
     falling = np.argsort(-np.abs(reach), kind="stable")[:most]
@@ -109,14 +121,15 @@ def _controls(model: Any, listed: list[Coefficient]) -> Markup:
 
 def _chart(model: Any, listed: list[Coefficient]) -> Markup:
     edge = rounded_out(0.0, abs(listed[0].reach))[1]
-    ends = [tag("span", number(end)) for end in (-edge, 0.0, edge)]
+    ends = [tag("span", compact(end)) for end in (-edge, 0.0, edge)]
     caption, amount = "Coefficients by falling size, per unit of the feature", "Value"
-    scaled = bounds_of(model) is not None
+    scaled = has_widths(model)
     if scaled:
         caption = (
-            "Coefficients by their largest contribution to the margin: times their column's bound"
+            f"Coefficients by how far they can move {moved(model)}: times the width of their "
+            "column's range, or times the bound of a column without one"
         )
-        amount = "Times bound"
+        amount = "Times width"
     heads = (
         tag("th", "Feature", scope="col"),
         tag("td", tag("div", *ends, class_="ends", aria_hidden="true")),
@@ -180,7 +193,13 @@ def _size(model: Any) -> Markup:
             f"{number(scale_of(model))}."
         )
     largest = number(largest_bound(model))
-    if bounds_of(model) is not None:
+    if is_centred(model):
+        words += (
+            " Coefficients count as those of columns that are centred and scaled by their range, "
+            "or scaled by their bound, and the intercept as that of a row in the middle of all "
+            "ranges."
+        )
+    elif bounds_of(model) is not None:
         words += (
             " As columns have different bounds, a coefficient counts by what it can do: times its "
             f"column's bound, over the largest bound, {largest}. The intercept counts as one whose "

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dplasso.report.features import roles_of
 from dplasso.report.markup import Markup, folded, join, table, tag
 from dplasso.report.names import column_name, number, quoted, shortened
-from dplasso.report.scale import bounds_of
+from dplasso.report.scale import bounds_of, is_centred
 
 _OPEN = 12  # longest table that is not folded
 _MOST = 200  # rows of the table
@@ -25,7 +25,8 @@ def columns_declared(model: Any) -> Markup:
         return _listed("Columns of the table", ("Column", "Taken as", "Features"), list(names))
     if bounds is None:
         return Markup()
-    heads = ("Columns", "Size of entries, at most")
+    sizes = "Half the range, or the bound" if is_centred(model) else "Size of entries, at most"
+    heads = ("Columns", sizes)
     return _listed("Columns by falling bound", heads, _of_columns(model, np.asarray(bounds)))
 
 

@@ -20,6 +20,9 @@ FITS = 5
 FEWEST_SCORED = 100  # with fewer rows, an accuracy is off by 5 points or more by chance alone
 LEAST_SHARE = 0.1  # smallest share of the model's rows that makes a fit comparable
 
+AREA, LOG_LOSS = "Area under the ROC", "Log-loss"
+UNBALANCED = 0.8  # share of the most common class from which accuracy shows little
+
 Point = tuple[float, float, float, float]
 
 
@@ -29,7 +32,7 @@ class Curve:
 
     ``points`` are (epsilon, mean, smallest, largest) over ``repeats`` fits, each fitted to
     ``fitted_rows`` rows and scored on ``scored_rows`` others. ``left_out`` says why there are no
-    points.
+    points. ``measure`` is the name of the score, by default the model's own: accuracy or R².
     """
 
     points: tuple[Point, ...]
@@ -37,6 +40,7 @@ class Curve:
     scored_rows: int
     repeats: int
     left_out: str = ""
+    measure: str = ""
 
     def __post_init__(self) -> None:
         for point in self.points:
@@ -53,7 +57,9 @@ def accuracy_curve(
     """Fit the model's settings to two thirds of public rows, and score the last third.
 
     Fits are made ``fits`` times, with different splits, at each of ``epsilons``, by default some
-    round numbers and the model's own. The curve is left out, with the reason, if the rows do not
+    round numbers and the model's own. Where accuracy shows little, the curve is of the area under
+    the ROC, or else of log-loss: with a class of 80 % of the rows or more, or if splits move the
+    accuracy more than epsilons do. The curve is left out, with the reason, if the rows do not
     suffice: fewer than 100 to score, fewer to fit to than a tenth of those the model declares, or
     splits that differ more than epsilons do. NOT private: every fit uses the rows again.
     """
@@ -65,12 +71,26 @@ def accuracy_curve(
     if reason:
         return Curve((), cut, rows - cut, fits, reason)
     wanted = {*EPSILONS, float(model.epsilon)} if epsilons is None else set(epsilons)
-    labels, points = np.asarray(y), []
+    labels, points = np.asarray(y), dict[str, list[Point]]()
     for epsilon in sorted(wanted):
-        scores = [_score(_unfitted(model, epsilon, cut), X, labels, cut, k) for k in range(fits)]
-        points.append((epsilon, float(np.mean(scores)), min(scores), max(scores)))
-    reason = _indistinct(points)
-    return Curve(() if reason else tuple(points), cut, rows - cut, fits, reason)
+        found = [_scores(_unfitted(model, epsilon, cut), X, labels, cut, k) for k in range(fits)]
+        for measure in set.intersection(*map(set, found)):
+            scores = [scored[measure] for scored in found]
+            point = (epsilon, float(np.mean(scores)), min(scores), max(scores))
+            points.setdefault(measure, []).append(point)
+    chosen = _telling(points, labels)
+    reason = _indistinct(points[chosen])
+    kept = () if reason else tuple(points[chosen])
+    return Curve(kept, cut, rows - cut, fits, reason, "" if reason else chosen)
+
+
+def _telling(points: Mapping[str, list[Point]], labels: NDArray[Any]) -> str:
+    """Return the first measure that shows what epsilon does; the model's own if none does."""
+    counts = np.unique(labels, return_counts=True)[1]
+    unbalanced = AREA in points and counts.max() >= UNBALANCED * len(labels)
+    measures = (AREA, LOG_LOSS, "") if unbalanced else ("", AREA, LOG_LOSS)
+    known = (name for name in measures if len(points.get(name, ())) == len(points[""]))
+    return next((name for name in known if not _indistinct(points[name])), "")
 
 
 def declared_rows(model: Any) -> int | None:
@@ -108,25 +128,43 @@ def _indistinct(points: list[Point]) -> str:
     )
 
 
-def _score(fresh: Any, X: Any, labels: NDArray[Any], cut: int, split: int) -> float:
+def _scores(fresh: Any, X: Any, labels: NDArray[Any], cut: int, split: int) -> dict[str, float]:
+    """Fit to some rows and score the others: the model's own score first, without a name."""
     order = np.random.default_rng(split).permutation(X.shape[0])
     fitted, scored = order[:cut], order[cut:]
     with warnings.catch_warnings():  # the curve shows what noise leaves
         warnings.simplefilter("ignore", OnlyNoiseWarning)
-        fresh.fit(X[fitted], labels[fitted])
-    return float(fresh.score(X[scored], labels[scored]))
+        # Public rows have no identifiers: every row is a person, if people are protected.
+        people = np.arange(cut) if fresh.protects_people else None
+        fresh.fit(X[fitted], labels[fitted], groups=people)
+    rows, truth = X[scored], labels[scored]
+    found = {"": float(fresh.score(rows, truth))}
+    if hasattr(fresh, "predict_proba") and len(np.unique(truth)) > 1:
+        found |= _by_probabilities(fresh, rows, truth)
+    return found
+
+
+def _by_probabilities(fresh: Any, rows: Any, truth: NDArray[Any]) -> dict[str, float]:
+    from dplasso.report.evaluation import evaluate  # which has the curve as a field
+
+    found = evaluate(fresh, rows, truth)
+    both = {AREA: found.auc, LOG_LOSS: found.log_loss}
+    return {name: value for name, value in both.items() if value is not None}
 
 
 def _unfitted(model: Any, epsilon: float, rows: int) -> Any:
-    fresh = clone(model).set_params(
+    fresh = clone(model).set_params(**vars(model).get("declared_", {}))
+    fresh.set_params(
         epsilon=epsilon, n_rows=rows, accountant=None, random_state=None, selection="lazy"
     )
+    if fresh.protects_people:
+        fresh.set_params(n_people=rows)
     if isinstance(model, PrivateLassoClassifier):
         fresh.set_params(classes=model.classes_)
     # As in the model's own fit, a bound that is neither declared nor released is 1.
     if model.x_bound is None and (hasattr(model, "x_bound_") or not fresh.releases_bound):
         fresh.set_params(x_bound=vars(model).get("x_bound_", 1.0))
-    if getattr(model, "y_bound", 1.0) is None:
+    if getattr(fresh, "y_bound", 1.0) is None:
         fresh.set_params(y_bound=1.0)
     if isinstance(model.x_bound, Mapping):  # the columns here have no names
         fresh.set_params(x_bound=[model.x_bound[name] for name in model.feature_names_in_])

@@ -1,10 +1,10 @@
 """The section on scores over epsilon: its origin, the model's own score, the trivial score."""
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from dplasso.report.charts import Line, Plot, Whisker, draw, legend, rounded_out
-from dplasso.report.curve_fits import Curve, declared_rows
+from dplasso.report.curve_fits import AREA, LOG_LOSS, Curve, declared_rows
 from dplasso.report.evaluation import Evaluation
 from dplasso.report.headline import epsilon_of
 from dplasso.report.markup import Markup, join, table, tag
@@ -19,13 +19,41 @@ def curve_section(model: Any, found: Evaluation) -> Markup:
     curve = found.curve
     if curve is None:
         return Markup()
-    heading = tag("h3", f"{found.score_name} at other epsilons", id="epsilons")
+    heading = tag("h3", f"{_measured_by(found, curve).name} at other epsilons", id="epsilons")
     if curve.left_out:
         return join(heading, tag("p", f"No curve is drawn: {curve.left_out}."))
-    words = tag("p", *_how(curve), *_compared(model, curve))
+    words = tag("p", *_how(curve), *_compared(model, curve), *_why(found, curve))
     plot = _plot(model, found, curve)
     drawn = [] if plot is None else [tag("div", draw(plot), _legend(model, found, curve))]
     return join(heading, words, tag("div", *drawn, _table(model, found, curve), class_="charts"))
+
+
+class Measure(NamedTuple):
+    """The name of the score of a curve, this model's own score, and the trivial one."""
+
+    name: str
+    own: float | None
+    trivial: float | None
+    trivial_answer: str
+
+
+def _measured_by(found: Evaluation, curve: Curve) -> Measure:
+    if curve.measure == AREA:
+        return Measure(AREA, found.auc, 0.5, "guessing")
+    if curve.measure == LOG_LOSS:
+        trivial = "the shares of the classes"
+        return Measure(LOG_LOSS, found.log_loss, found.trivial_log_loss, trivial)
+    return Measure(found.score_name, found.score, found.trivial, found.trivial_answer)
+
+
+def _why(found: Evaluation, curve: Curve) -> list[str]:
+    if not curve.measure:
+        return []
+    lower = " Lower is better." if curve.measure == LOG_LOSS else ""
+    return [
+        f" {found.score_name} says little on these rows; the score of the curve is "
+        f"“{curve.measure}”.{lower}"
+    ]
 
 
 def _how(curve: Curve) -> list[Any]:
@@ -58,24 +86,25 @@ def _compared(model: Any, curve: Curve) -> list[str]:
 def _plot(model: Any, found: Evaluation, curve: Curve) -> Plot | None:
     finite = sorted(point for point in curve.points if math.isfinite(point[0]))
     own = epsilon_of(model.privacy_)
-    diamonds = [(own, found.score)] if math.isfinite(own) else []
+    by = _measured_by(found, curve)
+    diamonds = [(own, by.own)] if math.isfinite(own) and by.own is not None else []
     reach = [point[0] for point in finite] + [x for x, _ in diamonds]
     if len(finite) < 2 or finite[0][0] == finite[-1][0]:
         return None
     ends = min(reach) / _MARGIN, max(reach) * _MARGIN
     without = [point[1] for point in curve.points if math.isinf(point[0])]
     levels = [("limit", mean) for mean in without]
-    if found.trivial is not None:
-        levels.append(("trivial", found.trivial))
+    if by.trivial is not None:
+        levels.append(("trivial", by.trivial))
     every = [level for _, level in levels] + [score for _, score in diamonds]
     every += [value for point in finite for value in point[1:]]
     return Plot(
         name="curve",
-        title=f"{found.score_name} by epsilon",
+        title=f"{by.name} by epsilon",
         description="The mean of fits at each epsilon, with a bar from least to most. The table "
         "has the numbers.",
         x_label="epsilon",
-        y_label=found.score_name,
+        y_label=by.name,
         x=ends,
         y=rounded_out(min(every), max(every)),
         lines=[
@@ -89,13 +118,14 @@ def _plot(model: Any, found: Evaluation, curve: Curve) -> Plot | None:
 
 
 def _legend(model: Any, found: Evaluation, curve: Curve) -> Markup:
+    by = _measured_by(found, curve)
     items = [("1", "other fits" if curve.repeats == 1 else "other fits, mean and range")]
-    if is_private(model):
+    if is_private(model) and by.own is not None:
         items.append(("diamond", f"this model, on all {found.rows:,} public rows"))
     if any(math.isinf(point[0]) for point in curve.points):
         items.append(("limit", "other fits without privacy, mean"))
-    if found.trivial is not None:
-        items.append(("trivial", found.trivial_answer))
+    if by.trivial is not None:
+        items.append(("trivial", by.trivial_answer))
     return legend(items, "epsilons")
 
 
@@ -103,13 +133,12 @@ def _table(model: Any, found: Evaluation, curve: Curve) -> Markup:
     rows: list[tuple[str, ...]] = [
         (_shown(epsilon), *map(score_text, values)) for epsilon, *values in sorted(curve.points)
     ]
-    own = _shown(epsilon_of(model.privacy_))
-    rows.append((f"This model: {own}", score_text(found.score), "–", "–"))
-    if found.trivial is not None:
-        rows.append((found.trivial_answer.capitalize(), score_text(found.trivial), "–", "–"))
-    return table(
-        f"{found.score_name} by epsilon, in numbers", ("Epsilon", "Mean", "Least", "Most"), rows
-    )
+    own, by = _shown(epsilon_of(model.privacy_)), _measured_by(found, curve)
+    if by.own is not None:
+        rows.append((f"This model: {own}", score_text(by.own), "–", "–"))
+    if by.trivial is not None:
+        rows.append((by.trivial_answer.capitalize(), score_text(by.trivial), "–", "–"))
+    return table(f"{by.name} by epsilon, in numbers", ("Epsilon", "Mean", "Least", "Most"), rows)
 
 
 def _shown(epsilon: float) -> str:

@@ -2,14 +2,16 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_classifier
 
 from dplasso.base.arrays import Floats
 from dplasso.report.curve_fits import Curve
+from dplasso.report.measured import Measured, Reliability
+from dplasso.report.measured.reliability import reliability
 from dplasso.storage.prediction_lines import label_text
 
 Points = tuple[tuple[float, float], ...]
@@ -27,16 +29,50 @@ class OfClass(NamedTuple):
     found: int
 
 
+class NumberScores(NamedTuple):
+    """Mean absolute error, root of the mean square error, and R² of predicted numbers."""
+
+    mae: float
+    rmse: float
+    r2: float
+
+    @classmethod
+    def of(cls, truth: Floats, predicted: Floats) -> Self:
+        """The scores of predictions."""
+        from sklearn import metrics  # imported only to score rows
+
+        return cls(
+            float(metrics.mean_absolute_error(truth, predicted)),
+            float(metrics.root_mean_squared_error(truth, predicted)),
+            float(metrics.r2_score(truth, predicted)),
+        )
+
+
+@dataclass(frozen=True)
+class RegressionScores:
+    """Scores on labels as they are and as clipped to ``y_bound``; and those of the mean label.
+
+    A model learns from clipped labels, so the clipped scores show how well it learnt, and the
+    others what its bound costs.
+    """
+
+    as_they_are: NumberScores
+    clipped: NumberScores
+    mean_as_they_are: NumberScores
+    mean_clipped: NumberScores
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """Scores of a model. They are NOT private: compute them on public data only.
 
     ``roc`` has points (false positive rate, true positive rate): of the second of two classes, or
     the mean over more classes, each against the rest. ``confusion[i][j]`` counts rows of class i
-    that were predicted as class j. ``calibration`` has (mean predicted probability, share of the
-    second class, rows). ``log_loss`` is the mean of minus the logarithm of the probability that was
-    given to the true class. ``curve`` has the scores of other fits, see `accuracy_curve`.
-    ``data_name`` is the name of the rows.
+    that were predicted as class j. ``reliability`` compares probabilities with observed shares.
+    ``log_loss`` is the mean of minus the logarithm of the probability that was given to the true
+    class. ``numbers`` has the scores of a regressor. ``curve`` has the scores of other fits, see
+    `accuracy_curve`. ``data_name`` is the name of the rows. ``measured`` has more figures, for
+    charts, see `examine`.
     """
 
     rows: int
@@ -46,11 +82,25 @@ class Evaluation:
     auc: float | None = None
     classes: tuple[str, ...] = ()
     confusion: tuple[tuple[int, ...], ...] = ()
-    calibration: tuple[tuple[float, float, int], ...] = ()
+    reliability: Reliability | None = None
     log_loss: float | None = None
     probabilities_tell: bool = False  # whether log-loss is clearly below that of the shares
     curve: Curve | None = None
     data_name: str = ""
+    numbers: RegressionScores | None = None
+    measured: Measured | None = None
+
+    @property
+    def balanced_accuracy(self) -> float | None:
+        """The mean over classes that occur of the share of their rows that was found."""
+        recalls = [of.found / of.rows for of in self.by_class.values() if of.rows]
+        return sum(recalls) / len(recalls) if recalls else None
+
+    @property
+    def trivial_balanced_accuracy(self) -> float | None:
+        """Balanced accuracy of any answer that is the same for all rows."""
+        occurring = sum(1 for of in self.by_class.values() if of.rows)
+        return 1.0 / occurring if occurring else None
 
     @property
     def by_class(self) -> dict[str, OfClass]:
@@ -98,7 +148,8 @@ class Evaluation:
             return ""
         if self.score <= self.trivial or (self.confusion and not self._clear()):
             if self.probabilities_tell:
-                return "better than the shares of the classes, by its probabilities"
+                how = "" if self.score <= self.trivial else "clearly "
+                return f"better than the shares of the classes by log-loss, not {how}by accuracy"
             if self.score <= self.trivial:
                 return f"no better than {self.trivial_answer}"
             return f"not clearly better than {self.trivial_answer}; these rows are too few to tell"
@@ -128,11 +179,13 @@ def evaluate(
             f"curve must be what accuracy_curve gives, got {type(curve).__name__}; leave it out, "
             "or make a Curve"
         )
-    if len(truth) < 2:
-        raise ValueError("y has fewer than two labels; give more rows to score the model on")
+    check_labels(truth, model.classes_ if is_classifier(model) else None)
     if not is_classifier(model):
         score = float(model.score(X, _numbers(truth)))
-        return Evaluation(len(truth), "R²", score, curve=curve, data_name=data_name)
+        numbers = _regression_scores(model, X, _numbers(truth))
+        return Evaluation(
+            len(truth), "R²", score, curve=curve, data_name=data_name, numbers=numbers
+        )
     places, answers = _places(truth, model.classes_), _places(model.predict(X), model.classes_)
     if len(places) != len(answers):
         raise ValueError("X and y differ in their number of rows; give one label per row")
@@ -149,11 +202,34 @@ def evaluate(
         auc=area,
         classes=tuple(map(label_text, model.classes_.tolist())),
         confusion=tuple(tuple(row) for row in counts.tolist()),
-        calibration=_calibration(places, scores[:, 1]) if scores.shape[1] == 2 else (),
+        reliability=reliability(places, scores) if scores.size else None,
         log_loss=float(losses.mean()) if scores.size else None,
         probabilities_tell=_clearly_below(losses, places) if scores.size else False,
         curve=curve,
         data_name=data_name,
+    )
+
+
+def check_labels(labels: NDArray[Any], classes: ArrayLike | None) -> None:
+    """Reject labels that no model of these classes, or of numbers (None), can be scored on."""
+    if len(labels) < 2:
+        raise ValueError("y has fewer than two labels; give more rows to score the model on")
+    if classes is None:
+        _numbers(labels)
+    else:
+        _places(labels, np.unique(classes))
+
+
+def _regression_scores(model: Any, X: Any, truth: Floats) -> RegressionScores:
+    predicted = np.asarray(model.predict(X), np.float64)
+    bound = getattr(model, "y_bound", None)
+    low, high = (-bound, bound) if isinstance(bound, int | float) else bound or (-np.inf, np.inf)
+    clipped = np.clip(truth, low, high)
+    return RegressionScores(
+        NumberScores.of(truth, predicted),
+        NumberScores.of(clipped, predicted),
+        NumberScores.of(truth, np.full_like(truth, truth.mean())),
+        NumberScores.of(clipped, np.full_like(clipped, clipped.mean())),
     )
 
 
@@ -222,17 +298,3 @@ def _clearly_below(losses: Floats, places: NDArray[np.intp]) -> bool:
     shares = np.bincount(places) / len(places)
     gains = -np.log(shares[places]) - losses
     return bool(gains.mean() > 2.0 * gains.std() / math.sqrt(len(gains)))
-
-
-def _calibration(
-    places: NDArray[np.intp], predicted: Floats
-) -> tuple[tuple[float, float, int], ...]:
-    """Return ten bins of predicted probability, without the empty ones."""
-    bins = np.minimum((10 * predicted).astype(np.intp), 9)
-    found = []
-    for one in np.unique(bins):
-        inside = bins == one
-        found.append(
-            (float(predicted[inside].mean()), float(places[inside].mean()), int(inside.sum()))
-        )
-    return tuple(found)

@@ -14,6 +14,7 @@ from dplasso.report.columns import columns_declared
 from dplasso.report.headline import day_of_fit
 from dplasso.report.markup import Markup, join, section, table, tag
 from dplasso.report.names import number
+from dplasso.report.protects import unit_of
 from dplasso.report.weights import is_online, is_private
 from dplasso.storage import read
 
@@ -25,6 +26,9 @@ _CALLED = {  # facts of the statement in plain words, for readers who do not kno
     "n_features": "Features",
     "feature_names": "Names of features",
     "n_rows": "Rows",
+    "n_people": "People",
+    "rows_per_person": "Rows that a person counts as, at most",
+    "class_weight": "Weights of classes",
     "max_iter": "Rounds",
     "classes": "Classes",
     "clip": "Length of a row's gradients, at most",
@@ -33,6 +37,7 @@ _CALLED = {  # facts of the statement in plain words, for readers who do not kno
     "regularisation": "Regularisation of every row's loss",
     "start_rows": "Rows that the start weighs like",
 }
+_CALLED_OF_PEOPLE = {"n_rows": "Rows that all people together count as, at most"}
 _SOURCES = {
     "the shape of X": "follows from the columns of the matrix or table that was read",
     "declared by the shape of X": "follows from the columns of the matrix or table that was read",
@@ -44,13 +49,19 @@ _NOT_PROTECTED = (
     "The facts above that were taken as public.",
     "What is true of people in general: a model may teach something about someone who is not in "
     "the data at all.",
-    "A person who has several rows: with k of them, the odds can change by the factor to the "
-    "power of k.",
     "Other releases from the same data: each fit costs its own budget, and budgets add up.",
     "Running time and memory traffic of the fit, and anyone on the machine that did it.",
 )
-
-
+_OF_ROWS = (
+    "A person who has several rows: with k of them, the odds can change by the factor to the "
+    "power of k."
+)
+_OF_PERSONS = (
+    "A person who is in the data under several identifiers, and what a household has in common."
+)
+_NOT_CHARGED = (
+    "This fit was charged to no budget ledger: nothing on this page counts what else was released."
+)
 _OF_STREAMS = (
     "Rows that have expired, where there is a window.",
     "How many rows came in so far.",
@@ -78,23 +89,36 @@ def public_facts(model: Any) -> Markup:
     )
 
 
-def not_protected(model: Any) -> Markup:
-    items = (*_OF_STREAMS, *_NOT_PROTECTED) if is_online(model) else _NOT_PROTECTED
-    listed = tag("ul", *(tag("li", item) for item in items))
+def not_protected_items(model: Any) -> list[str]:
+    """Return what the guarantee does not cover, a sentence each."""
     if not is_private(model):
-        listed = tag("p", "Nothing is protected: any row may show in the model.")
+        return ["Nothing is protected: any row may show in the model."]
+    items = [*(_OF_STREAMS if is_online(model) else ()), *_NOT_PROTECTED]
+    items.append(_OF_PERSONS if unit_of(model.privacy_).of_persons else _OF_ROWS)
+    if "ledger" not in model.privacy_:
+        items.append(_NOT_CHARGED)
+    return items
+
+
+def not_protected(model: Any) -> Markup:
+    items = not_protected_items(model)
+    listed = tag("ul", *(tag("li", item) for item in items))
+    if len(items) == 1:
+        listed = tag("p", *items)
     return section("not-protected", "What is not protected", listed)
 
 
-def how_to_verify(model: Any, model_file: Path | None) -> Markup:
-    """Return the digest of the file, if there is one, and commands to check it."""
+def how_to_verify(
+    model: Any, model_file: Path | None, command: str = "", *, drawn_anew: bool = False
+) -> Markup:
+    """Return the digest of the file, if there is one, and commands to check it and the page."""
     from dplasso import __version__
 
     if model_file is None:
         name, words = "model.dpl", tag("p", "No model file was given with this page.")
     else:
         name = model_file.name
-        digest = tag("code", _digest(model, model_file), class_="digest")
+        digest = tag("code", digest_of(model, model_file), class_="digest")
         words = tag("p", "The SHA-256 of ", tag("code", name), " is ", digest)
     load = "import dplasso, sys; print(dplasso.load(sys.argv[1]).privacy_)"
     commands = f"sha256sum {shlex.quote(name)}\npython -c '{load}' {shlex.quote(name)}"
@@ -111,7 +135,20 @@ def how_to_verify(model: Any, model_file: Path | None) -> Markup:
             f"{made} with dplasso {fitted}{_on(day_of_fit(model))}; page written with "
             f"dplasso {__version__}{_on(today())}.",
         ),
+        written_by(command, drawn_anew=drawn_anew),
     )
+
+
+def written_by(command: str, *, drawn_anew: bool = False) -> Markup:
+    """Return the command that writes the page again; empty if it is not known.
+
+    ``drawn_anew`` says whether it makes fits, which are random.
+    """
+    if not command:
+        return Markup()
+    words = "This command writes the page again, in the folder of the files that it names"
+    words += "; fits at other epsilons are then drawn anew, and differ:" if drawn_anew else ":"
+    return join(tag("p", words), tag("pre", tag("code", command), class_="wrapped"))
 
 
 def today() -> str:
@@ -124,9 +161,9 @@ def _on(day: str | None) -> str:
 
 
 def _facts(caption: str, facts: dict[str, dict[str, Any]]) -> Markup:
-    rows = []
+    rows, named = [], _CALLED | (_CALLED_OF_PEOPLE if "n_people" in facts else {})
     for name, known in facts.items():
-        called = _CALLED.get(name)
+        called = named.get(name)
         label = join(called, tag("small", name)) if called else name
         rows.append((label, _value(known["value"]), _source(known["source"])))
     return table(caption, ("Fact", "Value", "Where it came from"), rows)
@@ -148,7 +185,7 @@ def _source(source: str) -> Markup:
     return tag("strong", f"⚠ {source}", class_="flag")
 
 
-def _digest(model: Any, path: Path) -> str:
+def digest_of(model: Any, path: Path) -> str:
     """Return the SHA-256 of the whole file, after checking that it holds this model."""
     _, arrays = read(path)
     expected = {"weights": model.stream_.weights} if is_online(model) else arrays_of(model.fitted_)

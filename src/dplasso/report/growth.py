@@ -17,7 +17,14 @@ from dplasso.report.coefficients import largest
 from dplasso.report.headline import has_rounds, nonzeros
 from dplasso.report.markup import Markup, join, section, tag
 from dplasso.report.names import column_name, number, output_name, quoted
-from dplasso.report.scale import bounds_of, largest_bound, radius_of, scale_of
+from dplasso.report.scale import (
+    bounds_of,
+    has_widths,
+    largest_bound,
+    radius_of,
+    scale_of,
+    widths_of,
+)
 from dplasso.report.weights import is_private
 
 PATHS = 6  # coefficients whose path is drawn; the style sheet has as many colours
@@ -33,11 +40,14 @@ class Growth(NamedTuple):
 
 
 def growth(model: Any) -> Markup:
-    """Return charts over the rounds, and a slider that shows what each round released."""
+    """Return charts over the rounds, and a slider that shows what each round released.
+
+    A fit without rounds has a sentence on its course, if there is anything to say.
+    """
     heading = "How the model grew"
     text = fitter_of(model.solver_).course(len(model.vertices_), model.n_iter_)
     if not has_rounds(model):
-        return section("growth", heading, tag("p", text))
+        return section("growth", "How the model was fitted", tag("p", text)) if text else Markup()
     if not is_private(model):
         text += " Steps were searched for and not kept: only what was chosen is known."
         chosen = _chosen(model)
@@ -89,14 +99,19 @@ def _chosen(model: Any) -> NDArray[np.int64]:
 
 
 def path(model: Any, column: int, output: int) -> NDArray[np.float64]:
-    """A coefficient after every round, before any is dropped; times its bound if bounds differ.
+    """A coefficient after every round, before any is dropped, by how far it can move the margin.
 
-    All are times the scale that corrects probabilities, so that paths end at the coefficients.
+    It is times the width of its column's range if columns differ in it. All are times the scale
+    that corrects probabilities, so that paths end at the coefficients that are listed.
     """
     chosen = _keys(model) == column * len(model.intercept_) + output
     sums: NDArray[np.float64] = np.cumsum(chosen * _pushes(model)) / _denominators(len(chosen))
-    bound = 1.0 if bounds_of(model) is None else largest_bound(model)
-    return scale_of(model) * radius_of(model) * bound * sums
+    factor, bounds = 1.0, bounds_of(model)
+    if bounds is not None:
+        factor = largest_bound(model) / float(bounds[column])
+    if has_widths(model):
+        factor *= float(widths_of(model, np.array([column]))[0])
+    return scale_of(model) * radius_of(model) * factor * sums
 
 
 def _keys(model: Any) -> NDArray[np.int64]:
@@ -162,14 +177,14 @@ def _path_plot(model: Any) -> Plot:
     rounds = len(model.vertices_)
     first = rounds // 10
     every = np.concatenate([np.zeros(1), *(found[max(0, first - 1) :] for found in paths)])
-    scaled = bounds_of(model) is not None
+    scaled = has_widths(model)
     return Plot(
         name="paths",
         title=f"Paths of the largest {'contributions' if scaled else 'coefficients'}",
         description=f"A line for each of the {len(paths)} largest coefficients, from round {first} "
         "on; the list below the charts has their names and last values.",
         x_label="round",
-        y_label="coefficient times bound" if scaled else "coefficient",
+        y_label="coefficient times width" if scaled else "coefficient",
         x=(float(first), float(rounds)),
         y=rounded_out(float(every.min()), float(every.max())),
         lines=[_line(found, str(style), first) for style, found in enumerate(paths, start=1)],

@@ -7,13 +7,19 @@ from dplasso.privacy.statement import PrivacyStatement
 from dplasso.report.headline import epsilon_of
 from dplasso.report.markup import Markup, folded, join, section, table, tag
 from dplasso.report.names import number
+from dplasso.report.protects import unit_of
 from dplasso.report.weights import is_private
 
 _PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
 _QUESTIONS = {
-    "add_remove": "whether a certain row was among the data",
-    "replace_one": "which of two things a certain row says",
+    ("row", "add_remove"): "whether a certain row was among the data",
+    ("row", "replace_one"): "which of two things a certain row says",
+    ("person", "add_remove"): "whether a certain person was among the data, with all their rows",
+    ("person", "replace_one"): "which of two sets of rows a certain person has",
 }
+_OTHERS = {"row": "all the other rows", "person": "the rows of all other people"}
+_SUBJECTS = {"row": "one row", "person": "one person"}
+_WHATEVER = {"row": "whatever the row says", "person": "whatever the rows of that person say"}
 
 
 def guarantee(model: Any) -> Markup:
@@ -40,22 +46,23 @@ def posterior(prior: float, epsilon: float) -> float:
 
 def _in_words(statement: PrivacyStatement) -> Markup:
     epsilon, delta = epsilon_of(statement), statement["delta"]
-    question = _QUESTIONS[statement["neighboring"]]
+    kind = unit_of(statement).kind
+    question = _QUESTIONS[kind, statement["neighboring"]]
     return join(
         tag(
             "p",
-            f"Epsilon bounds what anyone can learn about one row from {_seen(statement)}. Imagine "
-            "someone who knows all the other rows and how the model was fitted, and who asks "
-            f"{question}. Seeing {_it(statement)} multiplies or divides the odds of either answer "
-            "by at most ",
+            f"Epsilon bounds what anyone can learn about {_SUBJECTS[kind]} from "
+            f"{_seen(statement)}. Imagine someone who knows {_OTHERS[kind]} and how the model was "
+            f"fitted, and who asks {question}. Seeing {_it(statement)} multiplies or divides the "
+            "odds of either answer by at most ",
             tag("strong", "e", tag("sup", "epsilon"), f" ≈ {_factor(epsilon)}"),
-            ", whatever the row says, whatever else they know, and however much they compute.",
+            f", {_WHATEVER[kind]}, whatever else they know, and however much they compute.",
         ),
         tag("p", _chance(delta)),
         table(
             f"How sure they can be of an answer, given epsilon = {number(epsilon)}",
             ("Before they see the model", "After: at least", "After: at most"),
-            [_row(prior, epsilon) for prior in _PRIORS],
+            [_row(*belief) for belief in beliefs(epsilon)],
         ),
     )
 
@@ -84,11 +91,20 @@ def _chance(delta: float) -> str:
     )
 
 
-def _row(prior: float, epsilon: float) -> tuple[str, str, str]:
-    """Return the bounds, rounded to the safe side."""
-    least = math.floor(1e4 * posterior(prior, -epsilon)) / 100
-    most = math.ceil(1e4 * posterior(prior, epsilon)) / 100
-    return f"{100 * prior:g} %", f"{least:.2f} %", f"{most:.2f} %"
+def beliefs(epsilon: float) -> list[tuple[float, float, float]]:
+    """Return how sure someone is before, and at least and at most after, to the safe side."""
+    return [
+        (
+            prior,
+            math.floor(1e4 * posterior(prior, -epsilon)) / 1e4,
+            math.ceil(1e4 * posterior(prior, epsilon)) / 1e4,
+        )
+        for prior in _PRIORS
+    ]
+
+
+def _row(prior: float, least: float, most: float) -> tuple[str, str, str]:
+    return f"{100 * prior:g} %", f"{100 * least:.2f} %", f"{100 * most:.2f} %"
 
 
 def _factor(epsilon: float) -> str:

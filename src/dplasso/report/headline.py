@@ -8,11 +8,15 @@ import numpy as np
 
 from dplasso.fitting.registry import fitter_of
 from dplasso.privacy.statement import READ, PrivacyStatement
+from dplasso.report.calibrated import calibration
 from dplasso.report.cautions import expired, few_rows, loose_delta
 from dplasso.report.evaluation import Evaluation
 from dplasso.report.features import target_of
+from dplasso.report.ledger_section import percent
 from dplasso.report.markup import Markup, callout, cards, join, tag
 from dplasso.report.names import number, quoted, score_text, shortened
+from dplasso.report.protects import whom, whom_exactly
+from dplasso.report.standing import Standing
 from dplasso.report.weights import is_online, is_private, weights_of
 
 _MOST_CLASSES = 10
@@ -27,14 +31,17 @@ _NOT_SECURE = (
 )
 
 
-def headline(model: Any, title: str, found: Evaluation | None, today: str) -> Markup:
-    """Return the title, the target, the numbers and the warnings."""
+def headline(
+    model: Any, title: str, found: Evaluation | None, standing: Standing | None, today: str
+) -> Markup:
+    """Return the title, whom the model protects, the target, the numbers and the warnings."""
     return tag(
         "header",
         tag("h1", quoted(title)),
-        tag("p", *_kind(model), " ", _days(model, found, today), class_="kind"),
-        _numbers(model, found),
-        *(callout(*box) for box in _warnings(model, found)),
+        tag("p", *kind(model), " ", _days(model, found, today), class_="kind"),
+        tag("p", whom(model), tag("small", whom_exactly(model)), class_="protects"),
+        cards(_numbers(model, found, standing)),
+        *(callout(*box) for box in warnings(model, found)),
     )
 
 
@@ -59,13 +66,14 @@ def nonzeros(model: Any) -> int:
     return int(np.count_nonzero(weights_of(model).data))
 
 
-def _kind(model: Any) -> list[Any]:
+def kind(model: Any) -> list[Any]:
+    """Return the kind of the model and what it predicts, in words."""
     name = tag("code", type(model).__name__)
     target = target_of(model)
     if not hasattr(model, "classes_"):
         predicted = "a number" if target is None else join(quoted(shortened(target)), ", a number")
-        kind = "linear" if is_online(model) else "sparse linear"
-        return [name, f": a {kind} model that predicts ", predicted, "."]
+        linear = "linear" if is_online(model) else "sparse linear"
+        return [name, f": a {linear} model that predicts ", predicted, "."]
     count = len(model.classes_)
     model_kind = "sparse logistic" if count == 2 else "sparse softmax"
     if is_online(model):
@@ -93,17 +101,38 @@ def _days(model: Any, found: Evaluation | None, today: str) -> Markup:
     return join(made, day, "; page written on ", tag("time", today), scored, ".")
 
 
-def _numbers(model: Any, found: Evaluation | None) -> Markup:
+def _numbers(
+    model: Any, found: Evaluation | None, standing: Standing | None
+) -> dict[str, Markup | str]:
     statement = model.privacy_
     private = is_private(model)
-    shown: dict[str, Any] = {
+    return {
+        **({} if found is None else {found.score_name: _score(found)}),
+        **_calibration(found),
+        **_ledger(standing),
         "Epsilon": number(epsilon_of(statement)) if private else "∞",
         "Delta": number(statement["delta"]) if private and statement["delta"] else "–",
-        **({} if found is None else {found.score_name: _score(found)}),
         **(_of_stream(statement) if is_online(model) else _of_fit(model)),
         "Features" if target_of(model) else "Columns": f"{model.n_features_in_:,}",
     }
-    return cards(shown)
+
+
+def _calibration(found: Evaluation | None) -> dict[str, Markup | str]:
+    known = calibration(found)
+    if known is None:
+        return {}
+    return {"Calibration": join(known.short, tag("small", known.figure))}
+
+
+def _ledger(standing: Standing | None) -> dict[str, Markup | str]:
+    """Return the share of this fit in its ledger, what came before, and what is left."""
+    if standing is None:
+        return {}
+    if standing.own is None or standing.before is None or standing.left is None:
+        spent = f"{number(standing.epsilon_spent)} of {number(standing.epsilon_cap)}"
+        return {"Epsilon spent in its ledger": join(spent, tag("small", "up to this fit"))}
+    around = f"{percent(standing.before)} before it, {percent(standing.left)} left"
+    return {"Share of its ledger": join(percent(standing.own), tag("small", around))}
 
 
 def _of_fit(model: Any) -> dict[str, str]:
@@ -129,11 +158,13 @@ def _score(found: Evaluation) -> Markup:
     return join(score_text(found.score), beside)
 
 
-def _warnings(model: Any, found: Evaluation | None) -> Iterator[tuple[str, str, str]]:
+def warnings(model: Any, found: Evaluation | None) -> Iterator[tuple[str, str, str]]:
     """Yield the kind, the title and the words of every warning."""
     if found is not None and found.poor:
         words = f"See “{QUALITY}” before you use its answers."
         yield "warning", f"{found.score_name}: {found.verdict}.", words
+    if (known := calibration(found)) and known.off:
+        yield "warning", "Calibration is off.", known.words
     if words := few_rows(model):
         yield "warning", "Few rows.", words
     if words := loose_delta(model):

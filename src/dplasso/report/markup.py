@@ -39,14 +39,23 @@ def callout(kind: str, title: str, *children: Any) -> Markup:
     return tag("div", tag("strong", title), " ", *children, class_=f"callout {kind}", role="note")
 
 
-def table(caption: str, heads: tuple[str, ...], rows: list[tuple[Any, ...]]) -> Markup:
-    """Return a table whose first column names the rows."""
+def table(
+    caption: Markup | str,
+    heads: tuple[str, ...],
+    rows: list[tuple[Any, ...]],
+    kind: str | None = None,
+) -> Markup:
+    """Return a table whose first column names the rows.
+
+    If all other columns are numbers, its ``kind`` is "figures".
+    """
     head = tag("tr", *(tag("th", cell, scope="col") for cell in heads))
     body = (
         tag("tr", tag("th", first, scope="row"), *(tag("td", cell) for cell in rest))
         for first, *rest in rows
     )
-    return tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body))
+    whole = (tag("caption", caption), tag("thead", head), tag("tbody", *body))
+    return tag("table", *whole, class_=kind)
 
 
 def cards(shown: dict[str, Any]) -> Markup:
@@ -55,7 +64,7 @@ def cards(shown: dict[str, Any]) -> Markup:
     return tag("dl", *every, class_="numbers")
 
 
-def folded(summary: str, *children: Any) -> Markup:
+def folded(summary: Markup | str, *children: Any) -> Markup:
     """Return content that is hidden until the reader opens it, but always printed."""
     return tag("details", tag("summary", summary), *children)
 

@@ -47,8 +47,8 @@ def score_text(value: float) -> str:
 def number(value: float, form: str = ".4g") -> str:
     """Write a number with four digits, and a minus sign that is as wide as a plus.
 
-    >>> number(-0.123456), number(12345.0), number(1e-6)
-    ('−0.1235', '12,345', '1e−06')
+    >>> number(-0.123456), number(12345.0), number(1e-6), number(8926.4, "#.4g")
+    ('−0.1235', '12,345', '1e−06', '8926')
     """
     plain = f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:{form}}"
-    return plain.replace("-", "−")
+    return plain.rstrip(".").replace("-", "−")

@@ -3,19 +3,19 @@
 import math
 from typing import Any
 
-from dplasso.report.charts import Line, Plot, Whisker, draw
+from dplasso.report.calibrated import calibration
+from dplasso.report.class_charts import class_charts
 from dplasso.report.curve_section import curve_section
 from dplasso.report.evaluation import Evaluation
 from dplasso.report.features import target_equals
 from dplasso.report.headline import QUALITY
-from dplasso.report.markup import Markup, callout, cards, join, scroller, section, table, tag
-from dplasso.report.names import number, quoted, score_text, shortened
+from dplasso.report.markup import Markup, callout, cards, join, scroller, section, tag
+from dplasso.report.names import quoted, score_text, shortened
+from dplasso.report.number_charts import number_charts
 
 _MOST_CLASSES = 20  # classes of a confusion matrix on the page
 _MOST_TOLD = 10  # classes that are described in words
 _SHADES = 5  # shades of its cells in the style sheet
-_FEWEST = 20  # rows per point of a calibration: with fewer, its error is a tenth or more
-_DIAGONAL = Line([(0.0, 0.0), (1.0, 1.0)], "limit")
 
 
 def quality(model: Any, found: Evaluation) -> Markup:
@@ -26,15 +26,16 @@ def quality(model: Any, found: Evaluation) -> Markup:
         "Computed on data declared public.",
         *(f"The {found.rows:,} rows", of, " are not protected by the guarantee."),
     )
-    drawn = [*_roc(found), *_calibration(found)]
     return section(
         "quality",
         QUALITY,
         label,
         _scores(found),
         _verdict(found),
+        _calibration(found),
         _confusion(model, found),
-        tag("div", *drawn, class_="charts") if drawn else Markup(),
+        class_charts(model, found),
+        number_charts(found),
         curve_section(model, found),
     )
 
@@ -56,7 +57,7 @@ def _verdict(found: Evaluation) -> Markup:
     """Warn if a high score is no merit of the model."""
     if not found.verdict:
         return Markup()
-    words = f"{found.score_name}: {found.verdict}."
+    words = f"The model is {found.verdict}."
     if found.poor and found.auc is not None:
         words += (
             f" How well it ranks rows is another matter: guessing has an area of 0.5 under the "
@@ -65,54 +66,13 @@ def _verdict(found: Evaluation) -> Markup:
     return tag("p", words)
 
 
-def _roc(found: Evaluation) -> list[Markup]:
-    if found.auc is None:
-        return []
-    of = "" if len(found.classes) == 2 else ", mean of each class against the rest"
-    plot = Plot(
-        name="roc",
-        title=f"ROC{of}",
-        description="True against false positive rate; the area under it is "
-        f"{score_text(found.auc)}. Dashed, what guessing gives.",
-        x_label="false positive rate",
-        y_label="true positive rate",
-        x=(0.0, 1.0),
-        y=(0.0, 1.0),
-        lines=[_DIAGONAL, Line(found.roc)],
-    )
-    return [draw(plot)]
-
-
-def _calibration(found: Evaluation) -> list[Markup]:
-    """Return the observed share of a class by predicted probability: a chart and a table.
-
-    They are left out if predictions do not differ enough to draw a line.
-    """
-    if len(found.calibration) < 2:
-        return []
-    drawn = [(x, y) for x, y, rows in found.calibration if rows >= _FEWEST]
-    chart = [draw(_calibration_plot(drawn))] if len(drawn) > 1 else []
-    rows = [(score_text(x), score_text(y), f"{count:,}") for x, y, count in found.calibration]
-    caption = "Calibration, in numbers"
-    if len(drawn) < len(found.calibration):
-        caption += f" (not drawn: fewer than {_FEWEST} rows)"
-    return [tag("div", *chart), table(caption, ("Predicted", "Observed", "Rows"), rows)]
-
-
-def _calibration_plot(points: list[tuple[float, float]]) -> Plot:
-    told = "; ".join(f"{number(x)}: {number(y)}" for x, y in points)
-    return Plot(
-        name="calibration",
-        title="Calibration",
-        description=f"Share that was of the second class, by predicted probability: {told}. "
-        "Dashed, perfect calibration.",
-        x_label="predicted probability",
-        y_label="observed share",
-        x=(0.0, 1.0),
-        y=(0.0, 1.0),
-        lines=[_DIAGONAL, Line(points)],
-        whiskers=[Whisker(x, y, y, y) for x, y in points],
-    )
+def _calibration(found: Evaluation) -> Markup:
+    known = calibration(found)
+    if known is None:
+        return Markup()
+    if known.off:
+        return callout("warning", "Calibration is off.", known.words)
+    return tag("p", f"Calibration: {known.short}. {known.words}")
 
 
 def _confusion(model: Any, found: Evaluation) -> Markup:

@@ -1,19 +1,54 @@
-"""The scale of each column: its public bound, if columns have different bounds."""
+"""The scale of each column: its public bound, and the width of its public range."""
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from dplasso.base.arrays import Floats
+from dplasso.base.arrays import Floats, Ints
 from dplasso.data.sparse_bounds import SparseBounds
 from dplasso.report.weights import is_online
 
 
 def bounds_of(model: Any) -> Floats | SparseBounds | None:
-    """Return one bound per column, or None if weights can be compared without scaling."""
+    """Return one bound per column, by which the radius counts weights; None if all are equal."""
     found: Floats | SparseBounds | None = None
     if not is_online(model):
         found = model.fitted_.reader.bounds_by_column
+    return found
+
+
+def has_widths(model: Any) -> bool:
+    """Return whether weights must be multiplied by `widths_of` before they can be compared."""
+    if is_online(model) or not model.fitted_.reader.plain:
+        return False
+    known = model.fitted_.reader.x_bound
+    if isinstance(known, SparseBounds):
+        return bool(len(known.paired)) or known.min() != known.max()
+    return not isinstance(known, Real) and bool(model.fitted_.reader.bounds().differ)
+
+
+def is_centred(model: Any) -> bool:
+    """Return whether coefficients count by the size of their column's range, not by its bound."""
+    return not is_online(model) and bool(model.fitted_.reader.centres)
+
+
+def widths_of(model: Any, columns: Ints) -> Floats:
+    """Return the widths of the public ranges of some columns, by which weights can be compared.
+
+    The width of a column without a range is its bound, the distance from an absent entry. Rows that
+    are mapped have entries of one size.
+    """
+    if is_online(model) or not model.fitted_.reader.plain:
+        return np.ones(len(columns))
+    known = np.unique(columns)
+    bounds = model.fitted_.reader.bounds(known)
+    low, high = bounds.ends(len(known))
+    widths = high
+    if bounds.ranges is not None:
+        ranged = True if bounds.paired is None else np.isin(known, bounds.paired)
+        widths = np.where(ranged, high - low, high)
+    found: Floats = widths[np.searchsorted(known, columns)]
     return found
 
 
@@ -31,10 +66,12 @@ def norm_of(model: Any) -> float:
 
     It is that of the solver's own coefficients, before a correction of probabilities. They are
     multiplied by their bounds over the largest bound, and the intercept is divided by the largest
-    bound.
+    bound. With ranges, the intercept is that of a row in the middle of them.
     """
-    weights, bounds, largest = model.fitted_.weights, bounds_of(model), largest_bound(model)
-    sizes, intercepts, found = np.abs(weights.data), model.intercept_, model.fitted_.correction
+    fitted, bounds, largest = model.fitted_, bounds_of(model), largest_bound(model)
+    weights, found = fitted.weights, fitted.correction
+    sizes = np.abs(weights.data)
+    intercepts = fitted.intercepts + fitted.reader.middle_margins(weights)
     if bounds is not None:
         sizes = sizes * bounds[weights.indices] / largest
     if found is not None:

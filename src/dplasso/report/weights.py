@@ -21,3 +21,8 @@ def is_private(model: Any) -> bool:
 def weights_of(model: Any) -> sp.csr_array:
     """Return the coefficients: outputs x columns."""
     return sp.csr_array(model.coef_) if is_online(model) else model.fitted_.weights
+
+
+def moved(model: Any) -> str:
+    """Name what coefficients add up to."""
+    return "the margin" if hasattr(model, "classes_") else "the prediction"

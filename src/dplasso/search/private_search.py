@@ -24,7 +24,8 @@ from dplasso.privacy import trials, zcdp
 from dplasso.privacy.accountant import Accountant
 from dplasso.privacy.events import Selected, TrialLaw, ZeroConcentrated
 from dplasso.privacy.statement import PrivacyStatement
-from dplasso.search.checking import check_parameters, checked_for
+from dplasso.privacy.unit import Unit
+from dplasso.search.checking import SearchRows, check_parameters, checked_for
 from dplasso.search.scoring import Scorer, scorer_for
 from dplasso.search.stating import stated
 from dplasso.search.trial import Trial, TrialBudget, Trials, split
@@ -147,7 +148,7 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
         self.accountant = accountant
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, groups: object = None) -> Self:
         """Split the rows, make trials, and keep the best model.
 
         Parameters
@@ -156,6 +157,9 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
             Rows x columns.
         y : array
             One label per row.
+        groups : array or None, default=None
+            One identifier of a person per row, to protect people: see `PrivateLassoClassifier.fit`.
+            All rows of a person are then training rows, or all are validation rows.
 
         Returns
         -------
@@ -167,22 +171,27 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
         the coins that split the rows, which read no data, and before anything else is drawn.
         """
         with np.errstate(all="ignore"):  # else numpy may raise or warn depending on the rows
-            return without_sizes("the search", lambda: self._search(X, y))
+            return without_sizes("the search", lambda: self._search(X, y, groups))
 
-    def _search(self, X: Any, y: Any) -> Self:
+    def _search(self, X: Any, y: Any, groups: object) -> Self:
         check_parameters(self)
         stop = trials.stop_for(self.trials, self.law)
         rho = trials.rho_of(self.epsilon, self.delta, stop, self.law)
         model, settings = self._shared_by_trials(rho), self._settings()
-        rows = checked_for(model, settings, X, y, 1.0 - self.validation)
-        scorer = self._scorer(model, rho)
+        rows = checked_for(model, settings, X, y, 1.0 - self.validation, groups)
+        unit = Unit()
+        if rows.people is not None:
+            unit = Unit.of_people(int(model.rows_per_person), model.person)
+        scorer = self._scorer(model, rho, unit)
         bits = bits_of(clone(model).set_params(random_state=self.random_state))
         with bits.exclusive() as stream:
             # The coins read no data. If they leave no row to train on, nothing is charged.
-            parts = split(rows.X, rows.y, self.validation, bits)
+            parts = split(rows.X, rows.y, self.validation, bits, rows.people)
             event = Selected(ZeroConcentrated(rho), stop, self.law)
             of = f" of {type(self.estimator).__name__}"
-            receipt = charge(self, event, self.delta, self.estimator.neighboring, of)
+            receipt = charge(
+                self, event, self.delta, self.estimator.neighboring, of, unit=unit.name
+            )
             best = Trials(model, settings, scorer, *parts, bits).best_of(
                 trial_count(stop, self.law, stream)
             )
@@ -190,10 +199,10 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
         if rows.names is not None:
             self.feature_names_in_ = rows.names
         self.best_params_ = best.setting
-        self.privacy_ = stated(self, best.model.privacy_, rho, stop, scorer, len(rows.y))
+        self.privacy_ = stated(self, best.model.privacy_, rho, stop, scorer, rows)
         if receipt is not None:
             self.privacy_["ledger"] = receipt._asdict()
-        self._keep(best, len(rows.y))
+        self._keep(best, self._counted(rows))
         return self
 
     def _shared_by_trials(self, rho: float) -> PrivateLasso:
@@ -212,9 +221,10 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
             random_state=None,
             verbose=0,
         )
-        if model.n_rows is not None:
-            declared = checks.count("n_rows", model.n_rows, least=1)
-            model.set_params(n_rows=max(1, round(declared * (1.0 - self.validation))))
+        for name in ("n_rows", "n_people"):
+            if getattr(model, name) is not None:
+                declared = checks.count(name, getattr(model, name), least=1)
+                model.set_params(**{name: max(1, round(declared * (1.0 - self.validation)))})
         return model
 
     def _settings(self) -> list[dict[str, Any]]:
@@ -222,15 +232,28 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
         known = self.estimator.get_params(deep=False)
         return [current_names(setting, known, setting) for setting in ParameterGrid(self.grid)]
 
-    def _scorer(self, model: PrivateLasso, rho: float) -> Scorer:
+    def _scorer(self, model: PrivateLasso, rho: float, unit: Unit | None = None) -> Scorer:
         """Return the scorer, whose noise is set by the cost of a trial."""
-        return scorer_for(model, self.scoring, self.score_weights, math.sqrt(0.5 / rho) * _UP)
+        multiplier = math.sqrt(0.5 / rho) * _UP
+        return scorer_for(
+            model, self.scoring, self.score_weights, multiplier, unit.rows if unit else 1
+        )
 
-    def _keep(self, best: Trial, found_rows: int) -> None:
+    def _counted(self, rows: SearchRows) -> int:
+        """What all rows count as together: declared numbers, or those of the data."""
+        declared = self.estimator.n_rows
+        if rows.people is None:
+            return rows.counted if declared is None else int(declared)
+        if self.estimator.n_people is None:
+            return rows.counted
+        most = int(self.estimator.rows_per_person) * int(self.estimator.n_people)
+        if self.estimator.rows_per_person == 1 or declared is None:
+            return most
+        return min(most, int(declared))
+
+    def _keep(self, best: Trial, rows: int) -> None:
         kept = best.model.stated_as(self.privacy_)
         self.best_estimator_ = kept.set_params(accountant=None, random_state=self.random_state)
-        declared = self.estimator.n_rows
-        rows = found_rows if declared is None else int(declared)
         self.best_score_ = best.score / (rows * self.validation)
 
     def predict(self, X: Any) -> NDArray[Any]:

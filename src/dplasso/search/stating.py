@@ -4,13 +4,20 @@ from typing import Any
 
 from sklearn.model_selection import ParameterGrid
 
+from dplasso.data.identifiers import count_people
 from dplasso.privacy.statement import READ, PrivacyStatement, fact
 from dplasso.privacy.trials import mean_trials
+from dplasso.search.checking import SearchRows
 from dplasso.search.scoring import Scorer
 
 
 def stated(
-    search: Any, of_fit: PrivacyStatement, rho: float, stop: float, scorer: Scorer, n_rows: int
+    search: Any,
+    of_fit: PrivacyStatement,
+    rho: float,
+    stop: float,
+    scorer: Scorer,
+    rows: SearchRows,
 ) -> PrivacyStatement:
     """Turn the statement of the fit that was kept into the statement of the whole search."""
     alone = {name: value for name, value in of_fit.items() if name not in ("rho", "mu")}
@@ -24,8 +31,11 @@ def stated(
         "grid": fact(f"{len(ParameterGrid(search.grid))} settings", "given"),
         "validation": fact(float(search.validation), "given"),
     }
-    if search.estimator.n_rows is None:  # the score is divided by it, whatever the fits do
-        public["n_rows"] = fact(n_rows, READ)
+    # The score is divided by it, whatever the fits do.
+    if rows.people is None and search.estimator.n_rows is None:
+        public["n_rows"] = fact(rows.counted, READ)
+    if rows.people is not None and search.estimator.n_people is None:
+        public["n_people"] = fact(count_people(rows.people), READ)
     if "classes" in public and search.estimator.classes is None:
         public["classes"] = fact(public["classes"]["value"], READ)
     return PrivacyStatement(

@@ -19,6 +19,7 @@ from dplasso.estimators.online_classifier import probabilities
 from dplasso.estimators.online_run import OnlineRun
 from dplasso.online.stream_learner import Compressed
 from dplasso.reading.line_source import LineSource
+from dplasso.schema import Schema
 from dplasso.session.folder import StateFolder
 from dplasso.session.lines import LineForm, parsed
 from dplasso.session.scores import RunningScores
@@ -51,8 +52,8 @@ class StreamSession:
     model : PrivateOnlineClassifier or PrivateOnlineRegressor
         Model that is not fitted. It must declare ``n_features``, and ``classes`` or ``y_bound``.
         Its accountant is charged once, when the stream begins.
-    format : {"svmlight", "jsonl"}, default="svmlight"
-        Format of a line: svmlight text, or a JSON object of features by name.
+    format : {"svmlight", "jsonl", "csv"}, default="svmlight"
+        Format of a line: svmlight text, a JSON object of features by name, or a row of CSV.
     target : str, default="y"
         Name of the label in a JSON object.
     zero_based : bool, default=False
@@ -67,6 +68,9 @@ class StreamSession:
         File for a model that predicts. It is as public as the weights. None writes no file.
     every : int, default=10000
         Rows between states and snapshots, rounded up to whole batches.
+    schema : Schema or None, default=None
+        For CSV: the columns of a line in order, and their roles. Line 1 may be their header. The
+        model has as many ``n_features`` as the schema, and its snapshots keep the schema.
 
     Attributes
     ----------
@@ -116,9 +120,15 @@ class StreamSession:
         raw: bool = False,
         snapshot: _Path | None = None,
         every: int = 10_000,
+        schema: Schema | None = None,
     ) -> None:
         regression = isinstance(model, PrivateOnlineRegressor)
-        self._form = LineForm(format, _checked_columns(model), zero_based, target, regression)
+        target = target if schema is None else str(schema.target)
+        self._form = LineForm(
+            format, _checked_columns(model), zero_based, target, regression, schema
+        )
+        if schema is not None:
+            model.table_plan_ = {**schema.to_dict(), "scaled": True}
         _check_declared(model)
         if proba and not hasattr(model, "predict_proba"):
             raise ParameterError("{proba} needs a classifier with probabilities; leave it out")
@@ -319,6 +329,7 @@ class StreamSession:
             # can then continue.
             **{name: value for name, value in chosen.items() if value != _USUAL[name]},
             **({"raw": True} if self._raw else {}),
+            **({} if form.schema is None else {"schema": form.schema.to_dict()}),
         }
 
     def _opened(self) -> Any:

@@ -8,17 +8,28 @@ from dplasso.privacy.calibration import Neighboring
 
 Account = Literal["gaussian", "zcdp"]
 _SAFE = 1.0 - 1e-12
+_UP = 1.0 + 1e-15
 
 
 class UnderRelation:
-    """A plan whose releases are private under a neighbouring relation."""
+    """A plan whose releases are private under a neighbouring relation.
+
+    Neighbours differ in one person, who counts as ``rows_per_person`` rows at most: the weights of
+    that person's rows add up to no more. Without people, every row is one.
+    """
 
     neighboring: Neighboring
+    rows_per_person: int
 
     @property
     def rows_changed(self) -> int:
-        """Number of rows whose contributions differ between two neighbours, at most."""
-        return 1 if self.neighboring == "add_remove" else 2
+        """Number of rows, by their weights, whose contributions differ between two neighbours."""
+        return self.rows_per_person * (1 if self.neighboring == "add_remove" else 2)
+
+    @property
+    def times_a_row(self) -> float:
+        """The same as a factor of a row's sensitivity; it covers the rounding of products."""
+        return self.rows_changed * (_UP if self.rows_per_person > 1 else 1.0)
 
 
 class DescentBudget(NamedTuple):

@@ -29,23 +29,54 @@ def exact_margins(
     Every product is rounded to whole ``1 / grains`` before it is added, so a row's margins are a
     function of that row, the weights and the intercepts alone, to the last bit.
     """
-    found = np.empty((len(intercepts), len(units)))
+    row_sums = RowSums(len(units), len(column_runs))
     kernel = conditioned.add_margins if columns is None else conditioned.add_margins_of
-    among = () if columns is None else (columns,)
+    facts = (matrix, units, grains, weights, intercepts, column_runs, columns)
+    return margins_by(kernel, row_sums, *facts)
+
+
+def margins_by(
+    kernel: Any,
+    row_sums: "RowSums",
+    matrix: Matrix,
+    units: Floats,
+    grains: float,
+    weights: Floats,
+    intercepts: Floats,
+    column_runs: Runs,
+    columns: Ints | None,
+) -> Floats:
+    """The margins of `exact_margins`, with the sums of rows in memory that is used again."""
+    found = np.empty((len(intercepts), len(units)))
     for margins, of_output, intercept in zip(found, weights, intercepts, strict=True):
-        facts = (*among, of_output, grains, MOST_GRAINS)
-        sums = row_sums(kernel, matrix, facts, column_runs, len(units))
-        margins[:] = sums * (units / grains) + intercept
+        facts = (columns, of_output, grains, MOST_GRAINS)
+        parts = row_sums.by_columns(kernel, (*matrix, *facts), column_runs)
+        row_sums.finish(conditioned.finish_margins, (parts, units, grains, intercept), margins)
     return found
 
 
-def row_sums(
-    kernel: Any, matrix: Matrix, facts: tuple[Any, ...], column_runs: Runs, rows: int
-) -> Ints:
-    """Integer sums per row, computed for parts of the columns in parallel."""
-    parts = [np.zeros(rows, np.int64) for _ in column_runs]
-    calls = [(*matrix, *facts, *run, part) for run, part in zip(column_runs, parts, strict=True)]
-    pool.run(kernel, calls)
-    for part in parts[1:]:
-        parts[0] += part
-    return parts[0]
+class RowSums:
+    """Integer sums per row: parts of the columns are summed in parallel, then parts of the rows.
+
+    The memory for them is kept: asking for new pages would take longer than adding up.
+    """
+
+    def __init__(self, rows: int, threads: int) -> None:
+        self._room = np.empty((threads, rows), np.int64)
+        self._row_runs = pool.even_runs(rows, threads)
+
+    def by_columns(self, kernel: Any, facts: tuple[Any, ...], column_runs: Runs) -> Ints:
+        """Sums per row for every run of columns, by a kernel that adds to what there is."""
+        parts = self._room[: len(column_runs)]
+        pairs = zip(column_runs, parts, strict=True)
+        pool.run(_from_zero, [(kernel, (*facts, *run), part) for run, part in pairs])
+        return parts
+
+    def finish(self, kernel: Any, facts: tuple[Any, ...], out: Any) -> None:
+        """Write what a kernel computes from the sums of all runs of columns."""
+        pool.run(kernel, [(*facts, *run, out) for run in self._row_runs])
+
+
+def _from_zero(kernel: Any, facts: tuple[Any, ...], sums: Ints) -> None:
+    sums.fill(0)
+    kernel(*facts, sums)

@@ -5,6 +5,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -13,13 +14,17 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from dplasso.base import threads as pool
+from dplasso.base.devices import on_card
+from dplasso.base.wording import ParameterError, Setting
 from dplasso.data import ColumnMatrix
 from dplasso.kernels import problem as kernel
+from dplasso.kernels.cuda import card as cards
+from dplasso.kernels.scores import within_grain
 from dplasso.kernels.weights import weights_of
-from dplasso.losses import Loss, OneMarginLoss, SoftmaxLoss, check_taken
-from dplasso.losses.encoded import EncodedLabels, encoded
+from dplasso.losses import Loss, OneMarginLoss, SoftmaxLoss, check_taken, number_on_card
+from dplasso.losses.encoded import EncodedLabels, encoded, row_weights
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
-from dplasso.mechanisms.selection import GREEDY, PRIVATE, Rule
+from dplasso.mechanisms.selection import GREEDY, ON_CARD, PRIVATE, Rule
 
 # Rounds between two looks at the clock; a chunk grows until it takes about this many seconds.
 FIRST_CHUNK = 512
@@ -84,6 +89,7 @@ def frank_wolfe(
     n_threads: int | None = None,
     count: bool = False,
     progress: Callable[[int], None] | None = None,
+    device: str = "cpu",
 ) -> Solution:
     """Minimise ``loss`` over ``||w||_1 <= radius``, releasing one signed vertex per round.
 
@@ -92,7 +98,7 @@ def frank_wolfe(
     X : sparse or dense matrix, or ColumnMatrix, rows x columns
         Entries are clipped to the public ``x_bound``.
     y : array-like or EncodedLabels, one label per row
-        Labels as ``loss`` expects them.
+        Labels as ``loss`` expects them. Encoded ones may have weights of rows.
     loss : Loss
     radius : float
         Bound on the 1-norm of the weights.
@@ -118,6 +124,8 @@ def frank_wolfe(
         Also return counters. They depend on the data: never use this with private data.
     progress : callable, optional
         Called from time to time with the number of rounds done.
+    device : {"cpu", "cuda"}, default "cpu"
+        "cuda" runs "noisy_max" on a graphics card, with the same result for the same generator.
 
     Returns
     -------
@@ -128,8 +136,9 @@ def frank_wolfe(
     With finite theta the vertices are the composition of ``rounds`` selections, each
     ``2 theta B Q``-bounded-range for one row added or removed and ``4 theta B Q`` for one replaced
     (B = ``x_bound``, Q = ``loss.gradient_bound(radius, x_bound)``), under any of the private
-    selection rules; weights are post-processing of the vertices. Number of columns, rounds,
-    radius, bounds and classes are public; error messages name no value of X or y.
+    selection rules; weights are post-processing of the vertices. People whose rows' weights add up
+    to at most k move a score by k B Q at most: for them the range is k times as large. Number of
+    columns, rounds, radius, bounds and classes are public; error messages name no value of X or y.
 
     Examples
     --------
@@ -146,28 +155,32 @@ def frank_wolfe(
     radius, theta = _positive("radius", radius), _positive("theta", theta, infinite=True)
     rounds = _whole("rounds", rounds, MOST_ROUNDS)
     constant = _step(step, theta)
-    rule = rule_for(selection, theta)
+    rule: Callable[..., Rule] = rule_for(selection, theta)
+    if on_card(device):
+        rule = _rule_on_card(selection, loss)
     check_taken(loss, LOSSES, "frank_wolfe")
     bits = random_bits(generator, name="generator")
     matrix = ColumnMatrix.of(X, x_bound)
     labels = encoded(loss, y, matrix.shape[0])
     threads = pool.available() if n_threads is None else _whole("n_threads", n_threads)
-    problem = _problem(matrix, labels, loss, radius, theta, constant)
+    problem = problem_of(matrix, labels, loss, radius, theta, constant, row_weights(y))
     check_range(loss, radius, problem.x_bound, theta)
-    walk = _walk(problem, rounds)
+    walk = empty_walk(problem, rounds)
     with bits.exclusive() as stream:
         _advance(rule(problem, walk, stream, threads), rounds, progress)
     return _solution(problem, walk, matrix.shape[1], count)
 
 
-def _problem(
+def problem_of(
     matrix: ColumnMatrix,
     labels: NDArray[np.float64],
     loss: Loss,
     radius: float,
     theta: float,
     step: float,
+    weights: NDArray[np.float64] | None = None,
 ) -> kernel.Problem:
+    """The arguments of compiled loops; ``step`` is one of their codes, or a constant."""
     gradient_bound = loss.gradient_bound(radius, matrix.x_bound)
     # Rounding can move margins out of the ball; a private row is still clipped to its bound.
     residual = loss.compiled(math.inf if math.isinf(theta) else gradient_bound)
@@ -182,13 +195,14 @@ def _problem(
         classes=loss.outputs,
         gradient_bound=gradient_bound,
         start_bound=loss.gradient_bound(0.0, matrix.x_bound),
-        curvature_low=loss.curvature[0],
+        curvature_low=loss.curvature[0] if weights is None else 0.0,
         curvature_high=loss.curvature[1],
         lipschitz=loss.lipschitz,
         x_bound=matrix.x_bound,
         radius=radius,
         theta=theta,
         step=step,
+        weights=np.empty(0) if weights is None else within_grain(weights),
     )
 
 
@@ -222,7 +236,8 @@ def check_range(loss: Loss, radius: float, x_bound: float, theta: float) -> None
         )
 
 
-def _walk(problem: kernel.Problem, rounds: int) -> kernel.Walk:
+def empty_walk(problem: kernel.Problem, rounds: int) -> kernel.Walk:
+    """A walk at weights of 0, with room for the vertices of some rounds."""
     return kernel.Walk(
         margins=np.zeros(len(problem.labels) * problem.classes),
         scalars=np.array([1.0, 0.0, 0.0]),
@@ -243,6 +258,17 @@ def _advance(rule: Rule, rounds: int, progress: Callable[[int], None] | None) ->
             progress(rule.done)
         seconds = max(time.monotonic() - start, 1e-6)
         chunk = max(1, min(8 * chunk, int((rule.done - before) * CHUNK_SECONDS / seconds)))
+
+
+def solution_of(
+    loss: Loss, radius: float, columns: int, vertices: NDArray[np.int64], signs: NDArray[Any]
+) -> Solution:
+    """The weights of vertices that were released before, by decreasing steps."""
+    nothing = np.zeros(1, np.int32), np.empty(0, np.int32), None
+    matrix = ColumnMatrix(*nothing, (0, 0), 1.0, trusted=True)
+    problem = problem_of(matrix, np.empty(0), loss, radius, 1.0, kernel.DECREASING)
+    walk = empty_walk(problem, 0)._replace(vertices=vertices, signs=signs)
+    return _solution(problem, walk, columns, False)
 
 
 def _solution(problem: kernel.Problem, walk: kernel.Walk, columns: int, count: bool) -> Solution:
@@ -273,6 +299,19 @@ def rule_for(selection: str, theta: float) -> type[Rule]:
             f"selection must be one of {known} where theta is {kind}, got {selection!r}"
         )
     return rules[selection]
+
+
+def _rule_on_card(selection: str, loss: Loss) -> Callable[..., Rule]:
+    """The selection rule of a name on a card, for finite theta."""
+    if selection not in ON_CARD:
+        raise ParameterError(
+            "{cuda} is for {selections}; pass that, or {cpu}",
+            cuda=Setting("device", "cuda"),
+            selections=Setting("selection", ", ".join(ON_CARD)),
+            cpu=Setting("device", "cpu"),
+        )
+    residual = number_on_card(loss)
+    return partial(ON_CARD[selection], device=cards.checked_card(), residual=residual)
 
 
 def _step(step: float | str, theta: float) -> float:

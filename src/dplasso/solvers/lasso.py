@@ -52,6 +52,7 @@ def lasso(
     *,
     gap: float = 1e-4,
     most_steps: int = 20_000,
+    weights: Floats | None = None,
 ) -> LassoSolution:
     """Minimise the mean of ``loss`` over ``||W||_1 <= radius``, entrywise. NOT private.
 
@@ -60,7 +61,8 @@ def lasso(
     point of the ball can gain, is at most ``gap``, or else after ``most_steps`` with the best point
     met and its gap. It raises nothing then: whether it does would depend on the data.
 
-    ``labels`` are numbers, as ``loss.encode`` returns them.
+    ``labels`` are numbers, as ``loss.encode`` returns them. ``weights`` of the rows are at most 1;
+    the mean is still over the number of rows.
 
     >>> import numpy as np
     >>> from dplasso.losses import SquaredLoss
@@ -70,7 +72,7 @@ def lasso(
            [ 0.]])
     """
     _check(matrix, labels, radius, gap, most_steps)
-    objective = _MeanLoss(matrix, labels, loss)
+    objective = _MeanLoss(matrix, labels, loss, weights)
     point = ahead = objective.at(np.zeros((matrix.shape[1], loss.outputs)))
     best = objective.certified(point, radius)
     curvature, momentum = objective.first_curvature, 1.0
@@ -97,13 +99,16 @@ def project(point: Floats, radius: float) -> Floats:
 class _MeanLoss:
     """The mean loss as a function of the weights, and bounds on its curvature."""
 
-    def __init__(self, matrix: ColumnMatrix, labels: Floats, loss: Loss) -> None:
+    def __init__(
+        self, matrix: ColumnMatrix, labels: Floats, loss: Loss, weights: Floats | None
+    ) -> None:
         entries = matrix.entries
         values = np.ones(entries) if matrix.values is None else matrix.values[:entries]
         parts = (values.astype(np.float64, copy=False), matrix.indices[:entries], matrix.indptr)
         self.matrix = sp.csc_array(parts, shape=matrix.shape)
         self.transposed = self.matrix.T
         self.labels, self.loss, self.rows = labels, loss, matrix.shape[0]
+        self.weights = weights
         # A guess from the longest column, and an upper bound from the sum over all columns.
         squares = self.matrix.power(2).sum(axis=0) * loss.lipschitz / self.rows
         self.first_curvature = max(float(squares.max()), float(np.finfo(np.float64).tiny))
@@ -113,10 +118,12 @@ class _MeanLoss:
         return _Point(weights, self.matrix @ weights)
 
     def value(self, point: _Point) -> float:
-        return self.loss.value(point.margins, self.labels) / self.rows
+        return self.loss.value(point.margins, self.labels, self.weights) / self.rows
 
     def gradient(self, point: _Point) -> Floats:
         rows = self.loss.gradient(point.margins, self.labels)
+        if self.weights is not None:
+            rows = rows * self.weights[:, None]
         gradient: Floats = self.transposed @ (rows / self.rows)
         return gradient
 

@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 from dplasso.base.wording import ParameterError
 from dplasso.data.bounds import ColumnBounds
 from dplasso.data.columns import MOST_ROWS
+from dplasso.data.identifiers import identifier_text
 from dplasso.data.merging import merged
 from dplasso.data.row_chunks import RowChunk
 from dplasso.kernels import transpose as kernels
 from dplasso.storage.atomic import sync_directory
 from dplasso.storage.column_format import (
+    DIGEST,
     FORMAT,
     HEADER,
     LARGEST_INT32,
@@ -32,7 +34,7 @@ from dplasso.storage.column_format import (
     sealed,
 )
 from dplasso.storage.column_runs import BLOCK, Runs, UnfitError, blocks, write_all
-from dplasso.storage.private_files import new_file
+from dplasso.storage.private_files import FOLDER, new_file
 from dplasso.storage.staging import check_replaceable, clear_leftovers, install, workshop
 
 # Bytes that a build allocates: per column a pointer and a cursor; per entry in memory its column,
@@ -55,7 +57,9 @@ def build_store(
     classes: Sequence[str] | None = None,
     bounds: NDArray[np.float64] | None = None,
     source: dict[str, Any] | None = None,
+    with_people: bool = False,
     overwrite: bool = False,
+    shards: int | None = None,
 ) -> Path:
     """Write any number of rows to a store, in bounded memory.
 
@@ -67,16 +71,22 @@ def build_store(
     ``memory`` is the most bytes to allocate, not counting the chunks: at least 12 per column plus
     64 MiB. With ``classes``, labels are positions in them. ``bounds`` are public, one per column,
     if they differ: values are stretched to the largest. They take 8 more bytes per column.
-    ``source`` says how the rows were read, and is stored with them.
+    ``source`` says how the rows were read, and is stored with them. ``with_people`` stores the
+    people of the chunks, as digests of their identifiers. With ``shards``, the directory holds that
+    many stores with about as many rows each, which share the memory: row k is in store k modulo
+    ``shards``. Processes on several machines can then read one each.
     """
     target = Path(os.path.abspath(path))
     bounds = _bounds(bounds, columns)
-    room = _room(memory, columns, PER_COLUMN + (0 if bounds is None else 8))
+    stores = 1 if shards is None else shards
+    room = _room(memory // stores, columns, PER_COLUMN + (0 if bounds is None else 8))
+    about = (columns, room, feature_names, classes, bounds, source)
     clear_leftovers(target)
     check_replaceable(target, overwrite)
     try:
         with workshop(target) as folder:
-            _build(folder, chunks, columns, room, feature_names, classes, bounds, source)
+            places = [folder] if shards is None else _parts(folder, shards)
+            _build(chunks, [_built(place, *about, with_people=with_people) for place in places])
             install(folder, target, overwrite)
     except UnfitError as reason:
         raise ColumnStoreError(f"{target} was not built: {reason}") from None
@@ -90,16 +100,58 @@ def build_store(
     return target
 
 
+def _parts(folder: Path, shards: int) -> list[Path]:
+    """New directories for stores, whose names are in order."""
+    places = [folder / f"part-{k:05}" for k in range(shards)]
+    for place in places:
+        place.mkdir(mode=FOLDER)
+    return places
+
+
 def _build(
+    chunks: Iterable[RowChunk], stores: Sequence[Generator[None, RowChunk | None, None]]
+) -> None:
+    """Deal the rows out to the stores, one by one, and complete the stores."""
+    rows, count = 0, len(stores)
+    with contextlib.ExitStack() as stack:
+        for store in stores:
+            stack.callback(store.close)
+            next(store)
+        for chunk in chunks:
+            for k, store in enumerate(stores):
+                store.send(chunk if count == 1 else _every(chunk, (k - rows) % count, count))
+            rows += chunk.rows
+            del chunk  # otherwise it would stay in memory until the next one is read
+        for store in stores:
+            with contextlib.suppress(StopIteration):
+                store.send(None)
+
+
+def _every(chunk: RowChunk, first: int, step: int) -> RowChunk:
+    """Every ``step``-th row of a chunk."""
+    lengths = np.diff(chunk.indptr)
+    kept = np.zeros(chunk.rows, np.bool_)
+    kept[first::step] = True
+    entries = np.repeat(kept, lengths)
+    indptr = np.append(0, np.cumsum(lengths[kept])).astype(np.int64)
+    people = None if chunk.people is None else chunk.people[kept]
+    return RowChunk(
+        chunk.labels[kept], indptr, chunk.indices[entries], chunk.values[entries], people
+    )
+
+
+def _built(
     folder: Path,
-    chunks: Iterable[RowChunk],
     columns: int,
     room: int,
     names: Iterable[str] | None,
     classes: Sequence[str] | None,
     bounds: NDArray[np.float64] | None,
     source: dict[str, Any] | None,
-) -> None:
+    *,
+    with_people: bool,
+) -> Generator[None, RowChunk | None, None]:
+    """Build a store in a directory from the chunks that are sent to it; None ends them."""
     files: _Files = {}
     stretch = ColumnBounds(1.0, None)
     if classes is not None and not all(isinstance(name, str) for name in classes):
@@ -111,8 +163,12 @@ def _build(
         with _Output(folder, "bounds.bin", np.float64, files) as output:
             output.write(bounds)
     with Runs(folder, columns, room) as runs:
-        with _Output(folder, "labels.bin", np.float64, files) as labels:
-            rows = _take_in(chunks, columns, stretch, runs, labels)
+        with contextlib.ExitStack() as stack:
+            labels = stack.enter_context(_Output(folder, "labels.bin", np.float64, files))
+            people = None
+            if with_people:
+                people = stack.enter_context(_Output(folder, "people.bin", np.uint8, files))
+            rows = yield from _taken_in(columns, stretch, runs, labels, people)
         runs.finish()
         entries = int(runs.pointers[columns])
         runs.pointers[-1] = entries + rows
@@ -133,30 +189,42 @@ def _build(
     sync_directory(str(folder))
 
 
-def _take_in(
-    chunks: Iterable[RowChunk],
+def _taken_in(
     columns: int,
     bounds: ColumnBounds,
     runs: Runs,
     labels: "_Output",
-) -> int:
+    people: "_Output | None",
+) -> Generator[None, RowChunk | None, int]:
     """Write all entries to runs; returns the number of rows."""
     rows = 0
-    for chunk in chunks:
+    while (chunk := (yield)) is not None:
         if rows + chunk.rows > MOST_ROWS:
             raise UnfitError(
                 f"there are more than {MOST_ROWS:,} rows; split them and fit the parts"
             )
         _check(chunk, rows, columns)
         labels.write(np.ascontiguousarray(chunk.labels, np.float64))
+        if people is not None:
+            people.write_bytes(_digests(chunk.people))
         chunk = _merged(chunk, columns)
         if bounds.stretch is not None:
             chunk = replace(chunk, values=bounds.stretched(chunk.values, chunk.indices))
         runs.add(chunk, rows)
         rows += chunk.rows
+        del chunk
     if rows == 0:
-        raise UnfitError("there are no rows; give at least one")
+        raise UnfitError("there are no rows; give at least one, and one for each shard")
     return rows
+
+
+def _digests(people: NDArray[Any] | None) -> bytes:
+    """SHA-256 of every identifier as `identifier_text` has it, and zeros where it is missing."""
+    assert people is not None
+    texts = [identifier_text(name) for name in people]
+    return b"".join(
+        hashlib.sha256(text.encode()).digest() if text else bytes(DIGEST) for text in texts
+    )
 
 
 def _check(chunk: RowChunk, base: int, columns: int) -> None:

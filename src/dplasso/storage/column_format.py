@@ -13,6 +13,7 @@ from dplasso.data.columns import MOST_ROWS
 FORMAT, VERSION = "dplasso-columns", 1
 HEADER = "store.json"
 LARGEST_INT32 = (1 << 31) - 1
+DIGEST = 32  # bytes of the digest of a person's identifier
 
 
 class ColumnStoreError(ValueError):
@@ -67,6 +68,8 @@ def _consistent(header: dict[str, Any]) -> bool:
             wanted["values.bin"] = (entries + rows, ("<f4", "<f8"))
             if "sums.bin" in files:  # in stores of earlier versions; no longer used
                 wanted["sums.bin"] = (columns + 1, ("<f8",))
+        if "people.bin" in files:
+            wanted["people.bin"] = (DIGEST * rows, ("|u1",))
         if "bounds.bin" in files:
             wanted["bounds.bin"] = (columns, ("<f8",))
         return (

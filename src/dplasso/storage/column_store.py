@@ -9,6 +9,8 @@ and digests:
     labels.bin          one float64 per row: a number, or a position in the header's ``classes``
     bounds.bin          public bounds, float64, only if each column has its own: values are then
                         stretched to the largest of them (`ColumnBounds`)
+    people.bin          SHA-256 of the identifier of each row's person, zeros where it is missing;
+                        only if a column says whose rows they are
     feature_names.json  a list of strings, if there are names
 
 After the columns of the data comes one more, of ones, for an intercept: adding it later would copy
@@ -36,7 +38,7 @@ from dplasso.data.clip_limit import clip_limit, held_single
 from dplasso.data.columns import ColumnMatrix, positive_bound
 from dplasso.kernels import columns as column_kernels
 from dplasso.kernels import transpose as kernels
-from dplasso.storage.column_format import damaged, read_header
+from dplasso.storage.column_format import DIGEST, damaged, read_header
 
 _Path = str | os.PathLike[str]
 _NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
@@ -120,6 +122,15 @@ class ColumnStore:
         if not known.all():
             raise damaged(self.path, "labels.bin has labels that are none of its classes")
         return labels
+
+    @cached_property
+    def people(self) -> NDArray[Any] | None:
+        """Digests of the people's identifiers, in hexadecimal; None where they are missing."""
+        if "people.bin" not in self.header["files"]:
+            return None
+        held = self._map("people.bin").tobytes()
+        digests = [held[at : at + DIGEST] for at in range(0, len(held), DIGEST)]
+        return np.array([one.hex() if any(one) else None for one in digests], dtype=object)
 
     def matrix(self, x_bound: float | None = 1.0) -> ColumnMatrix:
         """The matrix, clipped to ``x_bound``; it and its fits are the same as from memory.

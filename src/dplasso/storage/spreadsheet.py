@@ -39,7 +39,15 @@ def cell(text: str, separator: str) -> str:
     >>> cell("=1", ","), cell("Doe, Jo", ","), cell("Doe, Jo", "\\t"), cell("a,=1", "\\t")
     ("'=1", '"Doe, Jo"', 'Doe, Jo', '"a,=1"')
     """
-    text = marked(text)
+    return quoted(marked(text), separator)
+
+
+def quoted(text: str, separator: str) -> str:
+    """The text in quotes, if it would otherwise be more than one cell.
+
+    >>> quoted("Doe, Jo", ","), quoted("=1", ","), quoted('5" x', ",")
+    ('"Doe, Jo"', '=1', '"5"" x"')
+    """
     if separator not in text and not _SPLIT.search(text):
         return text
     doubled = text.replace('"', '""')

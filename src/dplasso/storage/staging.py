@@ -77,7 +77,13 @@ def check_replaceable(target: Path, overwrite: bool) -> None:
 
 
 def _is_store(folder: Path) -> bool:
-    return not folder.is_symlink() and (folder / HEADER).is_file()
+    """Whether a directory is a store, or holds nothing but the stores of shards."""
+    if folder.is_symlink() or not folder.is_dir():
+        return False
+    inside = list(folder.iterdir())
+    return (folder / HEADER).is_file() or (
+        bool(inside) and all((part / HEADER).is_file() for part in inside)
+    )
 
 
 def install(folder: Path, target: Path, overwrite: bool) -> None:

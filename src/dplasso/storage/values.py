@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 _TAG = "$"
 _MOST_IN_RANGE = 1 << 24  # longest range, since readers may expand it
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+_KEYS = str | bool | int | float | np.generic  # of mappings
 _NUMBERS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64"
 _SCALARS = {name: np.dtype(name).type for name in ("bool", "str", *_NUMBERS.split())}
 
@@ -56,6 +57,9 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {_TAG * key.startswith(_TAG) + key: _plain(item) for key, item in value.items()}
+    if isinstance(value, dict) and all(isinstance(key, _KEYS) for key in value):
+        pairs = [[_plain(key), _plain(item)] for key, item in value.items()]
+        return {_TAG: "mapping", "items": pairs}
     if isinstance(value, tuple):
         return {_TAG: "tuple", "items": [_plain(item) for item in value]}
     if isinstance(value, range):
@@ -85,6 +89,8 @@ def _tagged(form: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
         return found
     if tag == "objects":
         return _object_array(items)
+    if tag == "mapping":
+        return _mapping(items)
     raise ValueError(f"a value is of unknown kind {tag!r}")
 
 
@@ -93,6 +99,13 @@ def _scalar_type(value: Any) -> str:
     if name not in _SCALARS:
         raise ValueError(f"is of type {name}, which a model file has no form for")
     return name
+
+
+def _mapping(items: list[Any]) -> dict[Any, Any]:
+    for pair in items:
+        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], _KEYS):
+            raise ValueError("a mapping has keys other than text and numbers")
+    return dict(items)
 
 
 def _object_array(items: list[Any]) -> NDArray[Any]:

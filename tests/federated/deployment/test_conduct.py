@@ -44,7 +44,7 @@ class Line:
             self._parties[name] = Party(holdings, self._job)
         return self._parties[name]
 
-    def __call__(self, name, request):
+    def __call__(self, name, number, request):
         with self._turn:
             fate = next(self._fates, "answered")
             if fate == "lost on the way":
@@ -101,14 +101,15 @@ def test_a_coordinator_that_is_killed_goes_on_where_it_was(tmp_path_factory, aft
     with pytest.raises(Killed):
         run(line, folder, coordinator=Mortal(TERMS))
 
-    def listening(name, request):
-        asked.append(request)
-        return line(name, request)
+    def listening(name, number, request):
+        asked.append(number)
+        return line(name, number, request)
 
     coordinator, progress = run(listening, folder)
     assert coordinator._told == drawn(line)
     assert progress.exchanges == TERMS.rounds
     assert len(asked) == 2 * (TERMS.rounds - after - 1)  # nobody is asked again
+    assert set(asked) == set(range(after + 2, TERMS.rounds + 1))  # as if nothing had happened
 
 
 def test_a_transcript_of_other_requests_is_not_taken_for_ours(tmp_path):
@@ -124,7 +125,7 @@ def test_a_transcript_of_other_requests_is_not_taken_for_ours(tmp_path):
 def test_a_party_that_stays_away_is_lost_with_the_patience_that_it_had(tmp_path):
     line = Line(tmp_path, ())
     coordinator, progress = run(
-        lambda name, request: None if name == "b" else line(name, request), tmp_path, patience=0.05
+        lambda name, *asked: None if name == "b" else line(name, *asked), tmp_path, patience=0.05
     )
     assert coordinator._lost == progress.lost == {"b": "did not answer for 0.05 seconds"}
     assert len(coordinator._told["a"]) == 1
@@ -149,14 +150,46 @@ def test_a_job_stops_when_told_and_keeps_what_it_has(tmp_path):
     stop, line = threading.Event(), Line(tmp_path, ())
     coordinator = Coordinator(TERMS)
 
-    def ask(name, request):
+    def ask(name, number, request):
         if len(coordinator._sent) == 4:
             stop.set()
-        return line(name, request)
+        return line(name, number, request)
 
     with pytest.raises(Stopped):
         run(ask, tmp_path, stop=stop, coordinator=coordinator)
     assert len(coordinator._told["a"]) == 3
+
+
+def test_an_early_end_is_told_under_a_new_number_to_whoever_can_be_reached(tmp_path, monkeypatch):
+    monkeypatch.setattr(conduct, "_LEAVE", 0.05)
+    numbers, ends = [], []
+
+    class Ending(Coordinator):
+        def requests(self):
+            return dict.fromkeys(self.parties, b"the end") if self._over else super().requests()
+
+        def receive(self, answers):
+            if not self._over:
+                return super().receive(answers)
+            ends.append(set(answers))
+            self.parties = ()
+            return None
+
+    def ask(name, number, request):
+        numbers.append(number)
+        if request != b"the end":
+            stop.set()
+            return None
+        return None if name == "b" else Reply(Mark.ANSWERED, b"")
+
+    stop, coordinator = threading.Event(), Ending(TERMS)
+    with Transcript(tmp_path / "transcript") as transcript:
+        conductor = Conductor(coordinator, ask, transcript, 60.0, stop)
+        with pytest.raises(Stopped):
+            conductor.run()
+        conductor.take_leave("stopped by an administrator")
+    assert coordinator.ended == "stopped by an administrator"
+    assert ends == [{"a"}] and set(numbers) == {1, 2}
 
 
 def test_how_a_job_ended_is_told_in_words(tmp_path):
@@ -169,11 +202,17 @@ def test_how_a_job_ended_is_told_in_words(tmp_path):
         coordinator = coordinated(replace(TERMS, job=job))
         return coordination._conduct(coordinator, ask, tmp_path / job, patience=0.05)
 
+    class Content(Coordinator):
+        def receive(self, answers):
+            super().receive(answers)
+            self.end("too few rows are common")
+
     assert ended("one", Coordinator, Line(tmp_path, (), "one")) == "complete"
+    assert ended("four", Content, Line(tmp_path, (), "four")) == "too few rows are common"
     assert ended("two", Confused, Line(tmp_path, (), "two")) == (
         "failed: the answers contradict each other"
     )
-    assert ended("three", Coordinator, lambda party, request: None) == (
+    assert ended("three", Coordinator, lambda *asked: None) == (
         "not all parties stayed to the end: party a did not answer for 0.05 seconds; "
         "party b did not answer for 0.05 seconds"
     )

@@ -1,6 +1,7 @@
 """A job from the command to predictions: tables, three parties, a server, certificates."""
 
 import csv
+import json
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ def tables(seed, rows, labels):
         told, noise = rng.integers(0, 2, rows), rng.integers(0, 100, rows)
         score += (1.0, 1.0, 0.0)[k] * (told - 0.5)
         found[name] = [["id", "told", "age", "name"]]
-        known = rows if name != "registry" else rows // 2
+        known = rows if name != "registry" else rows * 3 // 4
         found[name] += [[f"p{i}", told[i], noise[i], f"n{i}"] for i in range(known)]
     sick = np.where(score > 0, "yes", "no")
     if labels:
@@ -51,7 +52,7 @@ def learning(tmp_path_factory):
         text = settings.read_text().replace('x = "0:1"\n', "")
         if name == "clinic":
             text = 'label_column = "sick"\nclasses = ["no", "yes"]\n' + text
-        settings.write_text(text + 'told = "0:1"\nage = "0:100"\n')
+        settings.write_text(text + 'told = "0:1"\nage = "0:100 missing"\n')
         limits = {"max_epsilon": 8.0, "max_row_budget": 100.0}
         set_in(settings, answers="dplasso.federated.service:open_party", **limits)
     coordinates = "dplasso.federated.service:open_coordinator"
@@ -74,26 +75,25 @@ def rho_spent(learning, name):
 
 
 def test_three_parties_learn_what_none_of_them_knows(learning, tmp_path):
-    job = submitted(learning, "--epsilon", 6)
+    job = submitted(learning, "--epsilon", 6, "--min-overlap", 0.05)
     outcome, card = learning.outcome(job)
     assert outcome["ended"] == card["ended"] == "complete"
     assert card["privacy"]["epsilon"] == 6.0
+    assert min(card["overlap"]["shares"].values()) > 0.05 and card["overlap"]["spread"] < 0.4
     assert sum(map(abs, card["weights"])) <= card["terms"]["radius"]
     for name in PARTIES:
         kit = learning.folder / name
-        assert rho_spent(learning, name) == pytest.approx(card["privacy"]["rho_by_party"][name])
+        assert rho_spent(learning, name) == pytest.approx(card["privacy"]["rho"])
+        outcome = json.loads((kit / "state" / job / "outcome.json").read_text())
+        assert (outcome["ended"], outcome["has_coefficients"]) == ("complete", True)
         told = read(kit / "state" / job / "coefficients.csv")
         assert told[0] == ["feature", "coefficient"]
         model = PartyModel.load(kit / "state" / job / "model.json")
-        held = dict(
-            zip(["told", "told is missing", "age", "age is missing"], range(4), strict=True)
-        )
+        held = {"told": 0, "age": 1, "age is missing": 2}
         for feature, coefficient in told[1 : 1 + len(model.features)]:
             scaled = model.coefficients[model.features.index(held[feature])]
             assert float(coefficient) == pytest.approx(scaled / (100 if feature == "age" else 1))
-        assert {row[0] for row in told[1:]} <= {
-            "told", "told is missing", "age", "age is missing", "intercept"
-        }  # fmt: skip
+        assert {row[0] for row in told[1:]} <= {*held, "intercept"}
     new, sick = tables(1, NEW, labels=False)
     for name in PARTIES:
         write(tmp_path / f"{name}.csv", new[name])
@@ -112,13 +112,16 @@ def test_what_is_beyond_a_cap_is_refused_and_nothing_is_charged(learning):
     before = {name: rho_spent(learning, name) for name in PARTIES}
     outcome, card = learning.outcome(submitted(learning, "--epsilon", 9))
     why = "clinic refuses job"
+    assert card["privacy"]["covers"] == "nothing was released"
     assert why in outcome["ended"] and "epsilon is 9, its cap is 8" in outcome["ended"]
     assert card["rounds_done"] == 0
     assert {name: rho_spent(learning, name) for name in PARTIES} == before
 
 
 def test_a_party_that_is_killed_in_a_job_goes_on_with_what_it_drew(learning):
-    job = submitted(learning, "--epsilon", 1, "--rounds", 400, "--sketch-size", 200)
+    job = submitted(
+        learning, "--epsilon", 1, "--min-overlap", 0, "--rounds", 400, "--sketch-size", 200
+    )
     notebook = learning.folder / "insurer" / "state" / job / f"{job}.notebook"
     until(lambda: notebook.exists() and notebook.stat().st_size > 6_000, "the job is under way")
     learning.kill("insurer")
@@ -127,3 +130,18 @@ def test_a_party_that_is_killed_in_a_job_goes_on_with_what_it_drew(learning):
     outcome, card = learning.outcome(job)
     assert outcome["ended"] == "complete" and card["rounds_done"] == 400
     assert notebook.read_bytes().startswith(drawn)
+
+
+def test_a_job_that_is_stopped_is_ended_at_its_parties_too(learning):
+    rounds = ("--rounds", 1000, "--sketch-size", 200)
+    job = submitted(learning, "--epsilon", 0.5, "--min-overlap", 0, *rounds)
+    notebook = learning.folder / "insurer" / "state" / job / f"{job}.notebook"
+    until(lambda: notebook.exists() and notebook.stat().st_size > 3_000, "the job is under way")
+    learning.command("stop", learning.folder / "admin", job)
+    outcome, card = learning.outcome(job)
+    assert outcome["ended"] == card["ended"] == "stopped by an administrator"
+    assert 0 < card["rounds_done"] < 1000
+    for name in PARTIES:
+        told = json.loads((learning.folder / name / "state" / job / "outcome.json").read_text())
+        assert (told["ended"], told["has_coefficients"]) == (card["ended"], True)
+        assert told["epsilon"] == pytest.approx(0.5)

@@ -22,7 +22,6 @@ from dplasso.federated.deployment.settings import (  # noqa: E402
     read_party_settings,
     read_server_settings,
 )
-from dplasso.federated.rows import NO_LABELS  # noqa: E402
 from federation import LONG, PARTIES, made, set_in  # noqa: E402
 
 
@@ -132,7 +131,7 @@ def test_a_new_party_releases_nothing_until_it_says_how_much(tmp_path):
         file.write('age = "0:120"\ntown = "hash 10"\nnote = "text 20"\nname = "ignore"\n')
     settings, _ = read_party_settings(folder, "a")
     assert (settings.max_epsilon, settings.max_delta) == (1.0, 1e-6)
-    assert settings.plan.target == NO_LABELS and settings.plan.complete
+    assert settings.table.target is None
     assert settings.data == folder / "rows.csv"
 
 

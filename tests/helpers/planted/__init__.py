@@ -5,6 +5,7 @@ checks of the audit that must find them. ``planted.by_degree`` lists those that 
 """
 
 import math
+from collections import Counter
 
 from dplasso import Sparsifier
 from planted import (
@@ -16,6 +17,7 @@ from planted import (
     federation,
     frank_wolfe,
     losses,
+    people,
     released_bound,
     rows,
     search,
@@ -26,13 +28,27 @@ from planted import (
 )
 from planted.bug import CLASSIFIER, REGRESSOR, THREE_CLASSES, Bug
 
-__all__ = ["BUGS", "ONCE_MISSED", "UNSEEN", "Bug", "bugs_of"]
+__all__ = ["BUGS", "ONCE_MISSED", "UNSEEN", "Bug", "bugs_of", "one_check_each"]
 
 
 def bugs_of(*rooms):
     """The bugs, by name, that are planted by a function of one of these modules."""
     names = {room.__name__ for room in rooms}
     return {name: bug for name, bug in BUGS.items() if _room(bug.plant) in names}
+
+
+def one_check_each(bugs):
+    """Every bug with one of the checks that must find it, and every such check with a bug.
+
+    `make bench-planted_bugs` asks all of them.
+    """
+    asked, pairs = Counter(), []
+    for name, bug in bugs.items():
+        check = min(bug.found_by, key=lambda check: asked[check])
+        asked[check] += 1
+        pairs.append((name, check))
+    left = {check: name for name, bug in bugs.items() for check in bug.found_by if not asked[check]}
+    return [*pairs, *((name, check) for check, name in left.items())]
 
 
 def _room(plant):
@@ -97,6 +113,17 @@ _OWN = {
     "row counted twice": Bug(rows.row_counted_twice, ("range",)),
     "x not clipped": Bug(rows.x_not_clipped, ("range",)),
     "entries clipped a thousandth too late": Bug(rows.clip_times(1.001), ("range",)),
+    "columns centred by their mean": Bug(
+        rows.centred_by_the_mean,
+        ("representation",),
+        options={"x_bound": [(0.0, 120.0), 1.0, (70.0, 90.0), (0.0, 1.0)]},
+    ),
+    "columns of a descent centred by their mean": Bug(
+        rows.centred_by_the_mean,
+        ("representation",),
+        solver="gradient",
+        options={"x_bound": [(0.0, 120.0), 1.0, (70.0, 90.0), (0.0, 1.0)]},
+    ),
     "rows not scaled": _in_descents(rows.rows_not_scaled, "sensitivity", "release"),
     "rows a thousandth too long": _in_descents(rows.rows_times(1.001), "sensitivity"),
     "clip limit by precision": Bug(storage.clip_limit_by_precision, ("representation",)),
@@ -175,9 +202,14 @@ _OWN = {
     "tables: noise of one step": _in_tables(
         table_fits.noise_of_one_step, "accounting", "sensitivity", "noise", "canary"
     ),
-    "tables: corrections without limit": _in_tables(
-        table_fits.corrections_without_limit, "sensitivity", "release"
+    "tables: margins of a correction not cut": _in_tables(
+        corrections.margins_not_cut, "sensitivity", "release"
     ),
+    "tables: correction not charged": _in_tables(corrections.not_charged, "accounting"),
+    "tables: noise of a correction halved": _in_tables(
+        corrections.noise_asked_for_times(0.5), "accounting", "sensitivity", "noise"
+    ),
+    "tables: rows counted twice by margin": _in_tables(corrections.counted_twice, "sensitivity"),
     "tables: rows over exact spreads": _in_tables(
         table_fits.rows_over_exact_spreads, "sensitivity", "release"
     ),
@@ -239,6 +271,48 @@ _OWN = {
     "noise of streams a twentieth too small": _in_streams(
         streams.noise_of_streams_times(0.95), "noise"
     ),
+}
+
+# Of fits that protect people: `people` finds them whatever is audited, other checks where people
+# are protected.
+_TWO = {"n_people": 1000, "rows_per_person": 2}
+_PEOPLE = {
+    "people: weights by row": Bug(people.weights_by_row, ("people",)),
+    "people: weights by row, in selections": Bug(
+        people.weights_by_row, ("range", "sensitivity", "canary"), options={"n_people": 1000}
+    ),
+    "people: weights by row, in descents": _in_descents(
+        people.weights_by_row, "people", "sensitivity", "release", "canary", n_people=200
+    ),
+    "people: weights by row, in tables": _in_tables(
+        people.weights_by_row, "people", "sensitivity", "release", "canary", n_people=200
+    ),
+    "people: weights by row, in choices": Bug(
+        people.weights_by_row, ("people", "range", "sensitivity"), "select", {"n_people": 200}
+    ),
+    "people: weights rounded to nearest": Bug(people.weights_rounded_to_nearest, ("people",)),
+    "people: weights rounded up": Bug(people.weights_rounded_up, ("people",)),
+    "people: shares rounded to nearest": _in_tables(
+        people.shares_rounded_to_nearest, "people", "sensitivity", n_people=200
+    ),
+    "people: weights by distinct rows": Bug(people.weights_by_distinct_rows, ("people",)),
+    "people: weights by all rows": _in_descents(
+        people.weights_by_all_rows, "people", "sensitivity", "release", n_people=200
+    ),
+    "people: class weights of mean 1": Bug(people.class_weights_of_mean_one, ("people",)),
+    "people: products by whole weights": _in_tables(
+        people.products_by_whole_weights, "people", "release", n_people=200
+    ),
+    "people: nobody is somebody": Bug(people.nobody_is_somebody, ("people",)),
+    "people: told apart by their place": Bug(people.people_told_apart_by_their_place, ("people",)),
+    "people: identifiers as they are": Bug(people.identifiers_as_they_are, ("people",)),
+    "people: noise for a row": Bug(
+        people.noise_for_a_row, ("people", "accounting", "range"), options=_TWO
+    ),
+    "people: noise of tables for a row": _in_tables(
+        people.noise_for_a_row, "people", "accounting", "sensitivity", "noise", **_TWO
+    ),
+    "people: one coin per row": Bug(people.one_coin_per_row, ("search",)),
 }
 
 # Planted by someone who had not read the checks.
@@ -395,15 +469,15 @@ _UNSEEN = {
     "budgets kept by the label holder alone": Bug(
         federation.budgets_kept_by_the_label_holder_alone, ("parties",)
     ),
-    "draws charged to the label holder alone": Bug(
-        federation.draws_charged_to_the_label_holder_alone, ("parties",)
+    "draws of the label holder charged alone": Bug(
+        federation.draws_of_the_label_holder_charged_alone, ("parties",)
     ),
     "streams: rows beyond the clip mark the weights": _in_streams(
         streams.rows_beyond_the_clip_mark_the_weights, "canary", "release", row_map="as_is"
     ),
 }
 
-BUGS = {**_OWN, **_UNSEEN, **{f"blind: {name}": bug for name, bug in _BLIND.items()}}
+BUGS = {**_OWN, **_PEOPLE, **_UNSEEN, **{f"blind: {name}": bug for name, bug in _BLIND.items()}}
 UNSEEN = tuple(_UNSEEN)
 
 # Bugs that no check found when they were planted: the audit did not test that, or too weakly.

@@ -15,6 +15,7 @@ from planted import (
     envelope,
     federation,
     frank_wolfe,
+    people,
     released_bound,
     rows,
     search,
@@ -207,4 +208,8 @@ FAULTS = [
     Fault("canary", "noise of sums, times", descents.noise_times, SMALLER, "table"),
     Fault("canary", "noise of sums, times", descents.noise_times, SMALLER, "select"),
     Fault("canary", "noise of sums, times", streams.noise_of_streams_times, SMALLER, "online"),
+    *(
+        Fault("people", "weights of rows, times", people.weights_times, SOME_ABOVE, solver)
+        for solver in ("frank_wolfe", "gradient", "table", "select")
+    ),
 ]

@@ -16,7 +16,7 @@ from planted.bug import of_any_size
 def margins_not_cut(monkeypatch):
     """Margins count as they are, however far they lie beyond the limit (two classes)."""
 
-    def two_class_sums(margins, labels, scale, shift, limit, first, last):
+    def two_class_sums(margins, labels, weights, scale, shift, limit, first, last):
         t, y = margins[first:last] / limit, labels[first:last]
         q = expit(scale * limit * t + shift)
         r, h = q - y, TWO_CLASS_WEIGHT * q * (1.0 - q)

@@ -23,7 +23,7 @@ from planted.bug import of_any_size
 def residuals_not_cut(monkeypatch):
     """Residuals larger than the clip are not clipped (two classes)."""
 
-    def coefficients(loss, clip, margins, labels, row_weights, constant, first, last, out):
+    def coefficients(loss, clip, margins, labels, row_weights, weights, constant, first, last, out):
         residual = (expit(margins[0, first:last]) - labels[first:last]) / clip
         out[0, first:last] = (residual * row_weights[first:last]).astype(np.int64)
         return np.array([int(np.sum((residual * constant).astype(np.int64)))])
@@ -110,9 +110,10 @@ def residuals_cut_class_by_class(monkeypatch):
     """
     right = descent.coefficients
 
-    def coefficients(loss, clip, margins, labels, row_weights, constant, first, last, out):
+    def coefficients(loss, clip, margins, labels, row_weights, *more):
         if len(margins) == 1:
-            return right(loss, clip, margins, labels, row_weights, constant, first, last, out)
+            return right(loss, clip, margins, labels, row_weights, *more)
+        _, constant, first, last, out = more
         own = np.arange(len(margins))[:, None] == labels[first:last]
         residual = softmax(margins[:, first:last], axis=0) - own
         residual = np.clip(residual, -clip, clip) / clip * (1.0 - 1e-12)

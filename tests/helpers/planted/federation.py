@@ -29,16 +29,15 @@ def budgets_kept_by_the_label_holder_alone(monkeypatch):
     monkeypatch.setattr(Holdings, "__init__", init)
 
 
-def draws_charged_to_the_label_holder_alone(monkeypatch):
-    """Parties without labels are not charged for their draws."""
-    right = FederatedPlan.event_of
+def draws_of_the_label_holder_charged_alone(monkeypatch):
+    """The draws of parties without labels are left out of what all parties are charged."""
+    right = FederatedPlan.model_event.fget
 
-    def event_of(self, party):
-        if party == self.terms.label_holder:
-            return right(self, party)
-        return right(dataclasses.replace(self, asks=dict.fromkeys(self.asks, 0)), party)
+    def model_event(self):
+        asks = {party: n * (party == self.terms.label_holder) for party, n in self.asks.items()}
+        return right(dataclasses.replace(self, asks=asks))
 
-    monkeypatch.setattr(FederatedPlan, "event_of", event_of)
+    monkeypatch.setattr(FederatedPlan, "model_event", property(model_event))
 
 
 @of_any_size

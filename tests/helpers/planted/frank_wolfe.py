@@ -39,9 +39,9 @@ def stated_theta_times(monkeypatch, size):
 @of_any_size
 def theta_times(monkeypatch, size):
     """The engine draws with a larger theta than the plan states."""
-    right = solver._problem
+    right = solver.problem_of
     monkeypatch.setattr(
-        solver, "_problem", lambda *parts: (p := right(*parts))._replace(theta=size * p.theta)
+        solver, "problem_of", lambda *parts: (p := right(*parts))._replace(theta=size * p.theta)
     )
 
 
@@ -159,8 +159,8 @@ def second_fit_not_charged(monkeypatch):
     """
     right = base.charge
 
-    def charge(model, *facts):
-        return None if hasattr(model, "n_iter_") else right(model, *facts)
+    def charge(model, *facts, **unit):
+        return None if hasattr(model, "n_iter_") else right(model, *facts, **unit)
 
     monkeypatch.setattr(base, "charge", charge)
 
@@ -178,10 +178,10 @@ def second_fit_charged_for_another_relation(monkeypatch):
 def _charge_second_fits(monkeypatch, terms):
     right = base.charge
 
-    def charge(model, event, delta, neighboring):
+    def charge(model, event, delta, neighboring, *of, **unit):
         if hasattr(model, "n_iter_"):
             delta, neighboring = terms(delta, neighboring)
-        return right(model, event, delta, neighboring)
+        return right(model, event, delta, neighboring, *of, **unit)
 
     monkeypatch.setattr(base, "charge", charge)
 

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import scipy.sparse as sp
 
-from dplasso.data import columns
+from dplasso.data import columns, row_maps
 from dplasso.data.columns import ColumnMatrix
 from dplasso.data.unit_rows import UnitRows
 from dplasso.estimators import base
@@ -81,6 +81,17 @@ def units_in_single_precision(monkeypatch):
         return dataclasses.replace(rows, units=rows.units.astype(np.float32).astype(np.float64))
 
     monkeypatch.setattr(UnitRows, "of", of)
+
+
+def centred_by_the_mean(monkeypatch):
+    """Columns are centred at the mean of the rows at hand, as a scaler of scikit-learn does it."""
+    right = row_maps.centred_columns
+
+    def centred_columns(X, bounds):
+        found = right(X, bounds)
+        return (found - found.mean(axis=0)) / 2.0
+
+    monkeypatch.setattr(row_maps, "centred_columns", centred_columns)
 
 
 def rows_not_scaled(monkeypatch):

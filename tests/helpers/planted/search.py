@@ -13,8 +13,8 @@ def weights_of_classes_as_given(monkeypatch):
     """
     right = scoring.scorer_for
 
-    def scorer_for(model, scoring, weights, multiplier):
-        made = right(model, scoring, weights, multiplier)
+    def scorer_for(model, scoring, weights, multiplier, rows):
+        made = right(model, scoring, weights, multiplier, rows)
         whole = np.floor(made.weights * made.most).astype(np.int64)
         return made._replace(weights=whole, most=1.0)
 
@@ -28,5 +28,7 @@ def noise_of_scores_times(monkeypatch, size):
     monkeypatch.setattr(
         private_search,
         "scorer_for",
-        lambda model, name, weights, multiplier: right(model, name, weights, size * multiplier),
+        lambda model, name, weights, multiplier, rows: right(
+            model, name, weights, size * multiplier, rows
+        ),
     )

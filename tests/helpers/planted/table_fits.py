@@ -4,11 +4,10 @@ import dataclasses
 import math
 
 import numpy as np
-from scipy.special import expit
 
 from dplasso.fitting import table as fitting
-from dplasso.kernels import calibration, wide_table
 from dplasso.kernels import table as kernels
+from dplasso.kernels import wide_table
 from dplasso.losses import SquaredLoss
 from dplasso.mechanisms.grid_gaussian import GridGaussian
 from dplasso.solvers.table import plan as planning
@@ -28,7 +27,7 @@ from planted.bug import of_any_size
 def rows_not_cut(monkeypatch):
     """The means are sums of whole rows, however long."""
 
-    def mean_sums(cells, centre, length, first, last):
+    def mean_sums(cells, weights, centre, length, first, last):
         return np.sum(cells[first:last].astype(np.int64) - centre, axis=0)
 
     monkeypatch.setattr(kernels, "mean_sums", mean_sums)
@@ -40,7 +39,7 @@ def rows_cut_in_single_precision(monkeypatch):
     It may be larger than stated by one part in ten million.
     """
 
-    def mean_sums(cells, centre, length, first, last):
+    def mean_sums(cells, weights, centre, length, first, last):
         rows = (cells[first:last] - np.int32(centre)).astype(np.float32)
         squares = np.maximum(np.sum(rows * rows, axis=1, keepdims=True), np.float32(1.0))
         factors = np.minimum(np.float32(length) / np.sqrt(squares), np.float32(1.0))
@@ -119,19 +118,6 @@ def spreads_not_charged(monkeypatch):
     monkeypatch.setattr(planning, "_event", event)
 
 
-def corrections_without_limit(monkeypatch):
-    """Margins of two classes enter their correction as they are."""
-
-    def two_class_sums(margins, labels, scale, shift, limit, first, last):
-        t, y = margins[first:last] / limit, labels[first:last]
-        q = expit(scale * limit * t + shift)
-        r, h = q - y, calibration.TWO_CLASS_WEIGHT * q * (1.0 - q)
-        terms = np.array([r * t, r, h * t * t, h * t, h])
-        return np.clip(terms * calibration.UNIT, -(2.0**40), 2.0**40).astype(np.int64).sum(axis=1)
-
-    monkeypatch.setattr(calibration, "two_class_sums", two_class_sums)
-
-
 def rows_over_exact_spreads(monkeypatch):
     """Rows are standardised by the spreads of the data, not by the released ones."""
     right, known = PrivateTable._scale, {}
@@ -181,7 +167,7 @@ def noise_of_one_step(monkeypatch):
 def presences_not_cut(monkeypatch):
     """A row adds as much to every wide column in it, however many there are."""
 
-    def presence_lengths(rows, n_rows):
+    def presence_lengths(rows, n_rows, weights):
         return np.where(np.bincount(rows, minlength=n_rows) > 0, CELL, 0)
 
     monkeypatch.setattr(wide_table, "presence_lengths", presence_lengths)
@@ -230,8 +216,8 @@ def length_of_rows_times(monkeypatch, size):
     """Rows are cut for the means of the columns at a length a little larger than stated."""
     right = kernels.mean_sums
 
-    def mean_sums(cells, centre, length, first, last):
-        return right(cells, centre, int(size * length), first, last)
+    def mean_sums(cells, weights, centre, length, first, last):
+        return right(cells, weights, centre, int(size * length), first, last)
 
     monkeypatch.setattr(kernels, "mean_sums", mean_sums)
 

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.compute
 
-from dplasso.reading import cells
+from dplasso.schema import cells
 from planted.bug import of_any_size
 
 

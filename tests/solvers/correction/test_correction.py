@@ -15,10 +15,17 @@ from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
 from dplasso.losses.smoothed_hinge import SmoothedHingeLoss
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.privacy import gaussian
-from dplasso.solvers.calibration import sensitivity_of
-from dplasso.solvers.correction import MarginRows, Usual, correct, plan_correction, replay
+from dplasso.solvers.correction import (
+    MarginRows,
+    Usual,
+    correct,
+    plan_correction,
+    replay,
+    without_own,
+)
 from dplasso.solvers.correction.bins import LENGTHS, MARGINS
-from dplasso.solvers.correction.plan import GRAINS, SHARE, SPREADS
+from dplasso.solvers.correction.plan import GRAINS, SHARE, SPREADS, sensitivity_of
+from dplasso.solvers.correction.spread import likely_totals
 from dplasso.solvers.correction.walk import Place
 
 USUAL = Usual(margin=4.0, scale=0.65, off=0.2)
@@ -101,16 +108,16 @@ def test_there_is_none_without_probabilities_or_privacy():
         assert plan_of(1, mu=mu) is None
 
 
-@outputs
-def test_releases_say_it_all(outputs):
+@pytest.mark.parametrize(("outputs", "known"), [(1, False), (3, False), (20, False), (3, True)])
+def test_releases_say_it_all(outputs, known):
     margins, labels = made(outputs, 3000, 0.5, 2)
-    plan, releases = plan_of(outputs), []
+    plan, releases = plan_of(outputs, known_scale=known), []
     rows = MarginRows(margins, labels, 1)
     found = correct(rows, plan, USUAL, random_bits(3), releases=releases)
     again = replay(plan, USUAL, releases)
     assert found.scale == again.scale and np.array_equal(found.shifts, again.shifts)
     sizes = [2 * len(MARGINS) if outputs == 1 else len(LENGTHS) + outputs]
-    sizes += [5, 5] if outputs == 1 else [SPREADS, outputs + 2]
+    sizes += [5, 5] if outputs == 1 else [outputs + 2 if known else SPREADS, outputs + 2]
     assert [len(release) for release in releases] == sizes
 
 
@@ -136,6 +143,49 @@ def test_an_intercept_that_is_far_off_is_found_and_one_that_is_fixed_stays():
     assert found.shifts[0] == 0.0 and found.scale == pytest.approx(0.6, rel=0.2)
 
 
+@pytest.mark.parametrize("scale", [0.6, 1.1])
+def test_a_usual_scale_of_many_classes_is_corrected_without_a_search(scale):
+    margins, labels = made(20, 40_000, scale, 4)
+    plan = plan_of(20, n_rows=40_000, known_scale=True)
+    usual = Usual(margin=4.0 * math.sqrt(20), scale=0.8, off=0.15, shift_off=0.3)
+    found = correct(MarginRows(margins, labels, 1), plan, usual, random_bits(5))
+    assert found.scale == pytest.approx(scale, rel=0.1)
+    nothing = plan_of(20, mu=1e-3, n_rows=40_000, known_scale=True)
+    found = correct(MarginRows(margins, labels, 1), nothing, usual, random_bits(5))
+    assert found.scale == pytest.approx(0.8, rel=0.05)  # noise hides everything: as usual
+
+
+def test_a_bin_that_only_noise_has_filled_does_not_lead_astray():
+    """A spread or an intercept by such a bin would be tens of times too large."""
+    margins, labels = made(1, 4000, 0.65, 10)
+    plan, rows = plan_of(1, mu=0.025, n_rows=4000), MarginRows(margins / 2.0, labels, 1)
+    usual = USUAL._replace(scale=1.3)
+    found = [correct(rows, plan, usual, random_bits(seed)) for seed in range(40)]
+    assert all(0.5 < one.scale < 3.0 and abs(one.shifts[0]) < 3.0 for one in found)
+
+
+def test_labels_that_margins_tell_almost_surely_are_not_overdone():
+    """Counts are then all of one label, up to noise, and noise may make them look more than so."""
+    margins, labels = made(1, 50_000, 2.5, 11)
+    plan, rows = plan_of(1, mu=0.2, n_rows=50_000), MarginRows(margins, labels, 1)
+    scales = [correct(rows, plan, USUAL, random_bits(seed)).scale for seed in range(10)]
+    assert min(scales) > 0.6 and max(scales) < 3.5
+
+
+@pytest.mark.parametrize("middle", [-9.0, 0.0, 2.0])
+def test_faint_counts_show_together_where_margins_lie(middle):
+    rng, noise = np.random.default_rng(12), 350.0
+    places = np.searchsorted(MARGINS.ends, rng.normal(middle, 1.0, 4000))
+    exact = np.bincount(places, minlength=len(MARGINS)).astype(float)
+    for _ in range(20):
+        noisy = exact + rng.normal(0.0, noise, len(exact))
+        found = likely_totals(noisy, noise, 4000, 1.0)
+        assert abs(found @ MARGINS.middles / found.sum() - middle) < 2.0
+    clear = likely_totals(1e6 * exact, noise, 4000, 1.0)
+    assert np.array_equal(clear[exact > 0], 1e6 * exact[exact > 0])
+    assert likely_totals(np.full(len(exact), -1e9), noise, 4000, 1.0).sum() > 0.0
+
+
 @outputs
 def test_of_a_few_rows_hardly_anything_is_corrected(outputs):
     margins, labels = made(outputs, 50, 0.6, 9)
@@ -146,10 +196,10 @@ def test_of_a_few_rows_hardly_anything_is_corrected(outputs):
         assert np.max(np.abs(found.shifts)) < 4.0
 
 
-@outputs
-@settings(deadline=None, max_examples=150)
+@pytest.mark.parametrize(("outputs", "known"), [(1, False), (3, False), (20, False), (3, True)])
+@settings(deadline=None, max_examples=100)
 @given(seed=st.integers(0, 2**32 - 1), mu=st.floats(0.1, 8.0), scale=st.floats(0.1, 8.0))
-def test_conclusions_do_not_hang_on_rounding(outputs, seed, mu, scale):
+def test_conclusions_do_not_hang_on_rounding(outputs, known, seed, mu, scale):
     """The audit computes them in another order, also where nothing is as it usually is."""
     claim = Claim(
         loss=SOFTMAX if outputs > 1 else LOGISTIC,
@@ -160,15 +210,16 @@ def test_conclusions_do_not_hang_on_rounding(outputs, seed, mu, scale):
         y_bound=1.0,
     )
     margins, labels = made(outputs, 500, scale, seed)
-    plan, releases = plan_of(outputs, mu=mu, n_rows=500), []
+    plan, releases = plan_of(outputs, mu=mu, n_rows=500, known_scale=known), []
     rows = MarginRows(margins + 9.0, labels, 1)
     found = correct(rows, plan, USUAL, random_bits(seed), releases=releases)
-    sums = plan.slope_sigma if outputs > 1 else plan.step_sigma
+    sums = plan.slope_sigma if plan.searches else plan.step_sigma
     again = Reference(
         claim=claim,
         n_rows=500,
         **USUAL._asdict(),
         moves=True,
+        searches=plan.searches,
         sigmas=(plan.count_sigma, sums, plan.step_sigma),
     )
     for place, release in enumerate(releases):
@@ -177,3 +228,36 @@ def test_conclusions_do_not_hang_on_rounding(outputs, seed, mu, scale):
     largest = max(expected, np.max(np.abs(shifts)))
     assert found.scale == pytest.approx(expected, abs=1e-10 * largest)
     assert found.shifts == pytest.approx(shifts, abs=1e-10 * largest)
+
+
+@pytest.mark.parametrize("outputs", [1, 2, 3, 7])
+def test_what_a_row_added_is_a_function_of_that_row(outputs):
+    rng = np.random.default_rng(outputs)
+    margins = rng.normal(size=(outputs, 300)) * 10.0 ** rng.uniform(-3.0, 300.0, 300)
+    labels = rng.integers(max(outputs, 2), size=300).astype(float)
+    margins[:, 0], margins[:, 1] = np.inf, np.nan
+    whole = without_own(margins, labels, 0.7)
+    alone = [without_own(margins[:, [i]], labels[[i]], 0.7) for i in range(300)]
+    assert np.array_equal(whole, np.hstack(alone), equal_nan=True)
+
+
+@pytest.mark.parametrize("outputs", [1, 2, 5])
+def test_a_fitted_row_has_added_less_than_others(outputs):
+    labels = np.zeros(4)
+    toward = -1.0 if outputs == 1 else 1.0
+    margins = np.zeros((outputs, 4))
+    margins[0] = toward * np.array([-8.0, 0.0, 3.0, 12.0])
+    taken = toward * (margins - without_own(margins, labels, 0.5))[0]
+    share = 1.0 if outputs == 1 else math.sqrt(1.0 - 1.0 / outputs)
+    assert taken == pytest.approx(0.5 * share * np.array([1.0, 1.0, 1.0, 0.25]))
+    assert without_own(margins, labels, 0.0) is margins
+
+
+def test_margins_that_say_nothing_are_told():
+    rng = np.random.default_rng(3)
+    labels, plan = rng.integers(2, size=20_000).astype(float), plan_of(1, mu=1.0, n_rows=20_000)
+    told = [
+        correct(MarginRows(margins[None, :], labels, 1), plan, USUAL, random_bits(4)).only_noise
+        for margins in (rng.normal(size=20_000), 4.0 * labels - 2.0 + rng.normal(size=20_000))
+    ]
+    assert told == [True, False]

@@ -1,15 +1,16 @@
-"""What is made of releases: dampings, centre, shares of signal, the cut."""
+"""What is made of releases: dampings, centre, shares of signal."""
 
 import math
+import pickle
 
 import numpy as np
 import pytest
 
+from dplasso.kernels import mixture as kernel
 from dplasso.losses import LogisticLoss
 from dplasso.solvers.gradient import mixture
 from dplasso.solvers.gradient.conditioning import Conditioning, Mass
-from dplasso.solvers.gradient.cut import largest_only
-from dplasso.solvers.gradient.mixture import SignalShare, size_counts
+from dplasso.solvers.gradient.mixture import BIN, LAST, SignalShare, size_counts
 from dplasso.solvers.gradient.plan import Thresholds
 from neighbours import small_plan
 
@@ -102,10 +103,34 @@ def test_shares_lie_between_nothing_and_all_and_grow_with_size() -> None:
     assert np.array_equal(SignalShare(halves)(z), share)
 
 
-def test_the_cut_keeps_weights_that_move_margins() -> None:
-    weights = np.array([[1.0, 2.0, 3.0, -5.0]])
-    mass = Mass(np.array([1.0, 0.0001, -0.01, 0.04]), 0.0002, Thresholds(0.005, 5.0))
-    assert largest_only(weights, mass, 2).tolist() == [[1.0, 0.0, 0.0, -5.0]]
-    assert largest_only(weights, mass, 4) is weights
-    many = np.arange(12.0).reshape(3, 4)
-    assert np.count_nonzero(largest_only(many, mass, 5)) == 5
+@pytest.mark.parametrize("left", [None, np.array([0, 3, 4, 700])])
+def test_compiled_signals_are_those_of_numpy_to_the_last_bit(left: np.ndarray | None) -> None:
+    rng = np.random.default_rng(2)
+    spread, noise = rng.uniform(0.5, 3.0, 1001), 0.37
+    gathered = rng.normal(size=(3, 1001)) * 10.0 ** rng.uniform(-3.0, 3.0, 1001)
+    gathered[:, 0] = 0.0
+    z = gathered / (noise * np.sqrt(spread))
+    z = z if left is None else z[:, left]
+    counts = size_counts(z.ravel())
+    facts = (gathered, spread, noise, left)
+    assert np.array_equal(kernel.size_counts(*facts, BIN, LAST, 0, z.shape[1]), counts)
+    share = SignalShare(counts)
+    part = share(z)
+    expected, found = np.zeros(1001), np.zeros(1001)
+    roots = np.sqrt(np.sqrt((z * part) ** 2 + part).mean(axis=0))
+    expected[slice(None) if left is None else left] = roots
+    lines = (share.middles, share.shares, share.slopes)
+    kernel.signals(*facts, *lines, 0, z.shape[1], found)
+    assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("columns", [None, [0, 3, 8], list(range(30)), []])
+def test_another_process_gets_the_same_conditioning(columns: list[int] | None) -> None:
+    rng = np.random.default_rng(4)
+    first = Conditioning.of(rng.uniform(0.1, 1.0, 40), rng.normal(size=40) * (np.arange(40) < 9))
+    left = None if columns is None else np.array(columns, np.int64)
+    sent = first.rescaled(first.damping, 1.7, columns=left)
+    found = pickle.loads(pickle.dumps(sent))
+    for name, value in vars(sent).items():
+        assert np.array_equal(getattr(found, name), value), name
+    assert (sent.few is None) == (columns is None or len(columns) > 5)

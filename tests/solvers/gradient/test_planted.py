@@ -103,7 +103,7 @@ def check_interference(monkeypatch: Patch) -> None:
 
 
 def forget_the_clip(patch: Patch) -> None:
-    def unclipped(loss, clip, margins, labels, row_weights, constant, first, last, out):  # type: ignore[no-untyped-def]
+    def unclipped(loss, clip, margins, labels, row_weights, weights, constant, first, last, out):  # type: ignore[no-untyped-def]
         residual = (expit(margins[0, first:last]) - labels[first:last]) / clip
         out[0, first:last] = (residual * row_weights[first:last]).astype(np.int64)
         return np.array([int(np.sum((residual * constant).astype(np.int64)))])

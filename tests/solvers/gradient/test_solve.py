@@ -12,6 +12,7 @@ from dplasso.mechanisms.random_bits import random_bits
 from dplasso.solvers.gradient import GradientSolution, gradient_descent, plan_descent, replay
 from dplasso.solvers.gradient.conditioning import Mass
 from dplasso.solvers.gradient.descent import Descent
+from dplasso.solvers.gradient.iterate import ThreadIterate
 from neighbours import LOSSES, small_plan
 
 
@@ -173,13 +174,13 @@ def test_weights_that_are_held_back_come_out_whole(n_nonzero: int | None) -> Non
     options = {"loss": LogisticLoss(), "generator": 0, "keep_releases": True}
     whole = gradient_descent(X, (margins > 0).astype(int), plan=plan, **options)
     held = dataclasses.replace(plan, held_back=0.25)
-    walk = Descent(held, Mass.of(whole.mass, held), 1)
-    first = Descent(plan, Mass.of(whole.mass, plan), 1)
+    walk = Descent(held, Mass.of(whole.mass, held), ThreadIterate(1, 1200, 1))
+    first = Descent(plan, Mass.of(whole.mass, plan), ThreadIterate(1, 1200, 1))
     for released in whole.releases[:10]:
         walk.receive(released)
         first.receive(released)
-    assert first.weights.any()
-    assert np.allclose(walk.weights, 0.25 * first.weights, rtol=1e-12)
+    assert first.iterate.weights().any()
+    assert np.allclose(walk.iterate.weights(), 0.25 * first.iterate.weights(), rtol=1e-12)
     again = replay(held, whole.mass, whole.releases)
     difference = sp.csr_array(again.weights) - sp.csr_array(whole.weights)
     assert difference.count_nonzero() == 0

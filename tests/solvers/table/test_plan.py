@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from dplasso.losses import LogisticLoss
 from dplasso.privacy import gaussian, zcdp
 from dplasso.privacy.events import BoundedRange, Composed, Event, Gaussian, PureDP, Repeated
-from dplasso.solvers.calibration import STEPS
 from dplasso.solvers.table import plan_table
 from dplasso.solvers.table.plan import CELL, MOST_COLUMNS, TablePlan
 from new_loss import UncompiledLoss
@@ -26,7 +25,6 @@ def multipliers(plan: TablePlan) -> list[float]:
     found = [plan.cell_multiplier, plan.mean_multiplier, plan.spread_multiplier]
     found += [plan.label_multiplier, *([plan.product_multiplier] if plan.has_products else [])]
     found += [plan.scale_multiplier] * len(plan.scale_steps)
-    found += [plan.calibration_multiplier] * (STEPS if plan.pace.calibrated else 0)
     return found + [plan.step_multiplier] * plan.steps
 
 

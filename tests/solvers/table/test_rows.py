@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from dplasso.losses import Loss, SoftmaxLoss, SquaredLoss
-from dplasso.solvers.calibration import Correction
 from dplasso.solvers.table import rows as rows_module
 from dplasso.solvers.table.plan import CELL, MOST_COLUMNS, TablePlan
 from dplasso.solvers.table.questions import (
-    CalibrationSums,
     CellSums,
     GradientSums,
     LabelSums,
@@ -61,7 +59,6 @@ def questions(draw: st.DrawFn, plan: TablePlan) -> list[Question]:
         weights = size * draw(arrays((outputs, columns), st.floats(-1.0, 1.0) | any_number))
     cut = draw(st.floats(1e-300, 1e300))
     at = Position(standard, weights, draw(arrays(outputs, any_number)), cut)
-    correction = Correction(draw(st.floats(0.05, 3.0)), draw(arrays(outputs, st.floats(-50, 50))))
     return [
         CellSums(),
         MeanSums(int(centres[0]), lengths[0]),
@@ -70,7 +67,6 @@ def questions(draw: st.DrawFn, plan: TablePlan) -> list[Question]:
         Products(standard),
         GradientSums(at),
         *([ResidualSize(at)] if plan.pace.of_numbers else []),
-        *([CalibrationSums(at, correction)] if plan.pace.calibrated else []),
     ]
 
 

@@ -12,8 +12,7 @@ from dplasso.losses.encoded import EncodedLabels
 from dplasso.mechanisms.grid_gaussian import GridGaussian
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.privacy import gaussian
-from dplasso.solvers.calibration import STEPS
-from dplasso.solvers.table import TableSolution, fit_table, replay
+from dplasso.solvers.table import TableSolution, fit_table, replay, table_margins
 from dplasso.solvers.table import rows as rows_module
 from dplasso.solvers.table import walk as walk_module
 from dplasso.solvers.table.plan import CELL, TablePlan
@@ -36,23 +35,33 @@ def margins_of(solution: TableSolution, cells: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_without_noise_weights_are_those_of_plain_arithmetic(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The descent alone: probabilities are calibrated by the same steps as elsewhere."""
+def test_without_noise_weights_are_those_of_plain_arithmetic(name: str) -> None:
     cells, y = problem(name)
     loss = LOSSES[name]
     plan = small_plan(loss, cells.shape[1], len(cells), epsilon=math.inf)
-    monkeypatch.setattr(walk_module, "_calibrated", lambda plan, found, labels: _nothing(found))
     found = fit_table(cells, y, loss=loss, plan=plan)
     weights, intercepts = descent(cells / CELL, y, loss, plan.steps)
     assert found.weights == pytest.approx(weights, rel=2e-3, abs=2e-3)
     assert found.intercepts == pytest.approx(intercepts, rel=2e-3, abs=2e-3)
 
 
-def _nothing(found: object):  # type: ignore[no-untyped-def]
-    return found
-    yield
+@pytest.mark.parametrize("name", LOSSES)
+def test_margins_of_the_rows_are_those_of_the_solution(name: str) -> None:
+    """No row of this table is longer than margins see."""
+    cells, y = problem(name)
+    loss = LOSSES[name]
+    plan = small_plan(loss, cells.shape[1], len(cells))
+    found = fit_table(cells, y, loss=loss, plan=plan, generator=1)
+    margins = table_margins(cells, found, loss=loss, plan=plan, n_threads=2)
+    expected = (cells / CELL @ found.weights.T + found.intercepts).T
+    assert np.median(np.abs(margins - expected)) < 1e-3
+    order = np.random.default_rng(0).permutation(len(cells))[:7]
+    alone = table_margins(cells[order], found, loss=loss, plan=plan, n_threads=1)
+    assert np.array_equal(alone, margins[:, order])
+    if plan.outputs > 1:
+        apart = margins - margins.mean(axis=0)
+        length = math.sqrt(np.mean(np.sum((apart.T - apart.mean(axis=1)) ** 2, axis=1)))
+        assert found.margin_length == pytest.approx(length, rel=0.3)
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -69,7 +78,7 @@ def test_releases_alone_give_the_same_weights_to_the_last_bit(
     assert np.array_equal(again.intercepts, found.intercepts)
     assert (again.length, again.margin_noise) == (found.length, found.margin_noise)
     expected = 4 + plan.has_products + len(plan.scale_steps) + plan.steps
-    assert len(released) == expected + (STEPS if plan.pace.calibrated else 0)
+    assert len(released) == expected
     if n_nonzero is not None:
         assert np.count_nonzero(found.weights) == n_nonzero
     with pytest.raises(ValueError, match="releases end before the fit does"):

@@ -42,9 +42,9 @@ def test_a_row_is_as_long_as_it_may_be_whatever_its_presences() -> None:
     """In whole numbers: k v^2 is at most CELL^2, and that of v + 1 would be more."""
     counts = np.concatenate([np.arange(1, 3000), 2 ** np.arange(12, 22)])
     rows = np.repeat(np.arange(len(counts)), counts)
-    for count, each in zip(counts.tolist(), presence_lengths(rows, len(counts)), strict=True):
+    for count, each in zip(counts.tolist(), presence_lengths(rows, len(counts), None), strict=True):
         assert count * int(each) ** 2 <= CELL**2 < count * (int(each) + 1) ** 2
-    assert presence_lengths(rows[:0], 3).tolist() == [0, 0, 0]
+    assert presence_lengths(rows[:0], 3, None).tolist() == [0, 0, 0]
 
 
 @settings(deadline=None, max_examples=60)

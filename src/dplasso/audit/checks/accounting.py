@@ -29,7 +29,7 @@ class Accounting(Check[Subject]):
         asked = subject.terms(charged.statement)
         differing = sum(charged.statement[name] != value for name, value in asked.items())
         for recorder in (charged.first, charged.second):
-            differing += recorder.terms_differing(facts.delta, facts.neighboring)
+            differing += recorder.terms_differing(facts.delta, facts.neighboring, facts.unit)
         claimed = facts.epsilon * ROUNDING
         figures = {
             "epsilon of what is stated": (subject.epsilon_of(stated), claimed),

@@ -12,7 +12,7 @@ from dplasso.audit import account, statistics, synthetic
 from dplasso.audit.access import with_bits
 from dplasso.audit.check import Check, Session, Verdict
 from dplasso.audit.fit_subject import FitSubject
-from dplasso.audit.reference import AS_IS, CANDIDATES, PRESENCE, law_of_bound
+from dplasso.audit.reference import AS_IS, CANDIDATES, PRESENCE, Table, law_of_bound
 from dplasso.audit.selection.reference import ROUNDED_WEIGHTS
 from dplasso.audit.selection.subject import SelectionSubject
 from dplasso.audit.subject import DrawingSubject, NoisySubject
@@ -70,10 +70,9 @@ def _released_of(subject: FitSubject, relation: str) -> FitSubject:
     return type(subject)(model, subject.name)
 
 
-def _unbounded(subject: FitSubject, table: synthetic.Table) -> UnboundedTask:
+def _unbounded(subject: FitSubject, table: Table) -> UnboundedTask:
     """A fit just before its bound is drawn."""
-    X, y = subject.as_declared(table)
-    task = subject.copy().prepare(subject.given(X), subject.labels(y))
+    task = subject.copy().prepare(*subject.data(*subject.as_declared(table)))
     assert isinstance(task, UnboundedTask)
     return task
 
@@ -89,25 +88,29 @@ def _range_share(subject: FitSubject, rng: np.random.Generator) -> float:
 
 def _neighbours(subject: FitSubject, rng: np.random.Generator) -> synthetic.Neighbours:
     """Tables that differ in one row of one or many entries, mostly of the least or largest size."""
-    table = _table(subject, rng)
+    table, facts = _table(subject, rng), subject.facts
     at, rows = int(rng.integers(_ROWS)), []
     for end in rng.permutation(np.array(_SIZES)):
         size = 2.0 ** (end if rng.random() < 0.7 else rng.uniform(*_SIZES))
         held = rng.random(subject.columns) < rng.choice([0.1, 1.0])
         held[rng.integers(subject.columns)] = True
         rows.append(np.where(held, size, 0.0) * rng.choice([-1.0, 1.0], subject.columns))
-    if subject.facts.neighboring == "add_remove":
-        return synthetic.inserted(table, at, rows[0], table[1][0]), table
-    one, other = (synthetic.replaced(table, at, row, table[1][at]) for row in rows)
+    if facts.neighboring == "add_remove":
+        newcomer = synthetic.newcomer(rows[0], table.y[0], facts, rng)
+        return synthetic.joined(table, at, newcomer), table
+    rest = synthetic.left(table, at)
+    newcomers = (synthetic.newcomer(row, table.y[at], facts, rng) for row in rows)
+    one, other = (synthetic.joined(rest, min(at, len(rest.y)), each) for each in newcomers)
     return one, other
 
 
-def _table(subject: FitSubject, rng: np.random.Generator) -> synthetic.Table:
+def _table(subject: FitSubject, rng: np.random.Generator) -> Table:
     """Rows with one entry or many, of all sizes."""
     X = rng.choice([-1.0, 1.0], (_ROWS, subject.columns))
     X *= 2.0 ** rng.uniform(*_SIZES, (_ROWS, 1)) * rng.uniform(0.5, 2.0, X.shape)
     X *= rng.random(X.shape) < rng.uniform(0.1, 1.0, (_ROWS, 1))
-    return X, synthetic.random_labels(_ROWS, subject.facts, rng)
+    table = Table(X, synthetic.random_labels(_ROWS, subject.facts, rng))
+    return synthetic.gathered(table, subject.facts, rng)
 
 
 def _at_a_bound(session: Session[Any], k: int) -> float:
@@ -134,15 +137,15 @@ def _beyond(subject: SelectionSubject, rng: np.random.Generator) -> float:
 def _account(subject: FitSubject, rng: np.random.Generator) -> dict[str, float]:
     """The cost of a bound and the fit with it, divided by the claim or the charge for both."""
     facts, recorder = subject.facts, account.Recorder()
-    X, y = subject.as_declared(_table(subject, rng))
-    y[: facts.classes] = np.arange(facts.classes)
+    table = subject.as_declared(_table(subject, rng))
+    table.y[: facts.classes] = np.arange(facts.classes)
     seed = int(rng.integers(1 << 31))
     # The bits are seeded so that a seed repeats an audit.
     model = with_bits(subject.copy(accountant=recorder), lambda: random_bits(seed))
-    statement = model.fit(subject.given(X), subject.labels(y)).privacy_
+    statement = model.fit(*subject.data(*table)).privacy_
     event = recorder.event()
     spent, charged = statement["releases"][0]["bounded_range"], account.ranges_of_event(event)
-    on_terms = recorder.terms_differing(facts.delta, facts.neighboring) == 0
+    on_terms = recorder.terms_differing(facts.delta, facts.neighboring, facts.unit) == 0
     cost = account.epsilon_at(account.rho_of_event(event), facts.delta) if on_terms else math.inf
     figures = {
         "epsilon of bound and fit, over the claim": cost / facts.epsilon,
@@ -160,9 +163,9 @@ def _account(subject: FitSubject, rng: np.random.Generator) -> dict[str, float]:
 
 def _law(subject: FitSubject, session: Session[FitSubject]) -> float:
     """The p-value of many drawn bounds."""
-    X, y = _table(subject, session.rng)
-    task = _unbounded(subject, (X, y)).with_drawing(bits=session.bits)
+    table = _table(subject, session.rng)
+    task = _unbounded(subject, table).with_drawing(bits=session.bits)
     bounds = [task.drawn() for _ in range(DRAWS)]
     epsilon = account.ranges_of_event(task.plan.event)[0]
     observed = np.bincount(np.searchsorted(CANDIDATES, bounds), minlength=len(CANDIDATES))
-    return statistics.pearson(observed, law_of_bound(X, epsilon, subject.facts))
+    return statistics.pearson(observed, law_of_bound(table, epsilon, subject.facts))

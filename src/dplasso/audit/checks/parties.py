@@ -36,6 +36,7 @@ _SUM_FACTOR = 8  # the noise of a feature's sum, over that of its sketch
 SECRET = bytes(16)
 BOUNDS = {"a": 2.7, "b": 0.1}  # not exact in single precision
 _Y_BOUND = 1.1
+_FEATURES = "widest change of features, over the charge"
 
 
 class Parties(Check[Subject]):
@@ -46,10 +47,11 @@ class Parties(Check[Subject]):
     stored; and where one of its rows makes a loader store all of them differently, the integers
     that it holds for every other row must stay the same. Then tables with and without one person's
     row are given the same forged releases, at the label holder and at the party without labels: the
-    sums to which a party adds noise may differ by at most the noise standard deviation divided by
-    the charged multiplier, and the log-weights of its draws by at most the charged range. The cost
-    of a party's releases is computed a second time, from the noise that it requests and the draws
-    that it makes; it may be at most the charge, and all charges together at most the claim.
+    sums to which parties add noise may differ, over all parties together, by at most the noise
+    standard deviation divided by the charged multiplier, and the log-weights of draws by at most
+    the charged range. The cost of all parties' releases is computed a second time, from the noise
+    that they request and the draws that they make. A person has rows at all parties, so it may be
+    at most what each of them is charged, and each charge at most the claim.
     """
 
     name = "parties"
@@ -66,8 +68,8 @@ class Parties(Check[Subject]):
         terms = terms_of_job("a")
         charged = charged_in_a_job(terms)
         shares = [
-            _widest(terms, name, found.accountant.event(), session.rng)
-            for name, found in charged.items()
+            _of_all_parties(terms, found.accountant.event(), session.rng)
+            for found in charged.values()
             for _ in range(NEIGHBOURS)
         ]
         yield from self.worst(session, [*shares, *_account(terms, charged)], len(shares))
@@ -161,8 +163,16 @@ def charged_in_a_job(terms: Terms) -> dict[str, Charged]:
     return {name: Charged(accountants[name], party.draws) for name, party in parties.items()}
 
 
+def _of_all_parties(terms: Terms, event: Event, rng: np.random.Generator) -> dict[str, float]:
+    """The effects of a person with a row at every party, over what one party was charged."""
+    found = [_widest(terms, name, event, rng) for name in terms.names]
+    shares = {name: max(one.get(name, 0.0) for one in found) for one in found for name in one}
+    # The charged budget covers the rows of a person at all parties: squares add up.
+    return shares | {_FEATURES: math.hypot(*(one[_FEATURES] for one in found))}
+
+
 def _widest(terms: Terms, name: str, event: Event, rng: np.random.Generator) -> dict[str, float]:
-    """The effects of a row of one party, for one pair of neighbours, over what it was charged."""
+    """The effects of a row of one party, for one pair of neighbours, over the charge."""
     features, *labels = account.multipliers_of(event) or [math.nan]
     charged_range = account.ranges_of_event(event)[-1]
     at, forged = int(rng.integers(ROWS)), _forged(rng)
@@ -182,10 +192,12 @@ def _widest(terms: Terms, name: str, event: Event, rng: np.random.Generator) -> 
     ]
     # Either sign may be drawn: the largest change for one sign has its opposite for the other.
     range_drawn = plan_of(terms).theta * (2 * int(np.abs(one.scores - other.scores).max()))
+    charged = labels if name == terms.label_holder else []
+    of_labels = shares_of_charges(one.labels, other.labels, charged, ("labels",))
     return {
-        **shares_of_charges(one.labels, other.labels, labels, ("labels",)),
+        **of_labels,
         # A row's budget covers all features together: squares add up.
-        "widest change of features, over the charge": math.hypot(*summed),
+        _FEATURES: math.hypot(*summed),
         "widest log-ratio of a choice, over the charge": (
             float(range_drawn / Fraction(charged_range)) if charged_range else math.inf
         ),
@@ -224,16 +236,14 @@ def _released(
 
 
 def _account(terms: Terms, charged: Mapping[str, Charged]) -> Iterator[dict[str, float]]:
-    """The charges of a job over its claim, and the releases of each party over its charge."""
-    rho = {name: account.rho_of_event(one.accountant.event()) for name, one in charged.items()}
-    on_terms = all(
-        one.accountant.terms_differing(terms.delta, "add_remove") == 0 for one in charged.values()
-    )
-    spent = account.epsilon_at(math.fsum(rho.values()), terms.delta) if on_terms else math.inf
-    yield {"epsilon of all parties, over the claim": spent / terms.epsilon}
-    for name, one in charged.items():
-        cost = rho_of_releases(terms, name, one.draws)
-        yield {"rho of a party's releases, over the charge": account.over(cost, rho[name])}
+    """Each party's charge over the claim, and the releases of all parties over each charge."""
+    cost = math.fsum(rho_of_releases(terms, name, one.draws) for name, one in charged.items())
+    for one in charged.values():
+        rho = account.rho_of_event(one.accountant.event())
+        on_terms = one.accountant.terms_differing(terms.delta, "add_remove") == 0
+        epsilon = account.epsilon_at(rho, terms.delta) if on_terms else math.inf
+        yield {"epsilon that a party is charged, over the claim": epsilon / terms.epsilon}
+        yield {"rho of all parties' releases, over a charge": account.over(cost, rho)}
 
 
 def rho_of_releases(terms: Terms, name: str, draws: int) -> float:

@@ -53,7 +53,12 @@ class Representation(Check[Subject]):
         with tempfile.TemporaryDirectory() as folder:
             yield from compared(self, session, holders, labels, Path(folder))
         if isinstance(subject, SelectionSubject) and subject.facts.fit_intercept:
-            fits = [holder for holder in holders if isinstance(holder, FitHolder)]
+            # With ranges an intercept is also moved by the weights of other columns.
+            fits = [
+                holder
+                for holder in holders
+                if isinstance(holder, FitHolder) and not holder.has_ranges
+            ]
             apart, compared_constants = _constants(subject, fits, session.rng)
             limits = {"relative spread of intercepts over weights": (apart, _ROUNDING)}
             yield from self.limited(session, limits, compared_constants)
@@ -155,7 +160,8 @@ def _constants(
     Returns the largest relative difference, NaN if there is none, and how many were compared.
     """
     facts = subject.facts
-    crowd = int(min(_NATS / (facts.theta * facts.held_bound * facts.gradient_bound), 4000.0))
+    enough = min(_NATS / (facts.theta * facts.held_bound * facts.gradient_bound), 4000.0)
+    crowd = max(int(enough), _ROWS)
     y = subject.labels(np.zeros(crowd) if facts.classes else np.full(crowd, facts.y_bound))
     found: dict[Any, list[float]] = defaultdict(list)
     for k, holder in enumerate(holders):

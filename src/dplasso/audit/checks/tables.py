@@ -102,9 +102,8 @@ def _features(folder: Path, column: _Column, kind: Any) -> list[tuple[Any, ...]]
         hashed={"category": _BUCKETS},
         ignore=() if column.numeric else ("number",),
         classes=sorted({*column_texts(path, "y"), "", "another"}),
-        complete=True,
     )
-    _, chunks, classes = table_chunks(path, plan)
+    _, chunks, classes = table_chunks(path, plan.schema())
     assert classes is not None
     return [
         (classes[int(chunk.labels[row])], chunk.indices[a:b].tolist(), chunk.values[a:b].tolist())

@@ -4,7 +4,7 @@ import numpy as np
 
 from dplasso.audit import synthetic
 from dplasso.audit.descent.reference import Course, DescentFacts, ReferenceRows
-from dplasso.audit.reference import PRESENCE, column_bounds
+from dplasso.audit.reference import PRESENCE, Table, entries_of
 from dplasso.base.arrays import Floats, Ints
 
 _CERTAIN = 8.0  # times the mass of a centre of length 1: noise cannot hide it
@@ -15,7 +15,7 @@ _ENTRIES = 40  # most entries of rows with a few entries
 _MOST = 2.0**61  # largest number of a forged release
 
 
-def random_rows(columns: int, facts: DescentFacts, rng: np.random.Generator) -> synthetic.Table:
+def random_rows(columns: int, facts: DescentFacts, rng: np.random.Generator) -> Table:
     """Columns from nearly empty to full, rows from empty to full, entries of all sizes."""
     density = np.geomspace(2.0 / _ROWS, 1.0, columns)
     X = rng.normal(size=(_ROWS, columns)) * 10.0 ** rng.uniform(-2.0, 2.0, (_ROWS, 1))
@@ -23,17 +23,20 @@ def random_rows(columns: int, facts: DescentFacts, rng: np.random.Generator) -> 
     X[0] = 0.0
     y = synthetic.random_labels(_ROWS, facts, rng)
     y[: facts.classes] = np.arange(facts.classes)
-    return filled(X * column_bounds(columns, facts), y, facts)
+    return synthetic.gathered(filled(Table(entries_of(X, facts), y), facts), facts, rng)
 
 
-def filled(X: Floats, y: Floats, facts: DescentFacts) -> synthetic.Table:
-    """Where rows are replaced: the declared number of rows, by adding empty ones or cutting."""
-    if facts.neighboring == "add_remove":
-        return X, y
-    more = max(facts.n_rows - len(X), 0)
+def filled(table: Table, facts: DescentFacts) -> Table:
+    """Where rows are replaced: the declared number of rows, by adding empty ones or cutting.
+
+    The rows of people may be any number.
+    """
+    if facts.neighboring == "add_remove" or facts.of_people:
+        return table
+    more = max(facts.n_rows - len(table.y), 0)
     label = synthetic.labels_apart(facts)[1][0]
-    X = np.vstack([X, np.zeros((more, X.shape[1]))])
-    return X[: facts.n_rows], np.append(y, np.full(more, label))[: facts.n_rows]
+    X = np.vstack([table.X, entries_of(np.zeros((more, table.X.shape[1])), facts)])
+    return Table(X[: facts.n_rows], np.append(table.y, np.full(more, label))[: facts.n_rows])
 
 
 def extreme_row(
@@ -54,22 +57,23 @@ def extreme_row(
 
 def neighbours(
     columns: int, facts: DescentFacts, rng: np.random.Generator
-) -> tuple[synthetic.Table, synthetic.Table, Floats]:
+) -> tuple[Table, Table, Floats]:
     """Rows and labels, those of a neighbour, and the row that only the first table has."""
     table = random_rows(columns, facts, rng)
     row, label = extreme_row(columns, facts, rng)
-    rows = len(table[0])
+    rows = len(table.y)
     if facts.neighboring == "add_remove":
-        return synthetic.inserted(table, int(rng.integers(rows + 1)), row, label), table, row
+        at = int(rng.integers(rows + 1))
+        return synthetic.joined(table, at, synthetic.newcomer(row, label, facts, rng)), table, row
     at = int(rng.integers(rows))
     other, others = extreme_row(columns, facts, rng)
     # The replacements with the largest effect: the same row with another label, or its negative.
-    other = (row, -row, other)[rng.integers(3)]
-    return (
-        synthetic.replaced(table, at, row, label),
-        synthetic.replaced(table, at, other, others),
-        row,
+    other, rest = (row, -row, other)[rng.integers(3)], synthetic.left(table, at)
+    one, two = (
+        synthetic.joined(rest, min(at, len(rest.y)), synthetic.newcomer(*both, facts, rng))
+        for both in ((row, label), (other, others))
     )
+    return one, two, row
 
 
 def forged_releases(
@@ -77,7 +81,7 @@ def forged_releases(
 ) -> list[Ints]:
     """Releases that no data would give: huge weights, and centres at the row itself."""
     columns, total = len(row), course.unit * facts.n_rows
-    unit = ReferenceRows.of(row[None, :], np.zeros(1), facts).units[0]
+    unit = ReferenceRows.of(Table(row[None, :], np.zeros(1)), facts).units[0]
     kind = rng.integers(3)
     if kind == 0:
         mean = _CERTAIN * unit if rng.random() < 0.5 else unit
@@ -105,10 +109,12 @@ def canary_rows(columns: int, facts: DescentFacts) -> synthetic.Neighbours:
     own, others = synthetic.labels_apart(facts)
     crowd = facts.n_rows - 1 if facts.neighboring == "replace_one" else min(facts.n_rows, _CROWD)
     signs = np.where(np.arange(columns) % 2 == 0, 1.0, -1.0)
-    canary = _BEYOND * signs * column_bounds(columns, facts)
-    rival = -canary
+    canary, rival = _BEYOND * signs, -_BEYOND * signs
     if facts.row_map == PRESENCE:
         canary, rival = np.where(signs > 0.0, canary, 0.0), np.where(signs > 0.0, 0.0, canary)
-    table = np.zeros((crowd, columns)), np.full(crowd, others[0])
-    present, absent = (synthetic.inserted(table, crowd, row, own) for row in (canary, rival))
+    canary, rival = entries_of(canary, facts), entries_of(rival, facts)
+    table = Table(entries_of(np.zeros((crowd, columns)), facts), np.full(crowd, others[0]))
+    present, absent = (
+        synthetic.joined(table, crowd, synthetic.canary(row, own, facts)) for row in (canary, rival)
+    )
     return present, absent if facts.neighboring == "replace_one" else table

@@ -50,7 +50,11 @@ class Recording:
 
 
 class Forgery(Recording):
-    """Uses given releases instead of noise; after the last one, sums are left unchanged."""
+    """Uses given releases instead of noise; after the last one, sums are left unchanged.
+
+    Of a release that is longer than the sums, because columns were dropped, the first numbers are
+    used.
+    """
 
     def __init__(self, releases: Sequence[Ints]) -> None:
         super().__init__()
@@ -58,7 +62,7 @@ class Forgery(Recording):
 
     def release(self, sigma: float, values: Ints, generator: Any, threads: int | None) -> None:
         if len(self.found) < len(self._releases):
-            values[:] = self._releases[len(self.found)]
+            values[:] = self._releases[len(self.found)][: values.size]
 
 
 class _Noted:
@@ -87,7 +91,7 @@ def shares_of_charges(
 
 def share_of_charge(one: Recorded, other: Recorded, multiplier: float) -> float:
     """The length of the difference of two sums, divided by the sensitivity that was charged."""
-    if one.sigma <= 0.0 or one.sigma != other.sigma:
+    if one.sigma <= 0.0 or one.sigma != other.sigma or one.sums.shape != other.sums.shape:
         return math.inf
     return math.sqrt(square_length(one.sums - other.sums)) * multiplier / one.sigma
 

@@ -13,7 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dplasso.audit.reference import Facts, held_labels, held_rows, loss_gradients
+from dplasso.audit.reference import (
+    Facts,
+    Table,
+    distinct_rows,
+    held_labels,
+    held_rows,
+    loss_gradients,
+    row_shares,
+)
 from dplasso.base.arrays import Floats
 
 _AVERAGED = 0.25  # share of the iterates, the last ones
@@ -37,7 +45,7 @@ class Course:
 
 @dataclass(frozen=True, kw_only=True)
 class DescentFacts(Facts):
-    """One configuration of gradient descent; ``n_rows`` is the declared number."""
+    """One configuration of gradient descent; ``n_rows`` is what all rows count as, as declared."""
 
     n_rows: int
     n_nonzero: int | None
@@ -45,26 +53,25 @@ class DescentFacts(Facts):
 
     def sensitivity(self, release: int) -> float:
         """Sensitivity of a release, in lengths of 1: the first is the mass, others are steps."""
-        return self.rows_changed * (1.0 if release == 0 else math.hypot(1.0, CONSTANT))
+        length = 1.0 if release == 0 else math.hypot(1.0, CONSTANT)
+        return self.rows_changed * self.rows_per_person * length
 
 
 @dataclass(frozen=True)
 class ReferenceRows:
-    """Rows of length 1 and their labels, and how often each occurs."""
+    """Rows of length 1 and their labels, and as how many rows each counts."""
 
     units: Floats
     y: Floats
     copies: Floats
 
     @classmethod
-    def of(cls, X: Floats, y: Floats, facts: DescentFacts) -> "ReferenceRows":
+    def of(cls, table: Table, facts: DescentFacts) -> "ReferenceRows":
         """Raw rows as a descent should hold them; equal rows, with equal gradients, are merged."""
-        rows = held_rows(X, facts)
+        rows = held_rows(table.X, facts)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         units = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0.0)
-        both = np.column_stack([units, held_labels(y, facts)])
-        distinct, copies = np.unique(both, axis=0, return_counts=True)
-        return cls(distinct[:, :-1], distinct[:, -1], copies.astype(np.float64))
+        return cls(*distinct_rows(units, held_labels(table.y, facts), row_shares(table, facts)))
 
     def mass(self, course: Course) -> Floats:
         """The sum of the rows, in the product's integer unit."""

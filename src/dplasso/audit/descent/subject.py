@@ -1,12 +1,13 @@
 """The audit subject for gradient descent, and its releases."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dplasso.audit import account, correction, statistics, synthetic
-from dplasso.audit.access import n_nonzero_of
+from dplasso.audit.access import n_nonzero_of, rows_counted
 from dplasso.audit.descent import data, recording
 from dplasso.audit.descent.reference import (
     Course,
@@ -16,7 +17,7 @@ from dplasso.audit.descent.reference import (
     log_ratios_of_descents,
 )
 from dplasso.audit.fit_subject import WIDE, FitSubject, Ratios
-from dplasso.audit.reference import PRESENCE, Claim
+from dplasso.audit.reference import PRESENCE, Claim, Table
 from dplasso.audit.representation.holders import dense
 from dplasso.audit.session import Session
 from dplasso.audit.subject import Again, Charged, Draw, Figures, NoisySubject
@@ -62,18 +63,18 @@ class DescentSubject(FitSubject, NoisySubject):
             PrivateLassoClassifier(classes=[0, 1, 2], **common),
         ]
 
-    def prepare(self, X: Any, y: Floats) -> "Prepared":
+    def prepare(self, X: Any, y: Floats, people: Ints | None = None) -> "Prepared":
         """A fit up to its first draw."""
-        return Prepared(FitSubject.prepare(self, X, y), self.facts)
+        return Prepared(FitSubject.prepare(self, X, y, people), self.facts)
 
-    def as_declared(self, table: synthetic.Table) -> synthetic.Table:
-        return data.filled(*table, self.facts)
+    def as_declared(self, table: Table) -> Table:
+        return data.filled(table, self.facts)
 
     def rows_at_least(self, rows: int) -> int:
         """Where rows are replaced, there are as many as declared."""
         return self.facts.n_rows if self.facts.neighboring == "replace_one" else rows
 
-    def usual_rows(self, rng: np.random.Generator) -> synthetic.Table:
+    def usual_rows(self, rng: np.random.Generator) -> Table:
         return data.random_rows(self.columns, self.facts, rng)
 
     def stated_multipliers(self, statement: Mapping[str, Any]) -> list[float]:
@@ -92,10 +93,10 @@ class DescentSubject(FitSubject, NoisySubject):
         The noise drawn is the noise requested while a fit ran, divided by the sensitivities in the
         facts.
         """
-        X, y = self.usual_rows(session.rng)
-        statement = self.copy().fit(X, self.labels(y)).privacy_
+        table = self.usual_rows(session.rng)
+        statement = self.copy().fit(*self.data(*table)).privacy_
         stated = account.mu_of(self.stated_multipliers(statement))
-        prepared = self.prepare(X, y)
+        prepared = self.prepare(*table)
         planned = account.multipliers_of(prepared.task.plan.event)
         drawn, beyond = self.drawn(prepared, session, len(planned))
         cost, delta = account.mu_of(drawn), self.facts.delta
@@ -126,7 +127,7 @@ class DescentSubject(FitSubject, NoisySubject):
     def log_ratios(self, tables: synthetic.Neighbours, prepared: Any, released: Any) -> Ratios:
         """Log-likelihood ratios of all releases, of the mass, and of the steps."""
         found = stacked(released)
-        rows = [ReferenceRows.of(X, y, self.facts) for X, y in tables]
+        rows = [ReferenceRows.of(table, self.facts) for table in tables]
         descent = log_ratios_of_descents(
             found[: prepared.solver_sums],
             rows,
@@ -149,16 +150,16 @@ class DescentSubject(FitSubject, NoisySubject):
     def again(self, session: Session[Any], k: int) -> Again:
         """Every other fit has many columns; the reference handles few columns that are all kept."""
         rng, columns = session.rng, WIDE if k % 2 else self.columns
-        (X, y), other = (data.random_rows(columns, self.facts, rng) for _ in range(2))
-        seed, prepared = int(rng.integers(1 << 62)), self.prepare(X, y)
+        table, other = (data.random_rows(columns, self.facts, rng) for _ in range(2))
+        seed, prepared = int(rng.integers(1 << 62)), self.prepare(*table)
         drawn = prepared.releases(random_bits(seed))
         elsewhere = self.prepare(*other)
         elsewhere.answers([release.released for release in drawn])
-        own, whole = numbers_of(prepared.fitted), numbers_of(self.fitted(X, y, seed).fitted_)
+        own, whole = numbers_of(prepared.fitted), numbers_of(self.fitted(table, seed).fitted_)
         found = Again((own, whole), (own, numbers_of(elsewhere.fitted)))
         if columns != self.columns or self.facts.n_nonzero is not None:
             return found
-        rebuilt, apart = self._rebuilt(prepared, drawn, ReferenceRows.of(X, y, self.facts))
+        rebuilt, apart = self._rebuilt(prepared, drawn, ReferenceRows.of(table, self.facts))
         more = {"sums beyond rows and releases, in rows": (apart, _APART)}
         return found._replace(rebuilt=(own, rebuilt), more=more)
 
@@ -198,7 +199,7 @@ class DescentSubject(FitSubject, NoisySubject):
         facts, rng = self.facts, session.rng
         *both, row = data.neighbours(WIDE if k % 3 == 0 else self.columns, facts, rng)
         form = synthetic.random_form(rng)
-        pair = [self.prepare(form(rows), labels) for rows, labels in both]
+        pair = [self.prepare(form(table.X), *table[1:]) for table in both]
         forged = data.forged_releases(row, pair[0].course, facts, rng)
         forged += correction.forged(facts, facts.n_rows, rng)
         one, other = (prepared.answers(forged) for prepared in pair)
@@ -246,14 +247,15 @@ class DescentSubject(FitSubject, NoisySubject):
         self._fix_bounds()
         self._fix_n_rows()
         # Where rows are replaced, there are as many as declared.
-        if self._model.neighboring == "replace_one" and self._model.n_rows > MOST_ROWS:
-            self.notes.append(f"of {self._model.n_rows} rows, {MOST_ROWS} are audited")
-            self._model.set_params(n_rows=MOST_ROWS)
+        counted = rows_counted(self._model, 0)
+        if self._model.neighboring == "replace_one" and counted > MOST_ROWS:
+            self.notes.append(f"of {counted} rows, {MOST_ROWS} are audited")
+            self._model.set_params(**self.declaring(MOST_ROWS))
 
     def _read_facts(self) -> DescentFacts:
         return DescentFacts(
             **self._common_facts(),
-            n_rows=int(self._model.n_rows),
+            n_rows=rows_counted(self._model, 0),
             n_nonzero=n_nonzero_of(self._model),
         )
 
@@ -321,12 +323,16 @@ class Prepared:
         plan, place = self.task.plan.correction, self.solver_sums
         assert plan is not None
         narrow = self._descent.n_columns <= _NARROW
+        signal = min(self._facts.n_rows * plan.mu / math.sqrt(correction.SHARE), 1500.0)
         return correction.Reference(
             claim=self._facts,
             n_rows=self._facts.n_rows,
             margin=4.0,
-            scale=1.0 if narrow else 0.65,
-            off=0.2,
+            scale=1.2 if narrow else 0.65,
+            off=0.35 if narrow else 0.25,
+            spread=3.0 if narrow else 1.2 * math.sqrt(1.0 + signal / 60.0),
+            noise=0.0 if narrow else 1.2,
+            shift_off=0.4 if narrow else 0.3,
             moves=True,
             sigmas=(
                 *(self.stated_sigma(place), self.stated_sigma(place + 1)),

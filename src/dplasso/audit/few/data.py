@@ -6,8 +6,8 @@ import numpy as np
 
 from dplasso.audit.descent.data import filled
 from dplasso.audit.few.reference import FewFacts
-from dplasso.audit.reference import PRESENCE, column_bounds
-from dplasso.audit.synthetic import Neighbours, Table, inserted, labels_apart
+from dplasso.audit.reference import PRESENCE, Table, entries_of
+from dplasso.audit.synthetic import Neighbours, canary, joined, labels_apart
 from dplasso.base.arrays import Floats, Ints
 from dplasso.solvers.few import Chosen
 from dplasso.solvers.few.plan import LABEL
@@ -27,7 +27,7 @@ def telling_rows(columns: int, nats: float, facts: FewFacts) -> Table:
     held = np.repeat(np.arange(pairs), 2)[:, None] < shares * pairs
     ways = np.where(np.arange(columns) % 2 == 0, 1.0, -1.0) * np.tile([1.0, -1.0], pairs)[:, None]
     entries = np.maximum(ways, 0.0) if facts.row_map == PRESENCE else ways
-    return filled(entries * held * column_bounds(columns, facts), y, facts)
+    return filled(Table(entries_of(entries * held, facts), y), facts)
 
 
 def forged_choice(columns: int, row: Floats, facts: FewFacts, rng: np.random.Generator) -> Chosen:
@@ -47,18 +47,18 @@ def canary_rows(columns: int, facts: FewFacts) -> Neighbours:
     is large from the first step to the last.
     """
     own, others = labels_apart(facts)
-    bounds, most = column_bounds(columns, facts), max((facts.n_rows - 1) // 2, 1)
+    most = max((facts.n_rows - 1) // 2, 1)
     # Where rows are replaced, there are as many as declared.
     enough = _rows_for(_CERTAIN, facts) if facts.neighboring == "add_remove" else most
     crowd = min(enough, most)
-    X = np.concatenate([np.tile(bounds, (crowd, 1)), np.zeros((crowd, columns))])
+    X = entries_of(np.repeat([[1.0], [0.0]], crowd, axis=0) * np.ones(columns), facts)
     y = np.repeat([others[0], own], crowd)
     even = np.arange(columns) % 2 == 0
-    canary, rival = (np.where(place, _BEYOND * bounds, 0.0) for place in (even, ~even))
+    rows = (entries_of(np.where(place, _BEYOND, 0.0), facts) for place in (even, ~even))
+    present, absent = (joined(Table(X, y), 0, canary(row, own, facts)) for row in rows)
     if facts.neighboring == "add_remove":
-        return inserted((X, y), len(X), canary, own), (X, y)
-    present, absent = (filled(*inserted((X, y), 0, row, own), facts) for row in (canary, rival))
-    return present, absent
+        return present, Table(X, y)
+    return filled(present, facts), filled(absent, facts)
 
 
 def _rows_for(nats: float, facts: FewFacts) -> int:

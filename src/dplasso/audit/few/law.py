@@ -28,13 +28,13 @@ def p_values(
     Columns without entries are counted together, by sign.
     """
     for k, nats in enumerate(_NATS):
-        X, y = data.telling_rows(subject.columns, nats, subject.facts)
-        prepared = subject.prepare(X, y)
+        table = data.telling_rows(subject.columns, nats, subject.facts)
+        prepared = subject.prepare(*table)
         choose = partial(prepared.choices, session.bits)
         drawn = session.part(k, len(_NATS)).repeated(RUNS, choose)
-        law = reference.Scores(X, y, subject.facts).log_laws(prepared.centres(drawn), WIDE)
+        law = reference.Scores(table, subject.facts).log_laws(prepared.centres(drawn), WIDE)
         found = _of_draws(law, prepared.outcomes(drawn), subject.columns)
-        yield {f"{tested}, {len(X)} rows": p for tested, p in found.items()}, len(drawn)
+        yield {f"{tested}, {len(table.y)} rows": p for tested, p in found.items()}, len(drawn)
 
 
 def _of_draws(law: Floats, drawn: Ints, columns: int) -> dict[str, float]:

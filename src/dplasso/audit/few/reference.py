@@ -11,7 +11,7 @@ from scipy.special import log_softmax
 
 from dplasso.audit.correction import solver_share
 from dplasso.audit.descent.reference import DescentFacts
-from dplasso.audit.reference import held_labels, held_rows
+from dplasso.audit.reference import Table, held_labels, held_rows, row_shares
 from dplasso.base.arrays import Floats, Ints
 
 CHOICE_SHARE, CENTRE_SHARE = 0.5, 0.05  # of rho, and of that part
@@ -29,7 +29,8 @@ class FewFacts(DescentFacts):
 
     def sensitivity(self, release: int) -> float:
         """Sensitivity of a Gaussian release, in lengths of 1."""
-        return float(self.rows_changed) if release == 0 else super().sensitivity(release - 1)
+        labels = float(self.rows_changed * self.rows_per_person)
+        return labels if release == 0 else super().sensitivity(release - 1)
 
     @property
     def draw_epsilon(self) -> float:
@@ -42,21 +43,22 @@ class FewFacts(DescentFacts):
 
         Labels are 1 + |centre| away from the centre at most, and either sign may be drawn.
         """
-        return self.draw_epsilon / (2.0 * self.rows_changed * (1.0 + abs(centre)))
+        changed = self.rows_changed * self.rows_per_person
+        return self.draw_epsilon / (2.0 * changed * (1.0 + abs(centre)))
 
 
 class Scores:
     """Scores of rows in units of their largest entry, with labels from -1 to 1."""
 
-    def __init__(self, X: Floats, y: Floats, facts: FewFacts) -> None:
-        rows = held_rows(X, facts)
+    def __init__(self, table: Table, facts: FewFacts) -> None:
+        rows = held_rows(table.X, facts)
         largest = np.abs(rows).max(axis=1, keepdims=True)
         entries = np.divide(rows, largest, out=np.zeros_like(rows), where=largest > 0.0)
-        held = held_labels(y, facts)
-        labels = 2.0 * held - 1.0 if facts.classes else held / facts.y_bound
+        held, shares = held_labels(table.y, facts), row_shares(table, facts)
+        labels = shares * (2.0 * held - 1.0 if facts.classes else held / facts.y_bound)
         self.label_sum, self._facts = float(labels.sum()), facts
         # A score is one sum minus the centre times another: rows are read once for all centres.
-        self._with_labels, self._alone = labels @ entries, entries.sum(axis=0)
+        self._with_labels, self._alone = labels @ entries, shares @ entries
 
     def log_laws(self, centres: Floats, columns: int) -> Floats:
         """Log-probabilities of all outcomes of a first draw: runs x outcomes.

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dplasso.audit import account, correction
-from dplasso.audit.access import n_nonzero_of, solver_of
+from dplasso.audit.access import n_nonzero_of, rows_counted, solver_of
 from dplasso.audit.descent import subject as descent
 from dplasso.audit.descent.data import forged_releases, neighbours
 from dplasso.audit.descent.recording import Forgery, Recorded
@@ -17,7 +17,7 @@ from dplasso.audit.descent.reference import ReferenceRows, log_ratio, log_ratios
 from dplasso.audit.few import data, law, reference
 from dplasso.audit.few.reference import FewFacts
 from dplasso.audit.fit_subject import WIDE, FitSubject, Ratios
-from dplasso.audit.reference import PRESENCE
+from dplasso.audit.reference import PRESENCE, Table
 from dplasso.audit.representation.holders import dense
 from dplasso.audit.session import Session
 from dplasso.audit.subject import Again, Charged, DrawingSubject, Figures
@@ -62,8 +62,8 @@ class FewSubject(descent.DescentSubject, DrawingSubject):
         more = {"n_rows": _enough_rows(PrivateLassoRegressor(**more)), **more}
         return [PrivateLassoClassifier(classes=[0, 1], **more), PrivateLassoRegressor(**more)]
 
-    def prepare(self, X: Any, y: Floats) -> "FewPrepared":
-        return FewPrepared(FitSubject.prepare(self, X, y), self.facts)
+    def prepare(self, X: Any, y: Floats, people: Ints | None = None) -> "FewPrepared":
+        return FewPrepared(FitSubject.prepare(self, X, y, people), self.facts)
 
     @property
     def given_columns(self) -> int:
@@ -109,7 +109,7 @@ class FewSubject(descent.DescentSubject, DrawingSubject):
 
     def log_ratios(self, tables: Neighbours, prepared: Any, released: list[Run]) -> Ratios:
         """Log-likelihood ratios of all of these, of the labels, the draws, and the descent."""
-        both = [reference.Scores(X, y, self.facts) for X, y in tables]
+        both = [reference.Scores(table, self.facts) for table in tables]
         there, not_there = (np.array([scores.label_sum * LABEL_UNIT]) for scores in both)
         sums = label_sums(released)[:, None]
         labels, _ = log_ratio(sums, there, not_there, prepared.stated_sigma(0))
@@ -132,19 +132,19 @@ class FewSubject(descent.DescentSubject, DrawingSubject):
             group = np.flatnonzero(places.ravel() == kind)
             last = prepared.solver_sums
             sums = descent.stacked([released[run].sums[1:last] for run in group])
-            rows = [ReferenceRows.of(_picked(X, picked), y, self.facts) for X, y in tables]
+            rows = [ReferenceRows.of(_picked(table, picked), self.facts) for table in tables]
             found = log_ratios_of_descents(sums, rows, sigmas, prepared.course, self.facts)
             ratios[group] = found.mass + found.steps
         return ratios
 
     def again(self, session: Session[Any], k: int) -> Again:
         rng = session.rng
-        (X, y), other = (self.usual_rows(rng) for _ in range(2))
-        seed, prepared = int(rng.integers(1 << 62)), self.prepare(X, y)
+        table, other = (self.usual_rows(rng) for _ in range(2))
+        seed, prepared = int(rng.integers(1 << 62)), self.prepare(*table)
         drawn, fitted = prepared.run(random_bits(seed)), prepared.fitted
         elsewhere = self.prepare(*other)
         elsewhere.answers([release.released for release in drawn.sums], drawn.chosen)
-        own, whole = descent.numbers_of(fitted), self.fitted(X, y, seed).fitted_
+        own, whole = descent.numbers_of(fitted), self.fitted(table, seed).fitted_
         beyond = np.setdiff1d(fitted.weights.indices, drawn.chosen.columns)
         return Again(
             by_parts=(
@@ -187,7 +187,7 @@ class FewSubject(descent.DescentSubject, DrawingSubject):
         """Two neighbours, the row that only one has, and a forged choice of columns for both."""
         *both, row = neighbours(self.columns, self.facts, rng)
         form = random_form(rng)
-        fits = [self.prepare(form(rows), labels) for rows, labels in both]
+        fits = [self.prepare(form(table.X), *table[1:]) for table in both]
         return fits, row, data.forged_choice(self.columns, row, self.facts, rng)
 
     def law_p_values(self, session: Session[Any]) -> Iterator[tuple[dict[str, float], int]]:
@@ -210,10 +210,10 @@ class FewSubject(descent.DescentSubject, DrawingSubject):
 
     def _fewer_rows(self) -> None:
         """Where rows are replaced, declare no more rows than the rule needs."""
-        declared, rows = int(self._model.n_rows), descent.MOST_ROWS
-        while rows < declared and not self.takes(self.copy(n_rows=rows)):
+        declared, rows = rows_counted(self._model, 0), descent.MOST_ROWS
+        while rows < declared and not self.takes(self.copy(**self.declaring(rows))):
             rows *= 2
-        self._model.set_params(n_rows=min(rows, declared))
+        self._model.set_params(**self.declaring(min(rows, declared)))
         if rows < declared:
             self.notes.append(f"of {declared} rows, {rows} are audited")
 
@@ -222,7 +222,7 @@ class FewSubject(descent.DescentSubject, DrawingSubject):
         assert chosen is not None  # otherwise no columns would be selected
         return FewFacts(
             **self._common_facts(),
-            n_rows=int(self._model.n_rows),
+            n_rows=rows_counted(self._model, 0),
             n_nonzero=None,  # a descent that keeps all of its columns
             chosen=chosen,
         )
@@ -307,12 +307,12 @@ def widened(X: Any) -> Any:
     return sp.coo_array((found.data, found.coords), shape=(rows, WIDE))
 
 
-def _picked(X: Floats, columns: Ints) -> Floats:
+def _picked(table: Table, columns: Ints) -> Table:
     """Some of the columns; those that were added to the rows are empty."""
-    found = np.zeros((len(X), len(columns)))
-    own = columns < X.shape[1]
-    found[:, own] = X[:, columns[own]]
-    return found
+    found = np.zeros((len(table.y), len(columns)))
+    own = columns < table.X.shape[1]
+    found[:, own] = table.X[:, columns[own]]
+    return table._replace(X=found)
 
 
 def _enough_rows(estimator: Any) -> int:

@@ -5,14 +5,16 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from dplasso.audit.access import with_bits
-from dplasso.audit.reference import AS_IS, BLEND, SQRT
+from dplasso.audit.access import solver_of, with_bits
+from dplasso.audit.bounds import has_ranges, sizes_by_column
+from dplasso.audit.reference import AS_IS, BLEND, PRESENCE, SQRT
 from dplasso.audit.representation.forms import USED
 from dplasso.base.arrays import Floats
 from dplasso.data import ColumnMatrix
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 _ROWS = 40  # given to a fit
 _RELEASED = ("coef_", "intercept_", "vertices_", "n_iter_", "solver_", "row_map_")
 _BETWEEN = (2.7, 0.1, 1.0 / 3.0, 1.1)  # bounds that are not exact in single precision
+# Ranges that hold 0, do not, or end there; of an indicator; and a bound instead of a range.
+_RANGES = ((-2.7, 0.1), (1.0, 1.1), 2.7, (0.0, 3.0), (0.0, 1.0))
 _STEPS = 8  # of a stream
 
 
@@ -73,7 +77,7 @@ def as_bytes(released: Any) -> bytes:
 def named(parameters: dict[str, Any]) -> str:
     """A short name for some parameters."""
     return ", ".join(
-        f"{name}={'one per column' if np.ndim(value) else value}"
+        f"{name}={'one per column' if isinstance(value, list) else value}"
         for name, value in parameters.items()
     )
 
@@ -86,9 +90,11 @@ class FitHolder(Holder):
         self.columns = subject.given_columns
         self.rows, self.named = subject.rows_at_least(_ROWS), named(parameters)
         model = self.model()
+        bounds = sizes_by_column(model.x_bound)
         if model.row_map == AS_IS and not is_asked(model.x_bound):
-            self.own_bound = model.x_bound
-            self.bound = float(np.max(model.x_bound))
+            self.own_bound = bounds or model.x_bound
+            self.bound = float(np.max(self.own_bound))
+        self.has_ranges = has_ranges(model.x_bound)
 
     @classmethod
     def of_variations(cls, subject: "FitSubject") -> Iterator["FitHolder"]:
@@ -110,9 +116,14 @@ class FitHolder(Holder):
             {"row_map": AS_IS, "x_bound": _BETWEEN[1]},
             {"row_map": "auto"},
             {"row_map": AS_IS, "x_bound": _BETWEEN[3]},
+            {"row_map": AS_IS, "x_bound": [*islice(cycle(_RANGES), subject.given_columns)]},
+            {"row_map": PRESENCE, "x_bound": [*islice(cycle(_RANGES), subject.given_columns)]},
         ]
         for parameters in configurations:
-            yield cls(subject, parameters)
+            holder = cls(subject, parameters)
+            # With ranges, "auto" may choose another solver than the one that is audited.
+            if solver_of(holder.model(), holder.rows, holder.columns) == subject.solver:
+                yield holder
 
     def model(self) -> Any:
         """A fresh estimator."""
@@ -122,7 +133,7 @@ class FitHolder(Holder):
         """An estimator fitted with the bits of a seed."""
         model = with_bits(self.model(), lambda: random_bits(seed))
         with quietly():
-            return model.fit(X, y)
+            return model.fit(X, y, groups=self._subject.identifiers(len(y)))
 
     def released(self, X: Any, y: Any, seed: int) -> dict[str, bytes]:
         model = self.fitted(X, y, seed)
@@ -132,10 +143,13 @@ class FitHolder(Holder):
 
     def held(self, X: Any, y: Any) -> Floats:
         with quietly():
-            task = self.model().prepare(X, y)
+            task = self.model().prepare(X, y, self._subject.identifiers(len(y)))
         if isinstance(task, UnboundedTask):
-            return np.column_stack([task.entries[:, :USED].toarray(), task.labels])
-        return np.column_stack([*self._subject.held(task), task.labels])
+            held = [task.entries[:, :USED].toarray()]
+        else:
+            held = self._subject.held(task)
+        weights = [] if task.weights is None else [task.weights]
+        return np.column_stack([*held, task.labels, *weights])
 
 
 def dense(matrix: ColumnMatrix | UnitRows) -> Floats:

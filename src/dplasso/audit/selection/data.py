@@ -2,9 +2,16 @@
 
 import numpy as np
 
-from dplasso.audit.reference import PRESENCE, column_bounds
+from dplasso.audit.reference import PRESENCE, Table, entries_of
 from dplasso.audit.selection.reference import SelectionFacts, gradients
-from dplasso.audit.synthetic import Neighbours, Table, inserted, labels_apart, random_labels
+from dplasso.audit.synthetic import (
+    Neighbours,
+    canary,
+    gathered,
+    joined,
+    labels_apart,
+    random_labels,
+)
 
 MOST_ROWS = 4000
 _TILT = 0.3  # nats by which rows against the canary win: its margin stays low, its gradient high
@@ -29,7 +36,7 @@ def mixed_rows(columns: int, nats: float, facts: SelectionFacts, rng: np.random.
     X *= rng.random((rows, columns)) < density
     X[:, 2 % columns] = 0.0
     X[:, -2 % columns] = X[:, -1]
-    return X * column_bounds(columns, facts), y
+    return gathered(Table(entries_of(X, facts), y), facts, rng)
 
 
 def canary_rows(columns: int, facts: SelectionFacts) -> Neighbours:
@@ -40,7 +47,7 @@ def canary_rows(columns: int, facts: SelectionFacts) -> Neighbours:
     is visible. Labels of these rows balance, or the intercept would win every round. Where rows are
     replaced, the same row with another label takes the canary's place.
     """
-    bounds, kinds = column_bounds(columns, facts), max(facts.classes, 2)
+    kinds = max(facts.classes, 2)
     signs = np.where(np.arange(columns) % 2 == 0, 1.0, -1.0)
     own, others = labels_apart(facts)
     pull = facts.theta * facts.held_bound * _pull_of_unit(own, facts)
@@ -49,10 +56,12 @@ def canary_rows(columns: int, facts: SelectionFacts) -> Neighbours:
     block = np.ones((kinds * units, 1))
     block[:units] = 0.0 if facts.row_map == PRESENCE else -1.0
     # Adding 0 removes negative zeros.
-    X = np.asarray(np.kron(np.diag(signs * bounds), block) + 0.0, np.float64)
-    crowd: Table = X, np.tile(np.repeat([own, *others], units), columns)
-    canary = _BEYOND * signs * bounds
-    present, rival = (inserted(crowd, len(X), canary, label) for label in (own, others[0]))
+    X = entries_of(np.asarray(np.kron(np.diag(signs), block) + 0.0, np.float64), facts)
+    crowd = Table(X, np.tile(np.repeat([own, *others], units), columns))
+    row = entries_of(_BEYOND * signs, facts)
+    present, rival = (
+        joined(crowd, len(X), canary(row, label, facts)) for label in (own, others[0])
+    )
     return present, rival if facts.neighboring == "replace_one" else crowd
 
 
@@ -70,8 +79,8 @@ def rows_with_nonzeros(columns: int, counted: int, facts: SelectionFacts) -> Tab
     for none, rows are empty.
     """
     kinds = max(facts.classes, 2)
-    X = np.kron(np.eye(columns), np.ones((kinds, 1))) * column_bounds(columns, facts)
+    X = np.asarray(np.kron(np.eye(columns), np.ones((kinds, 1))), np.float64)
     own, others = labels_apart(facts)
     X[1::kinds] *= -1.0
     y = np.tile([own, *others], columns)
-    return (X if counted else np.zeros_like(X)), y
+    return Table(entries_of(X if counted else np.zeros_like(X), facts), y)

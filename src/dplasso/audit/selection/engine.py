@@ -23,12 +23,12 @@ _solver = importlib.import_module("dplasso.solvers.frank_wolfe")  # its name is 
 def problem_of(task: FrankWolfeTask, radius: float, theta: float) -> Problem:
     """The rows and public numbers of a fit, as the engine holds them."""
     facts = (task.matrix, task.labels, task.plan.request.loss, radius, theta, DECREASING)
-    return _solver._problem(*facts)
+    return _solver.problem_of(*facts, task.weights)
 
 
 def walk_of(problem: Problem, rounds: int) -> Walk:
     """A walk before its first round."""
-    return _solver._walk(problem, rounds)
+    return _solver.empty_walk(problem, rounds)
 
 
 def path_for(

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dplasso.audit.check import Check, Session, Subject, Verdict
-from dplasso.audit.reference import column_bounds
+from dplasso.audit.reference import Table, entries_of, row_shares
 from dplasso.audit.selection import reference
 from dplasso.audit.selection.engine import problem_of, walk_of
 from dplasso.audit.selection.reference import SelectionFacts
 from dplasso.audit.selection.subject import SelectionSubject
-from dplasso.audit.synthetic import Table, random_labels
+from dplasso.audit.synthetic import gathered, random_labels
 from dplasso.base.arrays import Floats, Ints
 from dplasso.kernels import envelope as tiers
 from dplasso.kernels import head as head_kernels
@@ -85,6 +85,7 @@ class _Watched(NamedTuple):
     rule: LazyDraw
     rows: Floats  # as a fit should hold them
     y: Floats
+    shares: Floats  # as how much of a row every row counts
     facts: SelectionFacts  # with the walk's own radius
 
     @classmethod
@@ -93,8 +94,8 @@ class _Watched(NamedTuple):
     ) -> "_Watched | None":
         """A walk before its first round; None if another rule takes the place of the lazy one."""
         subject, facts = session.subject, session.subject.facts
-        X, y = _rows(subject.columns, ones, facts, session.rng)
-        task = subject.prepare(X, y)
+        table = _rows(subject.columns, ones, facts, session.rng)
+        task = subject.prepare(*table)
         bound = task.matrix.x_bound
         radius = margin / bound if facts.classes else margin * facts.y_bound / bound
         steep = task.plan.request.loss.gradient_bound(radius, bound)
@@ -105,14 +106,16 @@ class _Watched(NamedTuple):
         if not isinstance(rule, LazyDraw):
             return None
         rule.envelope.whole[tiers.LONG_COLUMN] = _LONG_COLUMN
-        return cls(rule, reference.held(X, facts), y, replace(facts, radius=radius))
+        held, shares = reference.held(table.X, facts), row_shares(table, facts)
+        return cls(rule, held, table.y, shares, replace(facts, radius=radius))
 
     def exact_scores(self) -> Floats:
         """Scores of all vertices at the released weights, by plain numpy."""
         walk, done, facts = self.rule.walk, self.rule.done, self.facts
         drawn = 2 * walk.vertices[:done].astype(np.int64) + (walk.signs[:done] < 0)
         margins = self.rows @ reference.weights_of(drawn, self.rows.shape[1], facts)
-        return (self.rows.T @ reference.gradients(margins[None], self.y, facts)[0]).ravel()
+        gradients = reference.gradients(margins[None], self.y, facts)[0]
+        return (self.rows.T @ (self.shares[:, None] * gradients)).ravel()
 
     def reached(self) -> Ints:
         """Numbers of vertices per tier, and of columns whose scores were sums over cohorts."""
@@ -178,4 +181,4 @@ def _rows(columns: int, ones: bool, facts: SelectionFacts, rng: np.random.Genera
     X = (rng.random((_ROWS, columns)) < density * towards).astype(np.float64)
     if not ones:
         X *= rng.uniform(0.3, 1.2, X.shape) * rng.choice([-1.0, 1.0], columns)
-    return X * column_bounds(columns, facts), y
+    return gathered(Table(entries_of(X, facts), y), facts, rng)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr
 
+from dplasso.audit.reference import Table
 from dplasso.audit.selection import data, reference
 from dplasso.audit.selection.reference import SelectionFacts
 from dplasso.audit.session import Session
@@ -66,27 +67,27 @@ def p_values(
     facts, signs = subject.facts, SignTally()
     rounds = min(facts.rounds, _ROUNDS)
     for k, nats in enumerate(_NATS):
-        X, y = data.mixed_rows(subject.columns, nats, facts, session.rng)
-        task, part = subject.prepare(X, y), session.part(k, len(_NATS))
+        table = data.mixed_rows(subject.columns, nats, facts, session.rng)
+        task, part = subject.prepare(*table), session.part(k, len(_NATS))
 
-        def pilot(runs: int, task: Any = task, X: Floats = X, y: Floats = y) -> None:
+        def pilot(runs: int, task: Any = task, table: Table = table) -> None:
             drawn = subject.transcripts(task, runs, rounds, session)
-            reference.log_likelihoods(X, y, drawn, facts)
+            reference.log_likelihoods(table, drawn, facts)
 
         runs = part.runs(RUNS, pilot)
         drawn = subject.transcripts(task, runs, rounds, part)
-        found = _of_vertices(X, y, drawn, facts, signs)
-        yield {f"{tested}, {len(X)} rows": p_value for tested, p_value in found.items()}, runs
+        found = _of_vertices(table, drawn, facts, signs)
+        yield {f"{tested}, {len(table.y)} rows": p_value for tested, p_value in found.items()}, runs
     yield {"signs given columns": signs.p_value()}, signs.draws
 
 
 def _of_vertices(
-    X: Floats, y: Floats, drawn: Ints, facts: SelectionFacts, signs: SignTally
+    table: Table, drawn: Ints, facts: SelectionFacts, signs: SignTally
 ) -> dict[str, float]:
-    cells = 2 * (X.shape[1] + facts.fit_intercept) * facts.outputs
+    cells = 2 * (table.X.shape[1] + facts.fit_intercept) * facts.outputs
     first, later, ranked = Tally(cells), Tally(cells), Tally(cells)
-    for part in reference.parts(drawn, X, facts):
-        for t, logs in enumerate(reference.log_laws(X, y, part, facts)):
+    for part in reference.parts(drawn, table.X, facts):
+        for t, logs in enumerate(reference.log_laws(table, part, facts)):
             law, outcomes = np.exp(logs), part[:, t]
             signs.add(logs, outcomes)
             if t == 0:

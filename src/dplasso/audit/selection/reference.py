@@ -50,7 +50,8 @@ class SelectionFacts(common.Facts):
     @property
     def range_of_unit_theta(self) -> float:
         """Range of the log-ratio of a round's laws on two neighbours, at theta = 1."""
-        return 2.0 * self.rows_changed * self.held_bound * self.gradient_bound
+        changed = self.rows_changed * self.rows_per_person
+        return 2.0 * changed * self.held_bound * self.gradient_bound
 
     @cached_property
     def theta(self) -> float:
@@ -79,9 +80,10 @@ def gradients(margins: Floats, y: Floats, facts: SelectionFacts) -> Floats:
     return np.clip(found, -bound, bound) if facts.loss == common.SQUARED else found
 
 
-def log_laws(X: Floats, y: Floats, transcripts: Ints, facts: SelectionFacts) -> Iterator[Floats]:
+def log_laws(table: common.Table, transcripts: Ints, facts: SelectionFacts) -> Iterator[Floats]:
     """Per round, the log-probabilities of all outcomes given each run's earlier rounds."""
-    rows, y, copies = _distinct(held(X, facts), y)
+    shares = common.row_shares(table, facts)
+    rows, y, copies = common.distinct_rows(held(table.X, facts), table.y, shares)
     weighted, outputs, runs = rows * copies[:, None], facts.outputs, len(transcripts)
     margins = np.zeros((runs, len(rows), outputs))
     q = gradients(margins, y, facts)
@@ -101,12 +103,6 @@ def log_laws(X: Floats, y: Floats, transcripts: Ints, facts: SelectionFacts) -> 
         q = np.where(entries[:, :, None] != 0.0, fresh, q) if facts.stale else fresh
 
 
-def _distinct(rows: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
-    """Distinct rows with labels, and their counts: equal ones have equal gradients."""
-    both, copies = np.unique(np.column_stack([rows, y]), axis=0, return_counts=True)
-    return np.ascontiguousarray(both[:, :-1]), both[:, -1], copies.astype(np.float64)
-
-
 def parts(transcripts: Ints, X: Floats, facts: SelectionFacts) -> Iterator[Ints]:
     """Runs in parts that fit into memory."""
     size = max(1, _CELLS // (len(np.unique(X, axis=0)) * facts.outputs))
@@ -114,12 +110,12 @@ def parts(transcripts: Ints, X: Floats, facts: SelectionFacts) -> Iterator[Ints]
         yield transcripts[first : first + size]
 
 
-def log_likelihoods(X: Floats, y: Floats, transcripts: Ints, facts: SelectionFacts) -> Floats:
+def log_likelihoods(table: common.Table, transcripts: Ints, facts: SelectionFacts) -> Floats:
     """The log-probability of every run."""
     totals = []
-    for part in parts(transcripts, X, facts):
+    for part in parts(transcripts, table.X, facts):
         total = np.zeros(len(part))
-        for t, law in enumerate(log_laws(X, y, part, facts)):
+        for t, law in enumerate(log_laws(table, part, facts)):
             total += law[np.arange(len(part)), part[:, t]]
         totals.append(total)
     return np.concatenate(totals)

@@ -13,7 +13,7 @@ from dplasso.audit.access import bits_of
 from dplasso.audit.descent.recording import Forgery, Recorded, Recording, shares_of_charges
 from dplasso.audit.descent.subject import CORRECTION_SUMS, correction_p_values, correction_stated
 from dplasso.audit.fit_subject import FitSubject, Ratios
-from dplasso.audit.reference import AS_IS, limit_of
+from dplasso.audit.reference import AS_IS, Table, limit_of, range_units
 from dplasso.audit.representation.holders import dense
 from dplasso.audit.selection import data, engine, law, reference
 from dplasso.audit.selection.reference import ROUNDED_WEIGHTS, SelectionFacts
@@ -79,11 +79,11 @@ class SelectionSubject(FitSubject, DrawingSubject, NoisySubject):
         """The name of the selection rule."""
         return str(self._model.selection)
 
-    def usual_rows(self, rng: np.random.Generator) -> synthetic.Table:
+    def usual_rows(self, rng: np.random.Generator) -> Table:
         X = rng.uniform(-1.0, 1.0, (40, self.columns))
         y = synthetic.random_labels(40, self.facts, rng)
         y[: self.facts.classes] = np.arange(self.facts.classes)
-        return X, y
+        return synthetic.gathered(Table(X, y), self.facts, rng)
 
     def stated_cost(self, statement: Mapping[str, Any]) -> float:
         rho = 0.0
@@ -148,7 +148,7 @@ class SelectionSubject(FitSubject, DrawingSubject, NoisySubject):
         neighbours, divided by the charge."""
         facts, rng = self.facts, session.rng
         both, form = self._neighbours(rng)[0], synthetic.random_form(rng)
-        tasks = [self.prepare(form(rows), labels) for rows, labels in both]
+        tasks = [self.prepare(form(table.X), *table[1:]) for table in both]
         shape = (facts.outputs, tasks[0].plan.request.n_features.value)
         size = 10.0 ** rng.uniform(-3.0, 3.0)
         weights = size * rng.normal(size=shape) * (rng.random(shape) < 0.5)
@@ -198,16 +198,16 @@ class SelectionSubject(FitSubject, DrawingSubject, NoisySubject):
 
     def log_ratios(self, tables: synthetic.Neighbours, prepared: Any, released: Ints) -> Ratios:
         there, not_there = (
-            reference.log_likelihoods(X, y, released, self.facts) for X, y in tables
+            reference.log_likelihoods(table, released, self.facts) for table in tables
         )
         return Ratios((there - not_there)[:, None])
 
     def again(self, session: Session[Any], k: int) -> Again:
         """Vertices from the parts of a fit, and coefficients rebuilt from the vertices."""
-        X, y = data.mixed_rows(self.columns, 4.0, self.facts, session.rng)
+        table = data.mixed_rows(self.columns, 4.0, self.facts, session.rng)
         seed = int(session.rng.integers(1 << 62))
-        model = self.fitted(X, y, seed)
-        task, bits = self.prepare(X, y), random_bits(seed)
+        model = self.fitted(table, seed)
+        task, bits = self.prepare(*table), random_bits(seed)
         count = task.with_drawing(bits=bits).count_to_keep()  # before the rounds, as in a fit
         parts = self.transcripts(task, 1, self.facts.rounds, replace(session, bits=bits))[0]
         drawn = outcomes(model.vertices_, self.facts)
@@ -258,7 +258,11 @@ class SelectionSubject(FitSubject, DrawingSubject, NoisySubject):
         if sums:
             scale, shifts = self._correction(expected, constant, task, sums)
             expected, constant = scale * expected, scale * constant + shifts
-        if facts.bounds is not None and facts.row_map == AS_IS:
+        if facts.centred is not None and facts.row_map == AS_IS:
+            middles, units = range_units(columns, facts)
+            expected = expected / units
+            constant = constant - expected @ middles
+        elif facts.bounds is not None and facts.row_map == AS_IS:
             expected = expected * (facts.x_bound / facts.bounds)
         return (
             np.concatenate([found[kept], np.ravel(model.intercept_)]),
@@ -279,6 +283,7 @@ class SelectionSubject(FitSubject, DrawingSubject, NoisySubject):
             margin=0.7 * length * limit_of(facts.held_bound),
             scale=1.8,
             off=0.5,
+            spread=0.49 * length * limit_of(facts.held_bound),
             moves=facts.fit_intercept,
             sigmas=(counts, first, last),
         )
@@ -301,25 +306,24 @@ class SelectionSubject(FitSubject, DrawingSubject, NoisySubject):
         facts, columns, rng = self.facts, self.columns, session.rng
         (base, more), row, label = self._neighbours(rng)
         path, form = engine.path_for(row, label, columns, facts, rng), synthetic.random_form(rng)
-        tasks = [self.prepare(form(rows), labels) for rows, labels in (base, more)]
+        tasks = [self.prepare(form(table.X), *table[1:]) for table in (base, more)]
         one, another = (engine.log_weights(task, path, facts) for task in tasks)
         widest = float(np.ptp(one - another, axis=1).max())
         charged = account.ranges_of_event(tasks[1].plan.event)[-1]
         return {"widest log-ratio of a round, over the charge": widest / charged}
 
-    def _neighbours(
-        self, rng: np.random.Generator
-    ) -> tuple[tuple[synthetic.Table, synthetic.Table], Floats, float]:
+    def _neighbours(self, rng: np.random.Generator) -> tuple[tuple[Table, Table], Floats, float]:
         """Two neighbours, and the row with its label that only the second has."""
         facts, columns = self.facts, self.columns
-        X, y = data.mixed_rows(columns, 1.0, facts, rng)
+        base = data.mixed_rows(columns, 1.0, facts, rng)
         row, label = synthetic.random_row(columns, facts, rng)
         rival, other = synthetic.random_row(columns, facts, rng)
-        at = int(rng.integers(len(X) + 1)) if rng.random() < 0.5 else len(X)
-        base, more = (X, y), synthetic.inserted((X, y), at, row, label)
+        at = int(rng.integers(len(base.y) + 1)) if rng.random() < 0.5 else len(base.y)
+        more = synthetic.joined(base, at, synthetic.newcomer(row, label, facts, rng))
         if facts.neighboring == "replace_one":
             # The replacement with the largest effect: the same row with another label.
-            base = synthetic.inserted(base, at, row if rng.random() < 0.5 else rival, other)
+            rival = row if rng.random() < 0.5 else rival
+            base = synthetic.joined(base, at, synthetic.newcomer(rival, other, facts, rng))
         return (base, more), row, label
 
     def law_p_values(self, session: Session[Any]) -> Iterator[tuple[dict[str, float], int]]:
@@ -329,7 +333,7 @@ class SelectionSubject(FitSubject, DrawingSubject, NoisySubject):
         """Fits on rows with almost no signal, whose draws are the numbers of signed vertices."""
         X = sp.random_array((60, _LONG_COLUMNS), density=0.01, rng=rng, format="csc")
         y = self.labels(synthetic.labels_in_turn(60, self.facts))
-        loss = self.copy().prepare(X, y).plan.request.loss
+        loss = self.copy().prepare(X, y, self.identifiers(60)).plan.request.loss
         rounds = LONG_ROUNDS.get(self.selection, _USUAL_ROUNDS)
 
         def draw(bits: RandomBits | None, halfway: Callable[[], None]) -> tuple[Ints, int]:
@@ -370,7 +374,7 @@ class SelectionSubject(FitSubject, DrawingSubject, NoisySubject):
         if "auto" not in (self._model.radius, self._model.max_iter):
             return
         rows = np.zeros((2, self.columns))
-        plan = self.copy().prepare(rows, self.labels(np.arange(2.0))).plan
+        plan = self.copy().prepare(*self.data(rows, np.arange(2.0))).plan
         assert isinstance(plan, FrankWolfePlan)
         self._model.set_params(radius=plan.radius, max_iter=plan.rounds.value)
         self.notes.append(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplasso.audit.reference import Claim
-from dplasso.audit.synthetic import Table, random_labels
+from dplasso.audit.synthetic import random_labels
 from dplasso.base.arrays import Floats, Ints
 from dplasso.online.stream_learner import Compressed
 from dplasso.privacy import leaks
@@ -145,7 +145,9 @@ class Replay:
         return self._stream.weights.ravel(), self._blind.weights.ravel()
 
 
-def random_rows(rows: int, columns: int, facts: Claim, rng: np.random.Generator) -> Table:
+def random_rows(
+    rows: int, columns: int, facts: Claim, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
     """Rows that are empty, tiny, of length about 1 or huge, with one, a few, or all entries."""
     size = rng.choice(_SIZES, (rows, 1)) / np.sqrt(columns)
     filled = rng.random((rows, columns)) < rng.choice([1.0 / columns, 0.3, 1.0], (rows, 1))

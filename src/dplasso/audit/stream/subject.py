@@ -202,13 +202,13 @@ class StreamSubject(NoisySubject):
         one.learn(one.batch(form(X), self.labels(y)))
         if self.facts.neighboring == "replace_one":
             (rival,), (label,) = random_rows(1, self.columns, self.facts, rng)
-            row = (-X[place], y[place]) if rng.random() < 0.5 else (rival, label)
-            X, y = synthetic.replaced((X, y), place, *row)
+            X, y = X.copy(), y.copy()
+            X[place], y[place] = (-X[place], y[place]) if rng.random() < 0.5 else (rival, label)
             other.learn(other.batch(form(X), self.labels(y)))
         else:
             other.learn(other.batch(form(X), self.labels(y)).without(place))
 
-    def _step_rows(self, rng: np.random.Generator) -> synthetic.Table:
+    def _step_rows(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
         return random_rows(self.rows_per_step, self.columns, self.facts, rng)
 
     def noise(self, session: Session[Any], bits: RandomBits | None) -> list[Floats]:

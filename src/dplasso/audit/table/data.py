@@ -7,7 +7,7 @@ import numpy as np
 from dplasso.audit import synthetic
 from dplasso.audit.descent import data as descent_data
 from dplasso.audit.descent.recording import Recording
-from dplasso.audit.reference import AS_IS, PRESENCE, column_bounds
+from dplasso.audit.reference import AS_IS, PRESENCE, Table, column_bounds
 from dplasso.audit.table.reference import TableFacts
 from dplasso.base.arrays import Floats, Ints
 from dplasso.mechanisms.grid_gaussian import GridGaussian
@@ -46,17 +46,19 @@ def canary_rows(columns: int, facts: TableFacts) -> synthetic.Neighbours:
     canary, rival = entries_at(ends, facts), entries_at(-ends, facts)
     crowd = CROWD - (facts.neighboring == "replace_one")
     X = np.vstack([np.tile(rival, (crowd - _LIKE_IT, 1)), np.tile(canary, (_LIKE_IT, 1))])
-    table = X, np.full(crowd, others[0])
-    present, absent = (synthetic.inserted(table, crowd, row, own) for row in (canary, rival))
+    table = Table(X, np.full(crowd, others[0]))
+    present, absent = (
+        synthetic.joined(table, crowd, synthetic.canary(row, own, facts)) for row in (canary, rival)
+    )
     return present, absent if facts.neighboring == "replace_one" else table
 
 
 def neighbours(columns: int, facts: TableFacts, rng: np.random.Generator) -> synthetic.Neighbours:
     """Two tables, of which one has a row more, or another row in one place."""
     table = descent_data.random_rows(columns, facts, rng)
-    at, (row, label) = int(rng.integers(len(table[0]))), _far_row(columns, facts, rng)
+    at, (row, label) = int(rng.integers(len(table.y))), _far_row(columns, facts, rng)
     if facts.neighboring == "add_remove":
-        return synthetic.inserted(table, at, row, label), table
+        return synthetic.joined(table, at, synthetic.newcomer(row, label, facts, rng)), table
     other, others = _far_row(columns, facts, rng)
     # The replacements with the largest effect: the same row with another label, or its negative.
     other = (row, -row, other)[rng.integers(3)]
@@ -66,10 +68,12 @@ def neighbours(columns: int, facts: TableFacts, rng: np.random.Generator) -> syn
         own = rng.random(columns) < 0.5
         own[: facts.in_table(columns)] = True
         row, other = np.where(own, row, 0.0), np.where(own, 0.0, other)
-    return (
-        synthetic.replaced(table, at, row, label),
-        synthetic.replaced(table, at, other, others),
+    rest = synthetic.left(table, at)
+    one, two = (
+        synthetic.joined(rest, min(at, len(rest.y)), synthetic.newcomer(*both, facts, rng))
+        for both in ((row, label), (other, others))
     )
+    return one, two
 
 
 def _far_row(columns: int, facts: TableFacts, rng: np.random.Generator) -> tuple[Floats, float]:

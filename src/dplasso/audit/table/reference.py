@@ -13,29 +13,28 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
 
+from dplasso.audit import correction
 from dplasso.audit.descent.reference import DescentFacts
 from dplasso.audit.reference import (
     AS_IS,
     SQUARED,
+    Table,
     column_bounds,
     held_labels,
     held_rows,
     loss_gradients,
+    row_shares,
 )
 from dplasso.base.arrays import Floats
 
 CELL = 2.0**24  # whole number of a cell at the high end of its range, of a label, and of a term
 CELLS, MEANS, SPREADS, LABELS = "cells", "means", "spreads", "labels"
-PRODUCTS, STEPS, SIZES, CORRECTIONS = "products", "steps", "sizes", "corrections"
-PRESENCES = "presences"
+PRODUCTS, STEPS, SIZES, PRESENCES = "products", "steps", "sizes", "presences"
+COUNTED, CORRECTIONS = "counts by margin", "corrections"
 CONSTANT = 0.3  # value of the intercept's column, for rows of length 1
 _SIZES_AFTER = (0.25, 0.5)  # shares of the steps after which the size of residuals is released
-N_SIZES, N_CORRECTIONS = len(_SIZES_AFTER), 2
-_LIMIT, _LIMIT_OF_CLASSES = 4.0, 6.0  # of margins that corrections see
-_CENTRE = 3.0  # largest intercept with which a correction sees margins
-_BEND, _BEND_OF_CLASSES = 2.7, 1.0  # weights of curvatures in the terms of a correction
+N_SIZES, N_CORRECTIONS = len(_SIZES_AFTER), correction.RELEASES - 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,18 +48,31 @@ class TableFacts(DescentFacts):
     ranges: NDArray[np.float64] | None = None
     n_ranges: int | None = None
 
+    @property
+    def counts_rows(self) -> bool:
+        """Whether as how many rows all rows count is released, and not taken as declared."""
+        return self.rows_per_person > 1 or self.class_weights is not None
+
     def in_table(self, columns: int) -> int:
         """The number of columns of a table that are not wide."""
         if self.n_ranges is None or self.ranges is None or columns != len(self.ranges):
             return columns
         return self.n_ranges
 
+    def is_symmetric(self, columns: int) -> bool:
+        """Whether a table of so many columns has bounds instead of the ranges."""
+        return self.n_ranges is not None and self.in_table(columns) == columns
+
+    def of_columns(self, columns: int) -> "TableFacts":
+        """The facts of a table of so many columns."""
+        return replace(self, centred=None) if self.is_symmetric(columns) else self
+
     def ends(self, columns: int) -> tuple[Floats, Floats]:
         """The low and high end of every column that a fit holds."""
         if self.row_map != AS_IS:
-            return np.full(columns, -self.held_bound), np.full(columns, self.held_bound)
-        symmetric = self.n_ranges is not None and self.in_table(columns) == columns
-        if self.ranges is not None and not symmetric:
+            bound = self.of_columns(columns).held_bound
+            return np.full(columns, -bound), np.full(columns, bound)
+        if self.ranges is not None and not self.is_symmetric(columns):
             low, high = np.resize(self.ranges, (columns, 2)).T
             return low, high
         return -column_bounds(columns, self), column_bounds(columns, self)
@@ -86,7 +98,6 @@ class Course:
     curvature: float
     longest: float
     lengthened: float  # largest factor that brings a row to its length
-    calibrated: bool
 
     @property
     def row_length(self) -> float:
@@ -95,26 +106,31 @@ class Course:
 
 @dataclass(frozen=True, eq=False)
 class TableRows:
-    """Rows as shares of the ranges of their columns, and their labels.
+    """Rows as shares of the ranges of their columns, their labels, and as how many rows they count.
 
     ``wide`` are shares of wide columns, and ``at_zero`` those of an entry of 0.
     """
 
     shares: Floats
     y: Floats
+    copies: Floats
     wide: Floats
     at_zero: Floats
     known: dict[tuple[int, ...], "TableRows"] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, X: Floats, y: Floats, facts: TableFacts) -> "TableRows":
+    def of(cls, table: Table, facts: TableFacts) -> "TableRows":
         """Raw rows and labels as a fit should hold them."""
+        X, y, copies = table.X, held_labels(table.y, facts), row_shares(table, facts)
         low, high = facts.ends(X.shape[1])
-        rows = np.clip(X, low, high) if facts.row_map == AS_IS else held_rows(X, facts)
+        if facts.row_map == AS_IS:
+            rows = np.clip(X, low, high)
+        else:
+            rows = held_rows(X, facts.of_columns(X.shape[1]))
         width = np.where(high > low, high - low, np.inf)
         own, shares = facts.in_table(X.shape[1]), (rows - low) / width
         at_zero = (np.clip(np.zeros_like(low), low, high) - low) / width
-        return cls(shares[:, :own], held_labels(y, facts), shares[:, own:], at_zero[own:])
+        return cls(shares[:, :own], y, copies, shares[:, own:], at_zero[own:])
 
     def taking(self, taken: tuple[int, ...]) -> "TableRows":
         """The same rows, with some of the wide columns as the last ones of the table."""
@@ -158,26 +174,23 @@ class _Fit:
     def walk(self) -> Walk:
         yield from self._take()
         centres, spreads, still = yield from self._standard()
-        start, spread, curvature, shares, most = yield from self._labels()
+        start, spread, curvature, most = yield from self._labels()
         standard = _Standard(self._course, centres, spreads)
         matrix, edge = yield from self._matrix(standard)
         shape = _Shape(matrix, edge, curvature)
         weights, margins, hidden = yield from self._steps(
             standard, shape, start, spread, still, most
         )
-        intercepts = CONSTANT * self._course.row_length * weights[:, -1] + start
-        weights = weights[:, :-1]
         if hidden:
-            return np.zeros((len(weights), self._all_columns)), start
-        if self._course.calibrated:
-            known, solved, centre = intercepts, intercepts, np.zeros(len(intercepts))
-            if len(start) == 1:  # margins of two classes are seen with a small intercept
-                centre = np.clip(intercepts, -_CENTRE, _CENTRE)
-                known = start - 0.8 * centre
-            scale, shifts = yield from self._correction(
-                lambda rows: margins(rows) - solved + centre, shares, known
+            weights, margins = (
+                np.zeros_like(weights),
+                standard.margins_of(np.zeros_like(weights), start),
             )
-            weights, intercepts = scale * weights, scale * centre + shifts
+        intercepts = CONSTANT * self._course.row_length * weights[:, -1] + start
+        if COUNTED in self._course.multipliers:
+            scale, shifts = yield from self._correction(margins, shape.length_of(weights))
+            weights, intercepts = scale * weights, scale * intercepts + shifts
+        weights = weights[:, :-1]
         slopes = weights / np.sqrt(spreads)
         table = self._course.columns - len(self._taken)
         own = np.append(np.arange(table), table + np.array(self._taken, np.int64))
@@ -205,10 +218,12 @@ class _Fit:
     def _expect(
         self,
         kind: str,
-        sensitivity: float,
+        by_a_row: float,
         places: int,
         sums: Callable[[TableRows], Floats],
     ) -> Expected:
+        """The next release, which a row moves by so much at most."""
+        sensitivity = self._facts.rows_per_person * by_a_row
         sigma, taken = self._course.multipliers[kind] * sensitivity, self._taken
         seen = (lambda rows: sums(rows.taking(taken))) if taken else sums
         return Expected(kind, sensitivity, np.full(places, sigma), seen)
@@ -219,15 +234,22 @@ class _Fit:
 
     def _standard(self) -> Generator[Expected, Floats, tuple[Floats, Floats, NDArray[np.bool_]]]:
         """The released means and variances of the columns, and which hardly vary."""
-        columns, total = self._course.columns, self._n * CELL
-        asked = self._expect(CELLS, math.sqrt(2.0) * CELL, 2, _cell_sums)
-        mean, square = np.clip((yield asked) / total, 0.0, 1.0)
+        columns = self._course.columns
+        numbers = 3 if self._facts.counts_rows else 2
+        sums = partial(_cell_sums, numbers)
+        asked = self._expect(CELLS, math.sqrt(numbers) * CELL, numbers, sums)
+        released = yield asked
+        if self._facts.counts_rows:
+            least = max(2.0 * float(asked.noise[0]) / CELL, 1.0)
+            self._n = float(round(np.clip(released[2] / CELL, least, max(least, self._n))))
+        total = self._n * CELL
+        mean, square = np.clip(released[:2] / total, 0.0, 1.0)
         variance = max(square - mean**2, self._mean_noise(asked), 1.0 / columns)
         longest = math.sqrt(columns * min(variance, 1.0))
         centre, length = round(mean * CELL) / CELL, math.ceil(longest * CELL)
         asked = self._expect(
             *(MEANS, length * (2.0 if self._row_changes else 1.0), columns),
-            lambda rows: CELL * _cut(rows.shares - centre, length / CELL).sum(axis=0),
+            lambda rows: CELL * rows.copies @ _cut(rows.shares - centre, length / CELL),
         )
         offsets = _james_stein((yield asked) / total, 0.0, self._mean_noise(asked))
         centres = np.rint(np.clip(centre + offsets, 0.0, 1.0) * CELL) / CELL
@@ -235,16 +257,16 @@ class _Fit:
         shorter = math.ceil(math.sqrt(left) * CELL)
         asked = self._expect(
             *(SPREADS, shorter * (math.sqrt(2.0) if self._row_changes else 1.0), columns),
-            lambda rows: CELL * _cut((rows.shares - centres) ** 2, shorter / CELL).sum(axis=0),
+            lambda rows: CELL * rows.copies @ _cut((rows.shares - centres) ** 2, shorter / CELL),
         )
         spreads, noise = (yield asked) / total, self._mean_noise(asked)
         usual = max(spreads.mean(), noise / math.sqrt(columns), 1.0 / CELL)
         floored = np.maximum(_james_stein(spreads, usual, noise), max(0.05 * usual, noise))
         return centres, floored, spreads + noise < 0.05 * usual
 
-    def _labels(self) -> Generator[Expected, Floats, tuple[Floats, float, float, Floats, float]]:
-        """Margins without columns, the unit of labels, the curvature, the shares of the classes,
-        and the noise of margins beyond which a model without columns is better."""
+    def _labels(self) -> Generator[Expected, Floats, tuple[Floats, float, float, float]]:
+        """Margins without columns, the unit of labels, the curvature, and the noise of margins
+        beyond which a model without columns is better."""
         facts, course = self._facts, self._course
         if facts.loss == SQUARED:
             size = 2.0 if self._row_changes else math.sqrt(2.0)
@@ -257,7 +279,7 @@ class _Fit:
             spread = math.sqrt(max(apart, noise, 1e-8)) * facts.y_bound
             most = 0.6 * math.sqrt(max(apart - 2.0 * noise, 0.0)) * facts.y_bound
             start = np.array([mean * facts.y_bound])
-            return start, spread, course.curvature, np.empty(0), most
+            return start, spread, course.curvature, most
         both = self._row_changes and facts.outputs > 1
         size = math.sqrt(2.0) if both else 1.0
         asked = self._expect(LABELS, size * CELL, facts.outputs, self._label_sums)
@@ -265,22 +287,21 @@ class _Fit:
         least, most = max(self._mean_noise(asked), 1.0 / self._n), 1.5 * course.margin_noise
         if facts.outputs == 1:
             share = min(max(shares[0], min(least, 0.5)), max(1.0 - least, 0.5))
-            shares = np.array([1.0 - share, share])
-            return np.array([np.log(share / (1.0 - share))]), 1.0, course.curvature, shares, most
+            return np.array([np.log(share / (1.0 - share))]), 1.0, course.curvature, most
         shares = np.maximum(shares, min(least, 1.0 / facts.outputs))
         shares = shares / shares.sum()
         start = np.log(shares) - np.log(shares).mean()
-        return start, 1.0, max(course.curvature, np.max(shares * (1.0 - shares))), shares, most
+        return start, 1.0, max(course.curvature, np.max(shares * (1.0 - shares))), most
 
     def _label_sums(self, rows: TableRows) -> Floats:
         facts = self._facts
         if facts.loss == SQUARED:
             shares = rows.y / facts.y_bound
-            return CELL * np.array([shares.sum(), np.sum(shares**2)])
+            return CELL * np.array([rows.copies @ shares, rows.copies @ shares**2])
         counted = (
             np.arange(1, 2) if facts.outputs == 1 else np.arange(facts.outputs)
         )  # the second class, or all
-        return CELL * np.sum(rows.y == counted[:, None], axis=1)
+        return CELL * (rows.y == counted[:, None]) @ rows.copies
 
     def _matrix(self, standard: "_Standard") -> Generator[Expected, Floats, tuple[Floats, float]]:
         """The mean product of a row with itself, and the largest eigenvalue of its noise."""
@@ -293,7 +314,7 @@ class _Fit:
 
         def sums(rows: TableRows) -> Floats:
             whole = standard.with_constant(rows)
-            found = whole.T @ whole
+            found = whole.T @ (rows.copies[:, None] * whole)
             return course.unit**2 * np.append(np.diag(found), found[above])
 
         asked = self._expect(
@@ -324,7 +345,8 @@ class _Fit:
         clip = course.clip * spread
         changed = 2.0 if self._row_changes else 1.0
         sensitivity = changed * course.unit**2 * math.sqrt(self._square)
-        sigma = course.multipliers[STEPS] * sensitivity * course.row_length / course.unit**2 / n
+        noise = course.multipliers[STEPS] * sensitivity * facts.rows_per_person
+        sigma = noise * course.row_length / course.unit**2 / n
         damped_after = (1 / 6, 1 / 3) if facts.loss != SQUARED and facts.outputs == 1 else ()
         weights = np.zeros((facts.outputs, course.columns + 1))
         noises = np.zeros(course.columns + 1)
@@ -376,13 +398,14 @@ class _Fit:
 
     def _size(self, margins: "_Margins", clip: float, rows: TableRows) -> Floats:
         """The sum of squared residuals."""
-        return np.array([CELL * np.sum(self._residuals(margins, clip, rows) ** 2)])
+        squares = np.sum(self._residuals(margins, clip, rows) ** 2, axis=1)
+        return np.array([CELL * rows.copies @ squares])
 
     def _gradient(
         self, margins: "_Margins", clip: float, standard: "_Standard", rows: TableRows
     ) -> Floats:
         """The sum of row gradients, outputs x (columns, then the intercept)."""
-        residuals = self._residuals(margins, clip, rows)
+        residuals = rows.copies[:, None] * self._residuals(margins, clip, rows)
         return self._course.unit**2 * (residuals.T @ standard.with_constant(rows)).ravel()
 
     def _residuals(self, margins: "_Margins", clip: float, rows: TableRows) -> Floats:
@@ -393,36 +416,37 @@ class _Fit:
         return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), clip)
 
     def _correction(
-        self, margins: "_Margins", shares: Floats, start: Floats
+        self, margins: "_Margins", length: float
     ) -> Generator[Expected, Floats, tuple[float, Floats]]:
         """The scale by which margins are corrected, and their shifts."""
-        outputs = self._facts.outputs
-        limit = _LIMIT if outputs == 1 else _LIMIT_OF_CLASSES * math.sqrt(outputs / 2.0)
-        changed = 2.0 if self._row_changes else 1.0
-        longest = math.sqrt(2.0 if outputs == 1 else 4.0 + _BEND_OF_CLASSES**2 / 4.0)
-        places = 5 if outputs == 1 else outputs + 2
-        at = np.append(0.8 * limit, start)
-        known = np.diag(np.append(0.25 * limit, np.full(outputs, 0.5)) ** -2.0)
-
-        def scale() -> float:
-            return float(min(max(at[0] / limit, 0.05), 3.0))
-
-        for _ in range(N_CORRECTIONS):
-            sums = partial(_terms, margins, scale(), at[1:].copy(), limit)
-            asked = self._expect(CORRECTIONS, changed * longest * CELL, places, sums)
-            released = (yield asked) / CELL
-            noise = max(asked.noise[0] / CELL, 1e-9 * self._n)
-            if outputs == 1:
-                slope, bends = released[:2], released[[2, 3, 3, 4]].reshape(2, 2) / _BEND
-            else:
-                slope = np.delete(released, 1)
-                bends = np.diag(self._n * np.append(0.0, shares * (1.0 - shares)))
-                bends[0, 0] = max(released[1], 0.0) / _BEND_OF_CLASSES
-            known = known + bends @ bends / noise**2
-            step = np.linalg.inv(known) @ bends @ slope / noise**2
-            size = max(np.abs(step[0]) + np.abs(step[1:]).max(), 1.0)
-            at = at - step * (1.0 + math.log(size)) / size
-        return scale(), at[1:]
+        facts, multipliers = self._facts, self._course.multipliers
+        sensitivities = [
+            correction.UNIT * correction.sensitivity(place, facts, searches=False)
+            for place in range(correction.RELEASES)
+        ]
+        kinds = [COUNTED] + [CORRECTIONS] * N_CORRECTIONS
+        first, second, third = (
+            multipliers[kind] * size for kind, size in zip(kinds, sensitivities, strict=True)
+        )
+        two = facts.outputs == 1
+        found = correction.Reference(
+            claim=facts,
+            n_rows=facts.n_rows,
+            margin=4.0 if two else length or 1.0,
+            scale=0.9 if two else 0.8,
+            off=0.25 if two else 0.15,
+            spread=2.5,
+            shift_off=0.2 if two else 0.3,
+            moves=True,
+            searches=False,
+            sigmas=(first, second, third),
+        )
+        for place, (kind, size) in enumerate(zip(kinds, sensitivities, strict=True)):
+            # The sums at the current place, also if they are asked for later.
+            sums = partial(_sums_of, replace(found), margins, place)
+            by_a_row = size / facts.rows_per_person
+            found.receive((yield self._expect(kind, by_a_row, found.numbers(place), sums)), place)
+        return found.result()
 
 
 class _Shape:
@@ -442,6 +466,12 @@ class _Shape:
         seen *= max(np.trace(matrix), noise) / seen.sum()
         inverse: Floats = axes @ np.diag(1.0 / floored) @ axes.T
         return inverse, float(np.sqrt(np.sum(seen / floored**2)))
+
+    def length_of(self, weights: Floats) -> float:
+        """The root mean square length of margins less their mean; the intercept is left out."""
+        apart = weights[:, :-1] - weights[:, :-1].mean(axis=0)
+        square = np.trace(apart @ self._matrix[:-1, :-1] @ apart.T)
+        return math.sqrt(max(square, 0.0))
 
     def shows(self, weights: Floats, noises: Floats) -> bool:
         """Whether margins vary by more than four times their noise, whatever the products' noise.
@@ -498,35 +528,23 @@ class _Standard:
 _Margins = Callable[[TableRows], Floats]
 
 
-def _terms(
-    margins: _Margins, scale: float, shifts: Floats, limit: float, rows: TableRows
-) -> Floats:
-    """The sums of a correction at a scale and shifts."""
-    found = margins(rows)
-    if found.shape[1] == 1:
-        t = np.clip(found[:, 0] / limit, -1.0, 1.0)
-        q = expit(scale * limit * t + shifts[0])
-        r, h = q - rows.y, _BEND * q * (1.0 - q)
-        return CELL * np.array([r @ t, r.sum(), h @ t**2, h @ t, h.sum()])
-    t = _cut((found - found.mean(axis=1, keepdims=True)) / limit, 1.0)
-    q = softmax(scale * limit * t + shifts, axis=1)
-    r = q - (rows.y[:, None] == np.arange(q.shape[1]))
-    variances = np.sum(q * t**2, axis=1) - np.sum(q * t, axis=1) ** 2
-    bend = _BEND_OF_CLASSES * variances.sum()
-    return CELL * np.concatenate([[np.sum(r * t), bend], r.sum(axis=0)])
+def _sums_of(found: correction.Reference, margins: _Margins, place: int, rows: TableRows) -> Floats:
+    """The sums of a correction."""
+    return found.exact(margins(rows), rows.y, rows.copies, place)
 
 
 def _presence_sums(rows: TableRows) -> Floats:
     """The sum of rows of length 1 that are equal in all wide columns present, and 0 in others."""
     present = np.floor(rows.wide * CELL) != np.floor(rows.at_zero * CELL)
     counts = np.maximum(present.sum(axis=1, keepdims=True), 1.0)
-    found: Floats = CELL * np.sum(present / np.sqrt(counts), axis=0)
+    found: Floats = CELL * rows.copies @ (present / np.sqrt(counts))
     return found
 
 
-def _cell_sums(rows: TableRows) -> Floats:
+def _cell_sums(numbers: int, rows: TableRows) -> Floats:
+    """Sums of means and of mean squares, and as how many rows all count if that is released."""
     means, squares = rows.shares.mean(axis=1), np.mean(rows.shares**2, axis=1)
-    return CELL * np.array([means.sum(), squares.sum()])
+    return CELL * rows.copies @ np.column_stack([means, squares, np.ones(len(means))])[:, :numbers]
 
 
 def _cut(rows: Floats, length: float) -> Floats:

@@ -10,7 +10,8 @@ import numpy as np
 from threadpoolctl import ThreadpoolController  # scikit-learn installs it
 
 from dplasso.audit import account, statistics, synthetic
-from dplasso.audit.access import n_nonzero_of
+from dplasso.audit.access import n_nonzero_of, rows_counted
+from dplasso.audit.bounds import has_ranges, ranges_by_column
 from dplasso.audit.descent import data as descent_data
 from dplasso.audit.descent import subject as descent
 from dplasso.audit.descent.recording import Recorded, square_length
@@ -60,13 +61,14 @@ class TableSubject(descent.DescentSubject):
 
     def model_for(self, columns: int, **parameters: Any) -> Any:
         model = self.copy(**parameters)
-        if np.ndim(model.x_bound) == 2:
-            return model.set_params(x_bound=np.resize(model.x_bound, (columns, 2)).tolist())
+        if isinstance(model.x_bound, SparseBounds) and columns != len(model.x_bound):
+            return model.set_params(x_bound=np.resize(model.x_bound, columns).tolist())
         return super().model_for(columns, **parameters)
 
-    def prepare(self, X: Any, y: Floats) -> "TablePrepared":
+    def prepare(self, X: Any, y: Floats, people: Ints | None = None) -> "TablePrepared":
         """A fit up to its first draw."""
-        return TablePrepared(FitSubject.prepare(self, X, y), self.facts, self._tables)
+        task = FitSubject.prepare(self, X, y, people)
+        return TablePrepared(task, self.facts, self._tables)
 
     def stated_multipliers(self, statement: Mapping[str, Any]) -> list[float]:
         """Noise multipliers of all releases in a statement; some begin with their number."""
@@ -99,7 +101,7 @@ class TableSubject(descent.DescentSubject):
         runs = _RUNS_BESIDE_WIDE if mixed else _RUNS_PER_FIT
         mu = math.sqrt(runs) * facts.mu
         epsilon = account.gaussian_epsilon(mu, facts.delta)
-        model = self.copy(epsilon=epsilon, n_rows=data.CROWD, n_nonzero=None)
+        model = self.copy(epsilon=epsilon, n_nonzero=None, **self.declaring(data.CROWD))
         wide = type(self)(model, self.name)
         wide.columns = runs
         if mixed:
@@ -119,7 +121,7 @@ class TableSubject(descent.DescentSubject):
         intercepts, and of wide columns that were taken up.
         """
         own_columns = self.facts.in_table(self.columns)
-        rows = [TableRows.of(X, y, self.facts) for X, y in tables]
+        rows = [TableRows.of(table, self.facts) for table in tables]
         found, squares = list[Floats](), list[Floats]()
         for records in released:
             ratios, square = np.zeros((2, own_columns)), np.zeros(own_columns)
@@ -144,12 +146,12 @@ class TableSubject(descent.DescentSubject):
     def again(self, session: Session[Any], k: int) -> Again:
         """All sums are rebuilt from raw rows and releases, and from one row and all others."""
         rng, columns = session.rng, self._compared(3 + k % 2)
-        (X, y), other = (descent_data.random_rows(columns, self.facts, rng) for _ in range(2))
-        seed, prepared = int(rng.integers(1 << 62)), self.prepare(X, y)
+        table, other = (descent_data.random_rows(columns, self.facts, rng) for _ in range(2))
+        seed, prepared = int(rng.integers(1 << 62)), self.prepare(*table)
         drawn = prepared.releases(random_bits(seed))
         own, whole = (
             descent.numbers_of(prepared.fitted),
-            descent.numbers_of(self.fitted(X, y, seed).fitted_),
+            descent.numbers_of(self.fitted(table, seed).fitted_),
         )
         given = [release.released for release in drawn]
         elsewhere = self.prepare(*other)
@@ -163,9 +165,11 @@ class TableSubject(descent.DescentSubject):
         found = Again((own, whole), (own, descent.numbers_of(elsewhere.fitted)))
         if self.facts.n_nonzero is not None:
             return found._replace(more=more)
-        followed, rows = prepared.followed(drawn), TableRows.of(X, y, self.facts)
-        gaps = [release.gap(rows) for release in followed.releases]
-        rounding = 4.0 * len(X) * math.sqrt(columns + 1.0) / prepared.course.unit
+        followed, rows = prepared.followed(drawn), TableRows.of(table, self.facts)
+        # A margin at the end of a bin may be rounded into the next one.
+        exact = [one for one in followed.releases if one.kind != reference.COUNTED]
+        gaps = [release.gap(rows) for release in exact]
+        rounding = 4.0 * len(table.y) * math.sqrt(columns + 1.0) / prepared.course.unit
         apart = float(np.max(gaps)) + followed.beyond
         more["sums beyond rows and releases, in rows"] = (apart, max(_APART, rounding))
         return found._replace(rebuilt=(own, followed.result), more=more)
@@ -185,14 +189,15 @@ class TableSubject(descent.DescentSubject):
         rng = session.rng
         both = data.neighbours(self._compared(k), self.facts, rng)
         form = synthetic.random_form(rng)
-        pair = [self.prepare(form(rows), labels) for rows, labels in both]
+        pair = [self.prepare(form(table.X), *table[1:]) for table in both]
         hostile = data.Hostile(rng)
         pair[0].run_with(hostile, None)
         other = pair[1].answers([release.released for release in hostile.found])
-        one, two = (pair[0].followed(found).releases for found in (hostile.found, other))
+        followed = [pair[0].followed(found) for found in (hostile.found, other)]
+        one, two = (found.releases for found in followed)
         charged = pair[0].charged()
         found = {f"widest change of {kind}, over the charge": 0.0 for kind in charged}
-        if len(one) != len(two):
+        if len(one) != len(two) or any(found.beyond for found in followed):
             return dict.fromkeys(found, math.inf)
         for here, there in zip(one, two, strict=True):
             name = f"widest change of {here.kind}, over the charge"
@@ -207,8 +212,7 @@ class TableSubject(descent.DescentSubject):
 
     @property
     def _counts(self) -> dict[str, int]:
-        X, y = self.usual_rows(np.random.default_rng(0))
-        return self.prepare(X, y).counts
+        return self.prepare(*self.usual_rows(np.random.default_rng(0))).counts
 
     def noise(self, session: Session[Any], bits: RandomBits | None) -> list[Floats]:
         """Noise in stated standard deviations. Draws are rounded down: half a unit is added."""
@@ -278,15 +282,15 @@ class TableSubject(descent.DescentSubject):
         ranges, n_ranges, x_bound = None, None, self._model.x_bound
         if isinstance(x_bound, SparseBounds):
             ranges, n_ranges = x_bound.ends(), len(x_bound.paired)
-        if np.ndim(self._model.x_bound) == 2:
-            ranges = np.asarray(self._model.x_bound, np.float64)
+        elif has_ranges(x_bound):
+            ranges = ranges_by_column(x_bound)
         common = self._common_facts()
         if ranges is not None and n_ranges is None:
             common["bounds"] = sizes_of(ranges)
             common["x_bound"] = float(common["bounds"].max())
         return TableFacts(
             **common,
-            n_rows=int(self._model.n_rows),
+            n_rows=rows_counted(self._model, 0),
             n_nonzero=n_nonzero_of(self._model),
             ranges=ranges,
             n_ranges=n_ranges,
@@ -320,10 +324,12 @@ class TablePrepared(descent.Prepared):
             reference.LABELS: plan.label_multiplier,
             reference.PRODUCTS: plan.product_multiplier,
             reference.SIZES: plan.scale_multiplier,
-            reference.CORRECTIONS: plan.calibration_multiplier,
             reference.PRESENCES: plan.presence_multiplier,
             reference.STEPS: plan.step_multiplier,
         }
+        if (corrected := self.task.plan.correction) is not None:
+            stated[reference.COUNTED] = corrected.count_multiplier
+            stated[reference.CORRECTIONS] = corrected.step_multiplier
         return Course(
             multipliers={kind: stated[kind] for kind in stated if stated[kind] < math.inf},
             columns=plan.n_columns,
@@ -337,7 +343,6 @@ class TablePrepared(descent.Prepared):
             curvature=plan.pace.curvature,
             longest=plan.longest,
             lengthened=plan.pace.lengthened,
-            calibrated=plan.pace.calibrated,
         )
 
     @property
@@ -369,7 +374,8 @@ class TablePrepared(descent.Prepared):
         for part in (slice(None, -1), slice(-1, None)):
             cells, labels = self.task.cells[part], self.task.labels[part]
             wide = None if self.task.wide is None else self.task.wide.of_rows(part)
-            own = replace(self.task, cells=cells, labels=labels, wide=wide)
+            weights = None if self.task.weights is None else self.task.weights[part]
+            own = replace(self.task, cells=cells, labels=labels, wide=wide, weights=weights)
             yield TablePrepared(own, self._facts, {})
 
 

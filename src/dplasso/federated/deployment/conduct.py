@@ -10,9 +10,11 @@ from dplasso.federated.deployment.replies import Mark, Reply
 from dplasso.federated.deployment.transcript import Transcript
 from dplasso.federated.roles import Coordinates
 
+_LEAVE = 3.0  # seconds of patience with a party that is told of an early end
 _PAUSE = 0.25  # seconds before a party that could not be reached is asked again
 
-Send = Callable[[str, bytes], Reply | None]  # None: unreachable, or no reply in time
+# To a party, a request with its number in the job. None: unreachable, or no reply in time.
+Send = Callable[[str, int, bytes], Reply | None]
 
 
 class Stopped(Exception):  # noqa: N818 (nothing went wrong)
@@ -42,17 +44,28 @@ class Conductor:
     patience: float
     stop: threading.Event
     progress: JobProgress = field(default_factory=JobProgress)
+    _number: int = 0  # of the exchange: a restarted server comes to the same numbers
 
     def run(self) -> None:
         """Run the job to its end. The coordinator hears of losses before it gets the answers."""
         with ThreadPoolExecutor(len(self.coordinator.parties)) as threads:
             while requests := self.coordinator.requests():
+                self._number += 1
                 replies = self.transcript.replies_to(requests)
                 if replies is None:
                     replies = self._exchange(requests, threads)
                     self.transcript.add(requests, replies)
                 self._hand_over(replies)
                 self.progress.exchanges += 1
+
+    def take_leave(self, why: str) -> None:
+        """End the job early, and tell the parties that can be reached so."""
+        self.coordinator.end(why)
+        self.stop, self.patience = threading.Event(), min(self.patience, _LEAVE)
+        with ThreadPoolExecutor(len(self.coordinator.parties)) as threads:
+            while requests := self.coordinator.requests():
+                self._number += 1
+                self._hand_over(self._exchange(requests, threads))
 
     def _exchange(
         self, requests: Mapping[str, bytes], threads: ThreadPoolExecutor
@@ -76,7 +89,7 @@ class Conductor:
         """Ask until there is an answer or a refusal, or the patience ends."""
         seen = time.monotonic()
         while not self.stop.is_set():
-            reply = self.send(party, request)
+            reply = self.send(party, self._number, request)
             if reply is not None and reply.mark in (Mark.ANSWERED, Mark.REFUSED):
                 self.progress.away.discard(party)
                 return reply

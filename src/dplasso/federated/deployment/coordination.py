@@ -1,15 +1,17 @@
 """The server's side of a job: one process per job, with its coordinator."""
 
+import contextlib
 import json
 import os
 import shutil
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from nvflare.apis.fl_context import FLContext
 from nvflare.apis.impl.controller import Controller
 from nvflare.apis.signal import Signal
@@ -21,6 +23,7 @@ from dplasso.federated.deployment.kits import open_kit
 from dplasso.federated.deployment.replies import CHANNEL, TOPIC, Reply
 from dplasso.federated.deployment.settings import read_server_settings
 from dplasso.federated.deployment.transcript import Transcript
+from dplasso.federated.requests import signed
 from dplasso.federated.roles import Coordinates
 from dplasso.federated.terms import Proposal
 from dplasso.storage.atomic import replace_file
@@ -29,6 +32,8 @@ from dplasso.storage.private_files import make_folder
 CARD, OUTCOME, TRANSCRIPT = "model_card.json", "outcome.json", "transcript"
 PROGRESS = "progress"  # a command to a running job
 _TRY = 10.0  # seconds for one reply; a busy party replies earlier
+
+Sign = Callable[[str, int, bytes], bytes]
 
 
 class Coordination(Controller):
@@ -61,7 +66,8 @@ class Coordination(Controller):
         if not ended_before:
             threading.Thread(target=self._watch, args=(abort_signal,), daemon=True).start()
             coordinator = open_coordinator(replace(self._proposal, job=job), results)
-            send = partial(_send, fl_ctx.get_engine().get_cell())
+            key = load_pem_private_key(kit.certificate.with_suffix(".key").read_bytes(), None)
+            send = partial(_send, fl_ctx.get_engine().get_cell(), partial(signed, key, job))
             ended = self._conduct(coordinator, send, results / TRANSCRIPT, settings.patience)
             self._stop.set()
             outcome = {"job": job, "ended": ended, **_facts(self._progress)}
@@ -80,12 +86,12 @@ class Coordination(Controller):
                 conductor.run()
             except Stopped:
                 self._end_with_server()
-                return "stopped by an administrator"
+                return _ended_early(conductor, "stopped by an administrator")
             except ValueError as error:  # invalid answers, or a transcript of other requests
-                return f"failed: {error}"
+                return _ended_early(conductor, f"failed: {error}")
         lost = self._progress.lost
         reasons = "; ".join(f"party {party} {why}" for party, why in lost.items())
-        return f"not all parties stayed to the end: {reasons}" if lost else "complete"
+        return f"not all parties stayed to the end: {reasons}" if lost else coordinator.ended
 
     def _watch(self, abort_signal: Signal) -> None:
         while not self._stop.wait(0.25):
@@ -102,16 +108,23 @@ class Coordination(Controller):
         return _facts(self._progress)
 
 
+def _ended_early(conductor: Conductor, why: str) -> str:
+    # An answer that is invalid, once more, changes nothing: the job ends for the first reason.
+    with contextlib.suppress(ValueError):
+        conductor.take_leave(why)
+    return why
+
+
 def _facts(progress: JobProgress) -> dict[str, Any]:
     return {**asdict(progress), "away": sorted(progress.away)}
 
 
-def _send(cell: Any, party: str, request: bytes) -> Reply | None:
+def _send(cell: Any, sign: Sign, party: str, number: int, request: bytes) -> Reply | None:
     reply = cell.send_request(
         channel=CHANNEL,
         topic=TOPIC,
         target=party,
-        request=new_cell_message({}, request),
+        request=new_cell_message({}, sign(party, number, request)),
         timeout=_TRY,
         optional=True,
     )

@@ -20,6 +20,7 @@ from dplasso.federated.deployment.party_agent import PartyAgent
 from dplasso.federated.deployment.permissions import write_policy
 from dplasso.federated.deployment.provisioning import CONFIG, ORGANISATION
 from dplasso.federated.deployment.settings import read_party_settings, read_server_settings
+from dplasso.federated.party_ledger import open_ledger
 from dplasso.federated.rows import read_party
 
 _GRACE = 3.0  # seconds for an orderly end
@@ -42,7 +43,9 @@ def run_party(kit: Kit, data: Path | None) -> NoReturn:
     check_certificate(kit)
     settings, _ = read_party_settings(kit.folder, kit.name, data)
     # An invalid table is reported here, and not to the server by a failure.
-    read_party(settings.data, settings.plan, settings.id_column)
+    read_party(settings.data, settings.table, settings.id_column)
+    if settings.ledger.exists():
+        open_ledger(settings)  # and so are limits that were changed
     write_policy(kit, data=str(settings.data))
     _run(client_train.main, kit, fed_client="fed_client.json", local_rank=0)
 

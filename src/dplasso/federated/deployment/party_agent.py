@@ -13,13 +13,13 @@ from nvflare.apis.fl_context import FLContext
 from nvflare.fuel.f3.cellnet.core_cell import make_reply
 from nvflare.fuel.f3.cellnet.defs import ReturnCode
 from nvflare.fuel.f3.message import Message
-from nvflare.private.defs import AUTH_CLIENT_NAME_FOR_SJ, CellMessageHeaderKeys
 
 from dplasso.base.terminal import printable
 from dplasso.federated.deployment.kits import open_kit
 from dplasso.federated.deployment.replies import CHANNEL, TOPIC, Mark, Reply
 from dplasso.federated.deployment.settings import read_party_settings
 from dplasso.federated.errors import Refused
+from dplasso.federated.requests import RequestGate
 from dplasso.federated.roles import Answers
 
 _JOB = re.compile("[A-Za-z0-9-]{1,64}")  # it becomes the name of a folder
@@ -27,7 +27,7 @@ _TURN = 4.0  # seconds a request waits for the one before it
 
 
 class PartyAgent(FLComponent):
-    """Answers the requests of jobs that the server has signed, one at a time.
+    """Answers the requests that the server has signed for this party, one at a time.
 
     Every release is on disk before it leaves, so that this process may be killed at any moment: the
     same request comes again, and gets the same answer.
@@ -39,6 +39,7 @@ class PartyAgent(FLComponent):
         super().__init__()
         opened = open_kit(Path(kit), "party")
         self._settings, self._open = read_party_settings(opened.folder, opened.name, Path(data))
+        self._gate = RequestGate(opened.name)
         self._parties: dict[str, Answers] = {}
         self._turn = threading.Lock()
         self._client: Any = None
@@ -57,31 +58,23 @@ class PartyAgent(FLComponent):
             engine.get_cell().register_request_cb(channel=CHANNEL, topic=TOPIC, cb=self._receive)
 
     def _receive(self, message: Message) -> Message:
-        job = self._job_of(message)
-        if job is None:
-            reply = Reply(Mark.REFUSED, b"the request is not of a job that the server has signed")
-        elif not self._turn.acquire(timeout=_TURN):
+        if not self._turn.acquire(timeout=_TURN):
             reply = Reply(Mark.BUSY, b"")
         else:
             try:
-                reply = self._reply(job, bytes(message.payload))
+                reply = self._reply(bytes(message.payload))
             finally:
                 self._turn.release()
         return make_reply(ReturnCode.OK, "", reply.written)
 
-    def _job_of(self, message: Message) -> str | None:
-        """Return the job of a request, if the server's own key has signed it."""
-        keys = CellMessageHeaderKeys
-        name, job = message.get_header(keys.CLIENT_NAME), message.get_header(keys.TOKEN)
-        signature = message.get_header(keys.TOKEN_SIGNATURE)
-        complete = name == AUTH_CLIENT_NAME_FOR_SJ and isinstance(job, str) and bool(signature)
-        if not complete or not _JOB.fullmatch(job):
-            return None
-        verifier = self._client.communicator.token_verifier
-        return str(job) if verifier.verify(name, job, signature) else None
-
-    def _reply(self, job: str, request: bytes) -> Reply:
+    def _reply(self, content: bytes) -> Reply:
+        job = "unknown"
         try:
+            # The transport has verified the server's certificate, and keeps its key.
+            key = self._client.communicator.token_verifier.public_key
+            job, request = self._gate.admitted(content, key)
+            if not _JOB.fullmatch(job):
+                raise Refused("the name of the job is not valid")
             if job not in self._parties:
                 self._parties[job] = self._open(self._settings, job)
             return Reply(Mark.ANSWERED, self._parties[job].answer(request))

@@ -19,6 +19,7 @@ from numba import njit
 from dplasso.kernels.arithmetic import entry, nearest_integer
 from dplasso.kernels.problem import ENTRIES, PUSHES, SCALE, Problem, Walk
 from dplasso.kernels.residuals import to_residuals
+from dplasso.kernels.row_weights import weight_of
 from dplasso.kernels.scores import grain_size
 from dplasso.kernels.softmax import row_residuals
 from dplasso.kernels.steps import release, split, step_size
@@ -99,7 +100,8 @@ def push(problem: Problem, walk: Walk, held: Held, vertex):  # type: ignore[no-u
             residuals[0] = margins[row]
             to_residuals(loss, residuals, labels[row : row + 1], 1, scale)
         for k in range(classes):
-            old, new = gradients[k * rows + row], residuals[k] * grains
+            old = gradients[k * rows + row]
+            new = residuals[k] * weight_of(problem.weights, row) * grains
             gradients[k * rows + row] = new
             touched = _push_row(
                 by_rows, listing, scores, classes, k, row, old, new, touched, changes

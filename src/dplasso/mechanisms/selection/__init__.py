@@ -6,6 +6,7 @@ some rounds; both follow the same law of the same scores, those of the current i
 """
 
 from dplasso.mechanisms.selection.base import Rule
+from dplasso.mechanisms.selection.card_noisy_max import CardNoisyMax
 from dplasso.mechanisms.selection.lazy import LazyDraw
 from dplasso.mechanisms.selection.lazy_argmax import LazyArgmax
 from dplasso.mechanisms.selection.noisy_max import NoisyMax
@@ -20,4 +21,7 @@ PRIVATE: dict[str, type[Rule]] = {
 }
 GREEDY: dict[str, type[Rule]] = {"lazy": LazyArgmax, "argmax": Argmax, "heap": Heap}
 
-__all__ = ["GREEDY", "PRIVATE", "Rule"]
+# Rules that a card has, too.
+ON_CARD: dict[str, type[CardNoisyMax]] = {"noisy_max": CardNoisyMax}
+
+__all__ = ["GREEDY", "ON_CARD", "PRIVATE", "Rule"]

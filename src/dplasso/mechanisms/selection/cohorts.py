@@ -13,12 +13,14 @@ class AlikeRows:
     """Cohorts of rows with equal margins (``kernels.cohorts``), split by the released columns.
 
     The cohorts are built for the first score, and no longer used once there are too many.
-    Labels and entries must be 0 and 1: other data would have too many cohorts.
+    Labels and entries must be 0 and 1, and rows have no weights: other data would have too many
+    cohorts.
     """
 
     def __init__(self, problem: Problem, walk: Walk) -> None:
         self.problem, self.walk = problem, walk
-        self.worth_it = problem.two_labels and problem.values is None
+        alike = problem.values is None and problem.weights.size == 0
+        self.worth_it = problem.two_labels and alike
         self.cohorts: kernels.Cohorts | None = None
         self.marks: dict[int, int] = {}
         self.known: set[int] = set()

@@ -58,7 +58,10 @@ class LazyDraw(Rule):
         self.head = lazy_tiers.make_head(problem, head, origin[:size])
         self.heavy = lazy_tiers.make_heavy(problem, heavy, claims, known, origin[size:])
         self.envelope = lazy_tiers.make_envelope(
-            problem, columns.vertices, sparse.vertices, self.generator
+            problem,
+            columns.vertices,
+            sparse.vertices,
+            lazy_tiers.words_ahead(self.generator),
         )
         tiers.choose_unit(problem, walk, self.envelope, self.heavy)
         tiers.aim_words(self.envelope)

@@ -232,10 +232,11 @@ def _weights_pad(problem: Problem, head: Listed) -> Floats:
     return pad
 
 
-def make_envelope(
-    problem: Problem, listed: Ints, heavy: Ints, generator: np.random.Generator
-) -> tiers.Envelope:
-    """The envelope of the light columns: all but those ``listed``, of which some are heavy."""
+def make_envelope(problem: Problem, listed: Ints, heavy: Ints, words: Ints) -> tiers.Envelope:
+    """The envelope of the light columns: all but those ``listed``, of which some are heavy.
+
+    ``words`` are random words drawn ahead, if any are.
+    """
     bits = np.zeros((len(problem.indptr) + 6) // 8 + 1, np.uint8)
     column_kernels.mark(bits, listed)
     whole, real = np.zeros(14, np.int64), np.zeros(5)
@@ -244,7 +245,7 @@ def make_envelope(
     whole[tiers.LONG_COLUMN] = LONG_COLUMN
     whole[tiers.MOST_WORK] = STOCK_COST * (entries + len(problem.labels))
     real[tiers.LIGHT_RATE] = problem.theta * problem.gradient_bound * problem.x_bound
-    return tiers.Envelope(bits, words_ahead(generator), whole, real)
+    return tiers.Envelope(bits, words, whole, real)
 
 
 def words_ahead(generator: np.random.Generator) -> Ints:

@@ -32,7 +32,7 @@ class NoisyMax(Rule):
 
     def _prepare(self) -> None:
         problem = self.problem
-        self.blocks = _cut(problem.indptr)
+        self.blocks = cut(problem.indptr)
         blocks = len(self.blocks.slots) - 1
         cells = blocks * problem.classes + 1
         self.cells = kernels.Cells(np.zeros(cells, np.int64), np.zeros(cells, np.int64))
@@ -64,7 +64,8 @@ class NoisyMax(Rule):
         return [(self.problem, self.blocks, self.cells, self.gradients, *run) for run in runs]
 
 
-def _cut(indptr: Any) -> kernels.Blocks:
+def cut(indptr: Any) -> kernels.Blocks:
+    """Cut columns into blocks."""
     nothing = np.empty(0, np.int64)
     blocks, slots = kernels.cut(indptr, nothing, nothing)
     result = kernels.Blocks(

@@ -13,9 +13,10 @@ from dplasso.base.wording import Message, ParameterError, Setting
 from dplasso.data.row_chunks import RowChunk, assemble
 from dplasso.data.sparse_bounds import SparseBounds
 from dplasso.privacy import leaks
+from dplasso.reading.files import Files
 from dplasso.reading.options import ReadingOptions
-from dplasso.reading.plans import FeatureNames, TablePlan
 from dplasso.reading.rows import Rows
+from dplasso.schema import FeatureNames, Schema
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,11 @@ class Pieces:
     labelled: bool = True
     bounds: SparseBounds | None = None
     names: NDArray[Any] | FeatureNames | None = None
-    plan: TablePlan | None = None
+    schema: Schema | None = None
     classes: list[str] | None = None
     undeclared: frozenset[str] = frozenset()
     zero_based: bool = False
+    scaled: bool = False
 
 
 class Format(ABC):
@@ -44,58 +46,82 @@ class Format(ABC):
     # Parameters of `read_rows` that this format takes, except those that all formats take.
     options: ClassVar[frozenset[str]] = frozenset()
     counts_rows: ClassVar[bool] = False  # whether ``progress`` gets rows rather than bytes
-    # Whether columns are made by a `TablePlan`, which a model trained from a table needs.
-    keeps_plan: ClassVar[bool] = False
+    # Whether columns are made by a `Schema`, which a model trained from a table needs.
+    keeps_schema: ClassVar[bool] = False
+    takes_parts: ClassVar[bool] = False  # whether rows may be spread over several files
 
     @abstractmethod
     def recognises(self, path: Path) -> bool:
         """Whether a file has this format, judged by its name."""
 
-    def read(self, path: Path, options: ReadingOptions) -> Rows:
-        """Read all rows of a file."""
-        found = self.pieces(path, options)
+    def read(self, files: Files, options: ReadingOptions) -> Rows:
+        """Read all rows of the files."""
+        found = self.pieces(files, options)
         if found.n_features is None:
             leaks.report(
                 Message(
                     "the number of columns was read from {name}; declare it with {n_features}",
-                    name=path.name,
+                    name=files.name,
                 )
             )
-        X, y = assemble(found.chunks, found.n_features)
+        people = PeopleOf(found.chunks)
+        X, y = assemble(people, found.n_features)
         return Rows(
             X,
             labels_of(y, found.classes) if found.labelled else None,
             bounds=found.bounds,
             names=options.names_of(X.shape[1]) if found.names is None else found.names,
-            plan=found.plan,
+            schema=found.schema,
             classes=found.classes,
             undeclared=found.undeclared,
             zero_based=found.zero_based,
+            declared_rows=None if found.schema is None else found.schema.n_rows,
+            groups=people.groups,
+            scaled=found.scaled,
         )
 
-    def pieces(self, path: Path, options: ReadingOptions) -> Pieces:
-        """Read the rows of a file in bounded memory."""
+    def pieces(self, files: Files, options: ReadingOptions) -> Pieces:
+        """Read the rows of the files in bounded memory."""
         raise ValueError(
-            f"{path} is {self.name}, which cannot be converted; train from it as it is"
+            f"{files} is {self.name}, which cannot be converted; train from it as it is"
         )
 
-    def column_texts(self, path: Path, column: str, options: ReadingOptions) -> Iterator[str]:
+    def column_texts(self, files: Files, column: str, options: ReadingOptions) -> Iterator[str]:
         """The texts of the cells of one column."""
         raise ParameterError(
             "{identifier} needs a table, CSV or Parquet, to take the column from; {path} is {kind}",
-            path=path,
+            path=files,
             kind=self.name,
         )
 
-    def refuse(self, path: Path, parameter: str, taken_by: str) -> ParameterError:
+    def refuse(self, files: Files, parameter: str, taken_by: str) -> ParameterError:
         """The error for a parameter that this format does not take."""
         return ParameterError(
             "{parameter} is for {taken_by}, and {path} is {kind}; leave it out",
             parameter=Setting(parameter),
             taken_by=taken_by,
-            path=path,
+            path=files,
             kind=self.name,
         )
+
+
+class PeopleOf:
+    """Chunks of rows, of which the people are kept as the chunks pass."""
+
+    def __init__(self, chunks: Iterable[RowChunk]) -> None:
+        self._chunks, self._people = chunks, list[NDArray[Any]]()
+
+    def __iter__(self) -> Iterator[RowChunk]:
+        for chunk in self._chunks:
+            if chunk.people is not None:
+                self._people.append(chunk.people)
+            yield chunk
+            del chunk  # otherwise it would stay in memory until the next one is read
+
+    @property
+    def groups(self) -> NDArray[Any] | None:
+        """The people of all rows; None if they are not known."""
+        return np.concatenate(self._people) if self._people else None
 
 
 def labels_of(positions: NDArray[np.float64], classes: list[str] | None) -> NDArray[Any]:

@@ -11,6 +11,7 @@ from dplasso.base import memory
 from dplasso.base.wording import ParameterError
 from dplasso.data.columns import MOST_ROWS
 from dplasso.data.merging import merged
+from dplasso.reading.files import Files
 from dplasso.reading.formats.base import Format
 from dplasso.reading.npz import read_npy, read_npz
 from dplasso.reading.options import ReadingOptions
@@ -28,7 +29,8 @@ class NpzMatrix(Format):
     def recognises(self, path: Path) -> bool:
         return path.name.lower().endswith(".npz")
 
-    def read(self, path: Path, options: ReadingOptions) -> Rows:
+    def read(self, files: Files, options: ReadingOptions) -> Rows:
+        path = files.one
         X, y = read_npz(path), _labels(options)
         if options.labelled and y is None:
             raise ParameterError("{path} has no labels; give a y.npy with {labels}", path=path)

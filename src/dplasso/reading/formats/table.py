@@ -1,18 +1,15 @@
-"""Tables: CSV and Parquet files, whose columns become features according to a plan."""
+"""Tables: CSV, Parquet, Arrow and Excel files, whose columns become features by a schema."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
+from dplasso.data.row_chunks import RowChunk
+from dplasso.reading.files import Files
 from dplasso.reading.formats.base import Format, Pieces
 from dplasso.reading.options import ReadingOptions
-from dplasso.reading.rows import Rows
-
-_PACKINGS = ("", ".gz", ".bz2", ".zst")
-ENDINGS = (
-    *(f"{kind}{packing}" for kind in (".csv", ".tsv") for packing in _PACKINGS),
-    ".parquet",
-    ".pq",
-)
+from dplasso.reading.plans import TablePlan
+from dplasso.reading.table_files import kind_of
+from dplasso.schema.unmatched import watched
 
 
 class Table(Format):
@@ -20,40 +17,59 @@ class Table(Format):
 
     name = "a table"
     options = frozenset(
-        {"target", "bounds", "hashed", "text", "ignore", "buckets", "delimiter", "identifier"}
+        {"schema", "target", "bounds", "hashed", "text", "ignore", "missing", "person", "buckets"}
+        | {"delimiter", "encoding", "identifier"}
     )
     counts_rows = True
-    keeps_plan = True
+    keeps_schema = True
+    takes_parts = True
 
     def recognises(self, path: Path) -> bool:
-        return path.name.lower().endswith(ENDINGS)
+        return kind_of(path.name) is not None
 
-    def read(self, path: Path, options: ReadingOptions) -> Rows:
-        rows = super().read(path, options)
-        if not rows.X.shape[0]:
-            raise ValueError(f"{path} has names of columns and no rows; add rows below them")
-        return rows
-
-    def pieces(self, path: Path, options: ReadingOptions) -> Pieces:
+    def pieces(self, files: Files, options: ReadingOptions) -> Pieces:
         from dplasso.reading.tables import table_chunks
 
-        asked = options.table_plan(path)
+        asked = options.table_plan(files)
         space, chunks, classes = table_chunks(
-            path, asked, labelled=options.labelled, progress=options.progress, **options.limits
+            files,
+            asked,
+            labelled=options.labelled,
+            scaled=options.scaled,
+            fallback_encoding=options.fallback_encoding,
+            new=options.known is not None,
+            progress=options.progress,
+            **options.limits,
         )
+        stated = asked.classes if isinstance(asked, TablePlan) else asked.labels.classes
         return Pieces(
-            chunks,
+            _some(watched(space, chunks), files),
             space.size,
             options.labelled,
             bounds=space.bounds,
             names=space.names,
-            plan=space.plan,
+            schema=space.schema,
             classes=classes,
-            undeclared=frozenset({"classes"} if asked.classes is None else ()),
+            undeclared=frozenset({"classes"} if stated is None else ()),
+            scaled=options.scaled,
         )
 
-    def column_texts(self, path: Path, column: str, options: ReadingOptions) -> Iterator[str]:
+    def column_texts(self, files: Files, column: str, options: ReadingOptions) -> Iterator[str]:
+        from dplasso.reading.table_files.base import TableSettings
         from dplasso.reading.tables import column_texts
 
-        delimiter = options.delimiter if options.plan is None else options.plan.delimiter
-        return column_texts(path, column, delimiter, options.longest_line)
+        form = options if options.known is None else options.table_plan(files)
+        settings = TableSettings(
+            form.delimiter, form.encoding, options.longest_line, options.fallback_encoding
+        )
+        return column_texts(files, column, settings)
+
+
+def _some(chunks: Iterator[RowChunk], files: Files) -> Iterator[RowChunk]:
+    """The same chunks; an error if there are no rows in them."""
+    rows = 0
+    for chunk in chunks:
+        rows += chunk.rows
+        yield chunk
+    if not rows:
+        raise ValueError(f"{files} has names of columns and no rows; add rows below them")

@@ -1,6 +1,6 @@
 """Margins and labels of rows, and every sum over them; the only part that sees data."""
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -10,6 +10,24 @@ from dplasso.kernels import calibration as kernels
 from dplasso.solvers.correction.bins import LENGTHS, MARGINS
 from dplasso.solvers.correction.plan import GRAINS
 from dplasso.solvers.correction.walk import Place
+
+
+class MarginSums(Protocol):
+    """Exact sums over margins and labels, wherever the rows are; `MarginRows` has them in memory.
+
+    Formal guarantees
+    -----------------
+    Those of `MarginRows`, to the last bit: every implementation returns the same integers.
+    """
+
+    def counts(self, unit: float) -> Ints:
+        """Rows by label and bin of margins."""
+
+    def slopes(self, limit: float, spreads: Floats) -> Ints:
+        """Slopes of the loss at several spreads."""
+
+    def sums(self, at: Place) -> Ints:
+        """Sums at the current correction."""
 
 
 class MarginRows:
@@ -26,10 +44,16 @@ class MarginRows:
       times that, because none has a negative entry;
     - `sensitivity_of` in `sums`, and the root of twice the number of spreads, in units, in `slopes`
       (`dplasso.kernels.calibration`).
+
+    The vector of a row of weight w, below 1, is at most w times as long: terms and counts are
+    multiplied by it and rounded towards 0. A person whose rows' weights add up to k thus moves a
+    sum by at most k times these lengths.
     """
 
-    def __init__(self, margins: Floats, labels: Floats, threads: int) -> None:
-        self._margins, self._labels = margins, labels
+    def __init__(
+        self, margins: Floats, labels: Floats, threads: int, weights: Floats | None = None
+    ) -> None:
+        self._margins, self._labels, self._weights = margins, labels, weights
         self._runs = pool.even_runs(len(labels), threads)
 
     def counts(self, unit: float) -> Ints:
@@ -38,13 +62,14 @@ class MarginRows:
         classes = len(self._margins)
         if classes == 1:
             places = np.searchsorted(MARGINS.ends * unit, self._margins[0])
-            return _counted(places + len(MARGINS) * (self._labels > 0.0), 2 * len(MARGINS))
+            return self._counted(places + len(MARGINS) * (self._labels > 0.0), 2 * len(MARGINS))
         places = np.searchsorted(LENGTHS.ends * unit, _lengths(self._margins))
-        return np.concatenate([_counted(places, len(LENGTHS)), _counted(self._labels, classes)])
+        by_label = self._counted(self._labels, classes)
+        return np.concatenate([self._counted(places, len(LENGTHS)), by_label])
 
     def slopes(self, limit: float, spreads: Floats) -> Ints:
         """Slopes of the loss of more than two classes, at several spreads of cut margins."""
-        facts = (self._margins, self._labels, spreads, limit)
+        facts = (self._margins, self._labels, self._weights, spreads, limit)
         calls = [(*facts, *run) for run in self._runs]
         found: Ints = np.sum(pool.run(kernels.class_slopes, calls), axis=0)
         return found
@@ -56,8 +81,17 @@ class MarginRows:
         margins, shifts = self._margins, at.shifts
         if len(margins) == 1:
             kernel, margins, shifts = kernels.two_class_sums, margins[0] - at.centre, shifts[0]
-        facts = (margins, self._labels, scale, shifts, at.limit)
+        facts = (margins, self._labels, self._weights, scale, shifts, at.limit)
         found: Ints = np.sum(pool.run(kernel, [(*facts, *run) for run in self._runs]), axis=0)
+        return found
+
+    def _counted(self, places: Any, size: int) -> Ints:
+        """Grains of the rows at each place; a row's grains are rounded down."""
+        places = np.asarray(places, np.int64)
+        if self._weights is None:
+            return np.bincount(places, minlength=size).astype(np.int64) * GRAINS
+        found = np.zeros(size, np.int64)
+        np.add.at(found, places, (self._weights * GRAINS).astype(np.int64))
         return found
 
 
@@ -74,8 +108,3 @@ def _lengths(margins: Floats) -> Floats:
         for of_class in margins:
             squares += (of_class - total / len(margins)) ** 2
         return np.sqrt(squares)
-
-
-def _counted(places: Any, size: int) -> Ints:
-    found: Ints = np.bincount(np.asarray(places, np.int64), minlength=size).astype(np.int64)
-    return found * GRAINS

@@ -6,14 +6,13 @@ from dplasso.base import threads as pool
 from dplasso.base.arrays import Ints
 from dplasso.mechanisms.grid_gaussian import GridGaussian, NoiseOf
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
-from dplasso.solvers.calibration import Correction
 from dplasso.solvers.correction.plan import STEPS, CorrectionPlan
-from dplasso.solvers.correction.rows import MarginRows
-from dplasso.solvers.correction.walk import Course, Usual
+from dplasso.solvers.correction.rows import MarginSums
+from dplasso.solvers.correction.walk import Correction, Course, Usual
 
 
 def correct(
-    rows: MarginRows,
+    rows: MarginSums,
     plan: CorrectionPlan,
     usual: Usual,
     bits: RandomBits,
@@ -42,7 +41,7 @@ def correct(
         noise_of(plan.count_sigma).add_to(counts, stream, threads)
         released.append(counts)
         course, left = Course(plan, usual, counts), STEPS
-        if plan.outputs > 1:
+        if plan.searches:
             slopes = rows.slopes(course.at.limit, course.spreads)
             noise_of(plan.slope_sigma).add_to(slopes, stream, threads)
             released.append(slopes)
@@ -61,7 +60,7 @@ def replay(plan: CorrectionPlan, usual: Usual, releases: Sequence[Ints]) -> Corr
     """Return the correction again, from its releases alone."""
     course = Course(plan, usual, releases[0])
     _, *sums = releases
-    if plan.outputs > 1:
+    if plan.searches:
         course.receive_slopes(sums.pop(0))
     for released in sums:
         course.receive(released)

@@ -9,21 +9,24 @@ from scipy.special import expit
 
 from dplasso.base.arrays import Floats, Ints
 from dplasso.kernels.calibration import CLASS_WEIGHT, TWO_CLASS_WEIGHT, UNIT
-from dplasso.solvers.calibration import Correction
 from dplasso.solvers.correction.bins import LENGTHS, MARGINS
+from dplasso.solvers.correction.first_estimate import first_estimate
 from dplasso.solvers.correction.plan import GRAINS, SPREADS, CorrectionPlan
+from dplasso.solvers.correction.spread import likely_totals
 
-# Counts below this many standard deviations of their noise are taken for noise.
+# Lengths of margins of more than two classes that are fewer than this many standard deviations of
+# their noise are taken for noise; if nothing is seen, margins have the usual length.
 SEEN_FROM = 3.0
-# Share of the rows that the other counts must hold, or none of them is used.
-COVERED = 0.5
-# Margins are cut at this many spreads from their centre; for more than two classes, at this many
-# usual lengths.
-REACH, REACH_OF_LENGTHS = 3.0, 2.0
-# Least spread of margins, and their spread if nothing is seen, in usual ones.
-LEAST_SPREAD, UNSEEN_SPREAD = 0.25, 1.0
-# How far the solver's intercept may be off; beyond FARTHEST it is not trusted.
-SHIFT_OFF, FARTHEST = 0.4, 3.0
+# Margins are cut at this many spreads from their centre, or where they are corrected to this beyond
+# 0, whichever is nearer: farther ones say little and would only widen the cut. Margins of more than
+# two classes are cut at this many lengths.
+REACH, BEYOND, REACH_OF_LENGTHS = 3.0, 5.0, 2.0
+# Least spread of margins, in usual ones, and least share of it that is not noise.
+LEAST_SPREAD, LEAST_TOLD = 0.1, 0.1
+# Least length of margins of more than two classes, in usual ones.
+LEAST_LENGTH = 0.25
+# A solver's own intercept is not trusted beyond FARTHEST. Beyond 1, its error grows at this rate.
+FARTHEST, DOUBT = 3.0, 0.35
 # Length to which margins of more than two classes are expected to be corrected if the signal is
 # clear, over sqrt(2 (classes - 1)), and in these parts of that slopes are released. How far the
 # length that they lead to may be off, relatively, and how far every intercept, at most and over a
@@ -32,27 +35,44 @@ USUAL_LENGTH, LENGTH_OFF, SHIFT_OFF_OF_CLASSES, SHIFT_PER_MARGIN = 1.5, 0.3, 0.5
 PARTS: Floats = np.exp2(np.arange(SPREADS) - 5.0)
 # An intercept that must not move is trusted to this.
 FIXED = 1e-6
-# Least scale, relative to the usual one: the order of predictions never turns around.
+# Least scale, relative to the expected one: the order of predictions never turns around.
 LEAST_SCALE = 0.05
 # Curvature of intercepts of more than two classes, relative to that of a model without columns.
 CONFIDENT = 0.7
 # A slope of more standard deviations of its noise than this has a known sign.
 CLEAR_SLOPE = 0.5
-# A count is read as at least minus this many standard deviations of its noise.
-BELOW = 2.0
-# Most Newton steps of the first estimate, which ends where margins move by no more than TINY.
-ITERATIONS, TINY = 1000, 1e-14
+# How far curvatures may be off that follow from the counts, relatively.
+BEND_OFF = 0.3
+
+
+class Correction(NamedTuple):
+    """Corrected margins are ``scale`` times the margins, plus ``shifts``.
+
+    ``only_noise`` is whether the scale is the least that is allowed, because margins of two classes
+    showed nothing of the labels.
+    """
+
+    scale: float
+    shifts: Floats
+    only_noise: bool = False
 
 
 class Usual(NamedTuple):
-    """What margins of a solver usually are: their spread, and the scale that corrects them.
+    """What margins of a solver usually are, from public numbers and its releases.
 
-    ``off`` is how far that scale may be off, relative to it.
+    ``margin`` is the unit in which margins are counted: a usual one, or a usual length of the
+    margins of more than two classes. ``scale`` usually corrects margins, ``off`` is how far it may
+    be off, relative to it, and ``shift_off`` how far intercepts may be off. Of two classes,
+    ``spread`` is the usual standard deviation of margins, and ``noise`` the part of it that is
+    noise: the scale is for margins without. No guarantee rests on any of them.
     """
 
     margin: float
     scale: float
     off: float
+    spread: float = 3.0
+    noise: float = 0.0
+    shift_off: float = 0.4
 
 
 class Place(NamedTuple):
@@ -85,6 +105,8 @@ class Course:
     _least: float
     _at: Floats  # what the limit is corrected to, and the shifts
     _root: Floats  # its square is the precision of what is known: R.T @ R
+    _places: Floats  # of the bins of two classes, over the limit
+    _totals: Floats  # rows that are likely in these bins
     _bends: Floats  # curvatures of the intercepts of more than two classes
 
     def __init__(self, plan: CorrectionPlan, usual: Usual, counts: Ints) -> None:
@@ -103,10 +125,12 @@ class Course:
 
     @property
     def correction(self) -> Correction:
-        """Corrected margins are ``scale`` times the margins, plus ``shifts``."""
+        """The scale and the shifts that follow from the releases so far."""
         scale = self.at.spread / self._limit
         shifts = self._at[1:] - scale * self._centre
-        return Correction(scale, shifts if self._plan.moves_intercept else np.zeros(len(shifts)))
+        shifts = shifts if self._plan.moves_intercept else np.zeros(len(shifts))
+        is_least = bool(self._at[0] <= self._least)
+        return Correction(scale, shifts, is_least and self._plan.outputs == 1)
 
     @property
     def spreads(self) -> Floats:
@@ -119,22 +143,16 @@ class Course:
         plan, spreads = self._plan, self.spreads
         slopes, noise = (released + 0.5) / UNIT, plan.slope_sigma / UNIT
         spread = _crossing(spreads, slopes, noise)
-        self._least, self._at[0] = LEAST_SCALE * spread, spread
         # Intercepts must not hide what margins say.
         margin = spread / (REACH_OF_LENGTHS * math.sqrt(plan.outputs))
-        shift = min(SHIFT_OFF_OF_CLASSES, SHIFT_PER_MARGIN * margin)
-        shift = shift if plan.moves_intercept else FIXED
-        off = np.append(LENGTH_OFF * spread, np.full(plan.outputs, shift))
-        self._root = np.diag(1.0 / off)
+        shift_off = min(SHIFT_OFF_OF_CLASSES, SHIFT_PER_MARGIN * margin)
+        self._expect_of_classes(spread, LENGTH_OFF, shift_off)
 
     def receive(self, released: Ints) -> None:
         """Take a step along released sums."""
         sums, noise = (released + 0.5) / UNIT, self._plan.step_sigma / UNIT
         if self._plan.outputs == 1:
-            slope, bends = sums[:2], sums[2:] / TWO_CLASS_WEIGHT
-            first, second = (_shrunk(bends[k], noise / TWO_CLASS_WEIGHT) for k in (0, 2))
-            across = math.copysign(min(abs(bends[1]), math.sqrt(first * second)), bends[1])
-            bend = np.array([[first, across], [across, second]])
+            slope, bend = sums[:2], self._bend(sums[2:] / TWO_CLASS_WEIGHT, noise)
         else:
             slope = np.append(sums[0], sums[2:])
             own = _shrunk(sums[1] / CLASS_WEIGHT, noise / CLASS_WEIGHT)
@@ -145,28 +163,45 @@ class Course:
         known = np.append(np.zeros(len(here)), slope / noise)
         self._at = here - solve_triangular(self._root, turned.T @ known)
 
+    def _bend(self, measured: Floats, noise: float) -> Floats:
+        """Curvatures of two classes: those that follow from the counts, and those measured."""
+        q = expit(self.at.spread * self._places + self._at[1])
+        rows = self._totals * q * (1.0 - q)
+        counted = np.array([rows @ self._places**2, rows @ self._places, rows.sum()])
+        off = BEND_OFF * np.maximum(counted, np.abs(measured))[[0, 2, 2]]
+        trusted = off**2 / (off**2 + (noise / TWO_CLASS_WEIGHT) ** 2)
+        first, across, second = counted + trusted * (measured - counted)
+        first, second = max(first, 0.0), max(second, 0.0)
+        across = math.copysign(min(abs(across), math.sqrt(first * second)), across)
+        return np.array([[first, across], [across, second]])
+
     def _start(self, counts: Floats, noise: float, usual: Usual) -> None:
         """First estimate for two classes; ``counts`` is labels x bins."""
-        moves = self._plan.moves_intercept
-        seen = counts.sum(axis=0) > SEEN_FROM * math.sqrt(2.0) * noise
-        seen &= counts[:, seen].sum() > COVERED * self._n  # a few bins would lead astray
-        counts, middles = counts[:, seen], MARGINS.middles[seen]
-        centre, spread = 0.0, UNSEEN_SPREAD
-        if seen.any():
-            shares = counts.sum(axis=0) / counts.sum()
-            centre = float(shares @ middles) if moves else 0.0
-            square = float(shares @ ((middles - centre) ** 2 + MARGINS.variances[seen]))
-            spread = max(math.sqrt(square), LEAST_SPREAD)
-        self._centre, self._limit = centre * usual.margin, REACH * spread * usual.margin
-        self._least = LEAST_SCALE * usual.scale * self._limit
+        moves, unit, middles = self._plan.moves_intercept, usual.margin, MARGINS.middles
+        measured, of_totals = counts.sum(axis=0), math.sqrt(2.0) * noise
+        totals = likely_totals(measured, of_totals, self._n, usual.spread / unit)
+        shares = totals / totals.sum()
+        centre = float(shares @ middles) if moves else 0.0
+        square = float(shares @ ((middles - centre) ** 2 + MARGINS.variances))
+        spread = max(math.sqrt(square), LEAST_SPREAD * usual.spread / unit)
+        scale = usual.scale * max(1.0 - (usual.noise / (spread * unit)) ** 2, LEAST_TOLD)
+        reach = min(REACH * spread, abs(centre) + BEYOND / (scale * unit))
+        self._centre, self._limit = centre * unit, reach * unit
+        self._least = LEAST_SCALE * scale * self._limit
         # The usual scale, and the solver's own intercept unless it is far off.
-        own = min(max(usual.scale * self._centre, -FARTHEST), FARTHEST)
-        expected = np.array([usual.scale * self._limit, own])
+        own = min(max(scale * self._centre, -FARTHEST), FARTHEST)
+        expected = np.array([scale * self._limit, own])
         # A margin of 0 is expected to stay near 0, whatever the scale: the shift goes with it.
-        scale_off, shift_off = usual.off * expected[0], SHIFT_OFF if moves else FIXED
+        scale_off = usual.off * expected[0]
+        shift_off = math.hypot(usual.shift_off, DOUBT * max(abs(own) - 1.0, 0.0))
+        shift_off = shift_off if moves else FIXED
         off = np.array([[scale_off, 0.0], [scale_off * own / expected[0], shift_off]])
-        places = np.clip((middles - centre) / (REACH * spread), -1.0, 1.0)
-        self._at, self._root = _fitted(counts, places, noise, expected, off)
+        self._places = np.clip((middles - centre) / reach, -1.0, 1.0)
+        self._totals = totals
+        # Rows that a curve expects and counts deny would look like rows of either label.
+        totals = np.maximum(np.clip(totals, measured - of_totals, measured + of_totals), 0.0)
+        found = first_estimate(counts, totals, self._places, noise, expected, off)
+        self._at, self._root = found
 
     def _start_of_classes(
         self, lengths: Floats, classes: Floats, noise: float, usual: Usual
@@ -175,14 +210,19 @@ class Course:
         plan = self._plan
         seen = np.where(lengths > SEEN_FROM * noise, lengths, 0.0)
         square = LENGTHS.middles**2 + LENGTHS.variances
-        length = UNSEEN_SPREAD
-        if seen.any():
-            length = max(math.sqrt(float(seen @ square) / float(seen.sum())), LEAST_SPREAD)
-        self._limit, self._least = REACH_OF_LENGTHS * length * usual.margin, 0.0
-        self._at, self._root = np.zeros(1 + plan.outputs), np.eye(1 + plan.outputs)
+        length = math.sqrt(float(seen @ square) / float(seen.sum())) if seen.any() else 1.0
+        self._limit = REACH_OF_LENGTHS * max(length, LEAST_LENGTH) * usual.margin
         rows = np.clip(classes, 0.1 * self._n / plan.outputs, float(self._n))
         shares = rows / rows.sum()
         self._bends = CONFIDENT * self._n * shares * (1.0 - shares)
+        self._expect_of_classes(usual.scale * self._limit, usual.off, usual.shift_off)
+
+    def _expect_of_classes(self, spread: float, off: float, shift_off: float) -> None:
+        """Expect more than two classes to have this spread and no shifts, up to these errors."""
+        plan = self._plan
+        self._least, self._at = LEAST_SCALE * spread, np.append(spread, np.zeros(plan.outputs))
+        shifts_off = np.full(plan.outputs, shift_off if plan.moves_intercept else FIXED)
+        self._root = np.diag(1.0 / np.append(off * spread, shifts_off))
 
 
 def _crossing(spreads: Floats, slopes: Floats, noise: float) -> float:
@@ -203,39 +243,3 @@ def _crossing(spreads: Floats, slopes: Floats, noise: float) -> float:
 def _shrunk(bend: float, noise: float) -> float:
     """A curvature, less what its noise explains: what is noise must not count as evidence."""
     return max(bend - noise**2 / bend, 0.0) if bend > 0.0 else 0.0
-
-
-def _fitted(
-    counts: Floats, places: Floats, noise: float, expected: Floats, off: Floats
-) -> tuple[Floats, Floats]:
-    """Spread and intercept that fit noisy counts (labels x places), and a root of their precision.
-
-    It is a logistic regression with a normal prior: ``expected`` counts as a measurement whose
-    errors are ``off``, a matrix, times standard normal numbers. A place weighs as much as the noise
-    of its counts leaves of it, and never more than its rows. That is judged by the expected share
-    of labels: weights that follow the counted share make probabilities too cautious.
-
-    The loss is strictly convex. Steps are damped by how far they move the largest margin: with this
-    damping Newton's method converges from anywhere for losses whose third derivative is bounded by
-    the second, as the logistic one's is (Sun and Tran-Dinh, 2019, *Generalized self-concordant
-    functions*). So the result does not hang on how sums are rounded.
-    """
-    rows = np.stack([places, np.ones(len(places))], axis=1) @ off
-    start, totals = expected[0] * places + expected[1], counts.sum(axis=0)
-    # Noise takes counts below 0, but hardly farther than this.
-    ones = np.clip(counts[1], -BELOW * noise, totals + BELOW * noise)
-    q = expit(start)
-    weights = np.minimum(totals * q * (1.0 - q) / (noise**2 * (q**2 + (1.0 - q) ** 2)), 1.0)
-    at: Floats = np.zeros(2)
-    root: Floats = np.eye(2)
-    for _ in range(ITERATIONS):
-        q = expit(start + rows @ at)
-        slope = at + (weights * (q * totals - ones)) @ rows
-        bends = rows * np.sqrt(weights * totals * q * (1.0 - q))[:, None]
-        root = np.asarray(np.linalg.qr(np.vstack([np.eye(2), bends]), mode="r"))
-        step = solve_triangular(root, solve_triangular(root, slope, trans="T"))
-        farthest = float(np.max(np.abs(rows @ step), initial=TINY))
-        at = at - step * (math.log1p(farthest) / farthest)
-        if farthest <= TINY:
-            break
-    return expected + off @ at, root @ np.linalg.inv(off)

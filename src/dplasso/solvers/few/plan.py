@@ -37,7 +37,8 @@ class FewPlan(UnderRelation):
     add in rho, to `rho_of(epsilon, delta)` at most, under ``neighboring``. Sensitivities are
     exact integers (`solvers/few/scores.py`): a row counts LABEL * GRAINS in the sum of labels,
     and moves signed scores within a range of twice the largest entry times the longest residual,
-    both twice that where rows are replaced. ``n_rows`` is a public number, the same for both
+    both twice that where rows are replaced, and ``rows_per_person`` times that for a person whose
+    rows' weights add up to that number. ``n_rows`` is a public number, the same for both
     neighbours; it need not be the number of rows.
     """
 
@@ -51,11 +52,12 @@ class FewPlan(UnderRelation):
     refit: GradientPlan
     event: Event
     bound_epsilon: float = 0.0  # bounded range of the bound on entries, which is released first
+    rows_per_person: int = 1
 
     @property
     def centre_sigma(self) -> float:
         """Noise standard deviation of the sum of the labels, in grains."""
-        return self.centre_multiplier * self.rows_changed * LABEL * GRAINS
+        return self.centre_multiplier * self.times_a_row * LABEL * GRAINS
 
     def theta(self, longest: int) -> Fraction:
         """Inverse temperature of the draws if a row moves no score by more than ``longest``.
@@ -80,6 +82,7 @@ def plan_few(
     neighboring: Neighboring = "add_remove",
     bound_share: float = 0.0,
     share: float = 1.0,
+    rows_per_person: int = 1,
 ) -> FewPlan:
     """Plan a fit: half of rho chooses columns, half fits them, after the share of the bound.
 
@@ -104,13 +107,14 @@ def plan_few(
         neighboring=neighboring,
         account="zcdp",
         share=left * (1.0 - CHOICE_SHARE),
+        rows_per_person=rows_per_person,
     )
     rho = zcdp.rho_of(epsilon, delta)
     choosing = left * CHOICE_SHARE * rho
     bound_epsilon = math.sqrt(8.0 * bound_share * rho) * _SAFE
     centre_multiplier = 1.0 / (math.sqrt(2.0 * CENTRE_SHARE * choosing) * _SAFE)
     draw_epsilon = math.sqrt(8.0 * (1.0 - CENTRE_SHARE) * choosing / n_chosen) * _SAFE
-    _check_noise(centre_multiplier)
+    _check_noise(centre_multiplier * refit.rows_per_person)
     bound = (BoundedRange(bound_epsilon),) if bound_share else ()
     draws = Repeated(BoundedRange(draw_epsilon), n_chosen)
     return FewPlan(
@@ -124,6 +128,7 @@ def plan_few(
         refit=refit,
         event=Composed((*bound, Gaussian(centre_multiplier), draws, refit.event)),
         bound_epsilon=bound_epsilon,
+        rows_per_person=refit.rows_per_person,
     )
 
 

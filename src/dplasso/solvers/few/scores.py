@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplasso.base import threads as pool
-from dplasso.base.arrays import Ints
+from dplasso.base.arrays import Floats, Ints
 from dplasso.data.unit_rows import UnitRows
 from dplasso.kernels import residual_sums as kernel
 from dplasso.losses import Loss, OneMarginLoss, check_taken
-from dplasso.losses.encoded import EncodedLabels, encoded
+from dplasso.losses.encoded import EncodedLabels, encoded, row_weights
 from dplasso.solvers.few.plan import GRAINS, LABEL, LOSSES, FewPlan
 
 
@@ -30,6 +30,9 @@ class ColumnScores:
     - In `of_centre` a row's term is at most `longest` in every column: the largest possible entry
       times the largest possible residual, which are public given the centre.
 
+    The terms of a row of weight w, below 1, are at most w times that: they are multiplied by it and
+    rounded towards 0.
+
     >>> from dplasso.losses import LogisticLoss
     >>> from dplasso.solvers.few.plan import plan_few
     >>> public = dict(epsilon=1.0, delta=1e-6, n_rows=3, n_chosen=1)
@@ -41,6 +44,7 @@ class ColumnScores:
 
     rows: UnitRows
     labels: Ints
+    weights: Floats | None = None  # of the rows; None where every row counts fully
 
     @classmethod
     def of(
@@ -53,20 +57,24 @@ class ColumnScores:
                 f"the plan is to choose {plan.n_chosen} columns, and X has {rows.shape[1]}; plan "
                 "for fewer"
             )
-        return cls(rows, labels)
+        return cls(rows, labels, row_weights(y))
 
     def label_sum(self) -> Ints:
         """The sum of the labels, in grains; a vector of one."""
-        return np.array([int(self.labels.sum()) * GRAINS], np.int64)
+        grains = self._weighted((self.labels * GRAINS).astype(np.float64))
+        return np.array([int(np.trunc(grains).astype(np.int64).sum())], np.int64)
 
     def of_centre(self, centre: int, threads: int | None = None) -> Ints:
         """Scores of all columns; residuals are labels minus ``centre``."""
-        rows, residuals = self.rows, self.labels - centre
+        rows, residuals = self.rows, self._weighted((self.labels - centre).astype(np.float64))
         found = np.empty(rows.shape[1], np.int64)
         runs = pool.balanced_runs(rows.indptr, threads or pool.available())
         given = (rows.indptr, rows.indices, rows.values, residuals)
         pool.run(kernel.residual_sums, [(*given, *run, found) for run in runs])
         return found
+
+    def _weighted(self, numbers: Floats) -> Floats:
+        return numbers if self.weights is None else numbers * self.weights
 
     def longest(self, centre: int) -> int:
         """Largest absolute value that a row can add to a score."""

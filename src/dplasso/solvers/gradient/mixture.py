@@ -18,7 +18,8 @@ class SignalShare:
 
     Signals are modelled as normal with a standard deviation drawn from `SCALES`, with probabilities
     fitted to the absolute values of the numbers (expectation maximisation). Given the scale t the
-    share is t^2 / (1 + t^2); calling the object returns its mean given the number.
+    share is t^2 / (1 + t^2); calling the object returns its mean given the number: a line between
+    the ``shares`` at the ``middles`` of the bins.
 
     Formal guarantees
     -----------------
@@ -31,17 +32,23 @@ class SignalShare:
     """
 
     def __init__(self, counts: NDArray[np.int64]) -> None:
-        self._middles = (np.arange(len(counts)) + 0.5) * BIN
+        self.middles = (np.arange(len(counts)) + 0.5) * BIN
         variances = 1.0 + SCALES**2
-        logs = -0.5 * (self._middles[:, None] ** 2 / variances + np.log(variances))
+        logs = -0.5 * (self.middles[:, None] ** 2 / variances + np.log(variances))
         likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
         chances = np.full(len(SCALES), 1.0 / len(SCALES))
         for _ in range(ROUNDS):
             chances = counts @ _posterior(likelihood, chances) / counts.sum()
-        self._shares = _posterior(likelihood, chances) @ (SCALES**2 / variances)
+        self.shares = _posterior(likelihood, chances) @ (SCALES**2 / variances)
+
+    @property
+    def slopes(self) -> Floats:
+        """Slopes of the lines between the shares."""
+        slopes: Floats = np.diff(self.shares) / np.diff(self.middles)
+        return slopes
 
     def __call__(self, z: Floats) -> Floats:
-        share: Floats = np.interp(np.abs(z), self._middles, self._shares)
+        share: Floats = np.interp(np.abs(z), self.middles, self.shares)
         return share
 
 

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from dplasso.base import checks
+from dplasso.base.arrays import Ints
 from dplasso.losses import Loss, OneMarginLoss, SoftmaxLoss, check_taken
 from dplasso.losses.pace import Pace, Thresholds
 from dplasso.privacy import gaussian
@@ -41,10 +42,11 @@ class GradientPlan(UnderRelation):
     together mu-GDP, mu = `mu_of(epsilon, delta)` at most, under ``neighboring`` and hence
     (epsilon, delta)-DP. Sensitivities are exact integers (`solvers/gradient/rows.py`): a row
     counts 2^unit_bits in the masses and 2^unit_bits * ROW_LENGTH in a step, twice that where rows
-    are replaced. If ``bound_epsilon`` is not 0, a release of that bounded range comes first, mu is
-    what it leaves, and costs add in rho. ``n_rows`` is a public number, the same for both
-    neighbours. It only scales steps and masses; it need not be the number of rows, and sums may
-    overflow. An infinite epsilon promises nothing.
+    are replaced, and ``rows_per_person`` times that where neighbours differ in a person whose rows'
+    weights add up to that number. If ``bound_epsilon`` is not 0, a release of that bounded range
+    comes first, mu is what it leaves, and costs add in rho. ``n_rows`` is a public number, the same
+    for both neighbours. It only scales steps and masses; it need not be the number of rows, and
+    sums may overflow. An infinite epsilon promises nothing.
     """
 
     epsilon: float
@@ -67,6 +69,8 @@ class GradientPlan(UnderRelation):
     unit_bits: int
     event: Event
     bound_epsilon: float = 0.0  # bounded range of the bound on entries, which is released first
+    rows_per_person: int = 1
+    numbers: Ints | None = None  # columns of numbers that were centred by public ranges
 
     @property
     def unit(self) -> float:
@@ -76,12 +80,12 @@ class GradientPlan(UnderRelation):
     @property
     def mass_sigma(self) -> float:
         """Noise standard deviation of the sums of unit rows, in grid units."""
-        return self.mass_multiplier * self.rows_changed * self.unit
+        return self.mass_multiplier * self.times_a_row * self.unit
 
     @property
     def step_sigma(self) -> float:
         """Noise standard deviation of the sums of a step, in grid units."""
-        return self.step_multiplier * self.rows_changed * self.unit * ROW_LENGTH
+        return self.step_multiplier * self.times_a_row * self.unit * ROW_LENGTH
 
     @property
     def step_noise(self) -> float:
@@ -116,6 +120,8 @@ def plan_descent(
     account: Account = "gaussian",
     bound_share: float = 0.0,
     share: float = 1.0,
+    rows_per_person: int = 1,
+    numbers: Ints | None = None,
 ) -> GradientPlan:
     """Plan a descent from the loss and the declared numbers only.
 
@@ -124,7 +130,9 @@ def plan_descent(
     ``account="zcdp"`` plans for the latter, and so does a ``bound_share``, the share of rho that is
     spent on a bound on entries first. ``share``, of mu^2 or of the rest of rho, is what the other
     releases of a fit leave; by the Gaussian curve, those must be Gaussian, too. ``n_nonzero``
-    weights remain, all outputs together; the limit costs nothing.
+    weights remain, all outputs together; the limit costs nothing. ``rows_per_person`` is the
+    largest sum of the weights of a person's rows, if people are protected; ``n_rows`` is then that
+    of all rows.
 
     >>> from dplasso.losses import LogisticLoss
     >>> public = dict(epsilon=1.0, delta=1e-8, n_rows=10_000, n_columns=50_000)
@@ -138,7 +146,8 @@ def plan_descent(
     n_columns = checks.count("n_columns", n_columns, least=1)
     if neighboring not in ("add_remove", "replace_one"):
         raise ValueError(f"neighboring must be 'add_remove' or 'replace_one', got {neighboring!r}")
-    changed = 1 if neighboring == "add_remove" else 2
+    person = checks.count("rows_per_person", rows_per_person, least=1)
+    changed = person * (1 if neighboring == "add_remove" else 2)
     mu, bound_epsilon = descent_budget(epsilon, delta, account, bound_share, share)
     narrow = n_columns <= NARROW_COLUMNS
     pace = _pace(loss, narrow, n_nonzero)
@@ -168,6 +177,8 @@ def plan_descent(
         unit_bits=_unit_bits(n_rows, changed, mass_multiplier, step_multiplier),
         event=_event(bound_epsilon, mass_multiplier, step_multiplier, steps),
         bound_epsilon=bound_epsilon,
+        rows_per_person=person,
+        numbers=numbers,
     )
 
 

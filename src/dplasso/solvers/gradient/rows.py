@@ -1,6 +1,6 @@
 """The rows and every sum over them; the only part that sees data."""
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -9,12 +9,25 @@ from dplasso.base.arrays import Floats, Ints
 from dplasso.data.unit_rows import UnitRows
 from dplasso.kernels import conditioned, descent
 from dplasso.losses import Loss
-from dplasso.solvers.exact_margins import MARGIN_GRAINS, Runs, exact_margins, row_sums
+from dplasso.solvers.exact_margins import (
+    MARGIN_GRAINS,
+    RowSums,
+    Runs,
+    exact_margins,
+    margins_by,
+)
 from dplasso.solvers.gradient.conditioning import WHOLE, Conditioning
+from dplasso.solvers.gradient.held_columns import HeldColumns
 from dplasso.solvers.gradient.plan import CONSTANT, GradientPlan
 
 # Covers the rounding of a row's length, of its inverse and of the product with a residual.
-_SAFE = 1.0 - 2.0**-40
+SAFE = 1.0 - 2.0**-40
+Room = Callable[[tuple[int, ...]], Ints]  # memory for sums of a shape, whatever it holds
+
+
+def new_room(shape: tuple[int, ...]) -> Ints:
+    """Memory of its own for every sum."""
+    return np.empty(shape, np.int64)
 
 
 class PrivateRows:
@@ -33,71 +46,120 @@ class PrivateRows:
       same integers; and c'_k, rounded towards 0 from CONSTANT U r_k. A row equal to the centre has
       V - P = 0 and adds only its constant, whatever its coefficient.
 
+    A row of weight w, below 1, adds vectors of at most w times these lengths: coefficients, unit
+    rows and constants are multiplied by it before they are rounded towards 0.
+
     So adding or removing a row moves a sum by no more than that, exactly, and replacing a row by no
-    more than twice that, at any weights, damping and centre. Sums that overflow wrap modulo 2^64,
+    more than twice that, at any weights, damping and centre; and so does a person whose rows'
+    weights add up to 1. Sums that overflow wrap modulo 2^64,
     which is post-processing of the exact sum: the cost does not change.
     """
 
     def __init__(
-        self, rows: UnitRows, labels: Floats, loss: Loss, plan: GradientPlan, threads: int
+        self,
+        rows: UnitRows,
+        labels: Floats,
+        loss: Loss,
+        plan: GradientPlan,
+        threads: int,
+        weights: Floats | None = None,
     ) -> None:
         self._rows, self._labels, self._loss, self._plan = rows, labels, loss, plan
-        self._matrix = (rows.indptr, rows.indices, rows.values)
-        self._column_runs = pool.balanced_runs(rows.indptr, threads)
+        self._weights = weights
+        self._threads = threads
         self._row_runs = pool.even_runs(len(labels), threads)
+        self._row_sums = RowSums(len(labels), threads)
+        self._left: Ints | None = None  # columns that were left in the last sums
+        self._held = HeldColumns(rows, None, threads)
         self._conditioning: Conditioning | None = None
-        self._row_weights: Floats = np.empty(0)
+        self._lengths: Floats = np.empty(0)
+        # Coefficients of the rows for every output, each beside the bits of its row's unit.
+        self._pairs = np.empty((plan.outputs, len(labels), 2), np.int64)
+        self._pairs[:, :, conditioned.UNIT] = rows.units.view(np.int64)
 
     def mass(self) -> Ints:
         """Sums of the unit rows, by column."""
         out = np.empty(self._rows.shape[1], np.int64)
-        self._by_columns(conditioned.unit_sums, (self._rows.units, self._plan.unit), out)
+        units = self._weighted(self._rows.units)
+        facts = (self._rows.indptr, self._rows.indices, self._rows.values, units, self._plan.unit)
+        runs = pool.balanced_runs(self._rows.indptr, self._threads)
+        pool.run(conditioned.unit_sums, [(*facts, *run, out) for run in runs])
         return out
 
-    def sums(self, conditioning: Conditioning, weights: Floats, intercepts: Floats) -> Ints:
+    def sums(
+        self,
+        conditioning: Conditioning,
+        weights: Floats,
+        intercepts: Floats,
+        room: Room = new_room,
+    ) -> Ints:
         """Sums of the row gradients, outputs x (columns, then the intercept)."""
+        self._hold(conditioning.columns)
         if conditioning is not self._conditioning:
-            self._conditioning, self._row_weights = conditioning, self._weigh(conditioning)
-        coefficients, constants = self._coefficients(conditioning, weights, intercepts)
-        out = np.empty((len(weights), self._rows.shape[1] + 1), np.int64)
+            self._conditioning, self._lengths = conditioning, self._weigh(conditioning)
+        totals, constants = self._coefficients(conditioning, weights, intercepts)
+        head, held = conditioning.head, self._held
+        out = room((len(weights), self._rows.shape[1] + 1))
+        if not held.are_all:
+            out.fill(0)
         out[:, -1] = constants
-        for mine, sums in zip(coefficients, out, strict=True):
-            facts = (
-                *(self._rows.units, WHOLE, conditioning.damping, conditioning.whole_centre),
-                *(mine, mine.sum()),
-            )
-            self._by_columns(conditioned.weighted_sums, facts, sums)
+        for pairs, total, sums in zip(self._pairs, totals, out, strict=True):
+            facts = (*held.matrix, held.columns, pairs, WHOLE, conditioning.damping)
+            pool.run(conditioned.weighted_sums, [(*facts, *run, sums) for run in held.runs])
+            sums[head] -= conditioning.whole_centre[head] * total
         return out
+
+    def _hold(self, columns: Ints | None) -> None:
+        """Hold the columns that are left; columns beside these are all 0, and do no harm."""
+        if columns is not self._left and not self._held.serves(self._rows, columns):
+            self._held = HeldColumns(self._rows, columns, self._threads)
+        self._left = columns
 
     def _weigh(self, conditioning: Conditioning) -> Floats:
-        """U over the length of every conditioned row, slightly reduced; 0 for a length of 0."""
-        facts = (self._rows.units, WHOLE, conditioning.damping, conditioning.whole_centre)
-        square = self._by_rows(conditioned.square_lengths, facts) + conditioning.square_centre
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(square > 0, self._plan.unit * _SAFE / np.sqrt(square), 0.0)
+        """U over the length of every conditioned row, slightly reduced, times its weight.
+
+        It is 0 for a length of 0.
+        """
+        held, centre = self._held, conditioning.whole_centre
+        facts = (held.columns, self._rows.units, WHOLE, conditioning.damping, centre)
+        parts = self._row_sums.by_columns(
+            conditioned.square_lengths, (*held.matrix, *facts), held.runs
+        )
+        found, unit = np.empty(self._rows.shape[0]), self._plan.unit * SAFE
+        rest = (parts, conditioning.square_centre, unit, self._weights)
+        self._row_sums.finish(conditioned.finish_lengths, rest, found)
+        return found
+
+    def _weighted(self, numbers: Floats) -> Floats:
+        return numbers if self._weights is None else numbers * self._weights
 
     def _coefficients(
         self, conditioning: Conditioning, weights: Floats, intercepts: Floats
     ) -> tuple[Ints, Ints]:
+        """Set the rows' coefficients; returns their sums, and those of the constants."""
         shifts = np.array([conditioning.margin_of_centre(row) for row in weights])
-        margins = unit_margins(self._rows, weights, intercepts - shifts, self._column_runs)
-        out = np.empty(margins.shape, np.int64)
+        held, grains = self._held, MARGIN_GRAINS / self._rows.largest
+        margins = margins_by(
+            *(conditioned.add_margins, self._row_sums, held.matrix, self._rows.units, grains),
+            *(weights, intercepts - shifts, held.runs, held.columns),
+        )
+        out = self._pairs[:, :, conditioned.COEFFICIENT]
         plan = self._plan
         calls = [
             (
-                *(self._loss.compiled(), plan.clip, margins, self._labels, self._row_weights),
-                *(CONSTANT * plan.unit, *run, out),
+                *(self._loss.compiled(), plan.clip, margins, self._labels, self._lengths),
+                *(self._weights, CONSTANT * plan.unit, *run, out),
             )
             for run in self._row_runs
         ]
-        return out, np.sum(pool.run(descent.coefficients, calls), axis=0)
+        constants = np.sum(pool.run(descent.coefficients, calls), axis=0)
+        sums = pool.run(_sums_of_rows, [(out, *run) for run in self._row_runs])
+        return np.sum(sums, axis=0), constants
 
-    def _by_columns(self, kernel: Any, facts: tuple[Any, ...], out: Ints) -> None:
-        pool.run(kernel, [(*self._matrix, *facts, *run, out) for run in self._column_runs])
 
-    def _by_rows(self, kernel: Any, facts: tuple[Any, ...]) -> Ints:
-        """Integer sums per row, computed for parts of the columns in parallel."""
-        return row_sums(kernel, self._matrix, facts, self._column_runs, self._rows.shape[0])
+def _sums_of_rows(coefficients: Ints, first: int, last: int) -> Ints:
+    found: Ints = coefficients[:, first:last].sum(axis=1)
+    return found
 
 
 def unit_margins(rows: UnitRows, weights: Floats, intercepts: Floats, column_runs: Runs) -> Floats:

@@ -11,13 +11,19 @@ from numpy.typing import ArrayLike
 from dplasso.base import checks
 from dplasso.base import threads as pool
 from dplasso.base.arrays import Floats, Ints
+from dplasso.base.devices import on_card
 from dplasso.data.unit_rows import Scaling, UnitRows
+from dplasso.kernels.cuda import card as cards
 from dplasso.losses import Loss, check_taken
-from dplasso.losses.encoded import EncodedLabels, encoded
+from dplasso.losses.encoded import EncodedLabels, encoded, row_weights
 from dplasso.mechanisms.grid_gaussian import GridGaussian, NoiseOf
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
+from dplasso.solvers.gradient.backend import Backend, ThreadBackend
+from dplasso.solvers.gradient.card import CardBackend
+from dplasso.solvers.gradient.card_rows import CardRows
 from dplasso.solvers.gradient.conditioning import Mass
 from dplasso.solvers.gradient.descent import Descent
+from dplasso.solvers.gradient.iterate import ThreadIterate
 from dplasso.solvers.gradient.plan import LOSSES, GradientPlan
 from dplasso.solvers.gradient.rows import PrivateRows
 
@@ -30,6 +36,7 @@ class GradientSolution:
     intercepts: Floats
     mass: Ints  # released sums of unit rows, in grid units
     releases: list[Ints] | None  # sums of every step, in order; None unless requested
+    own_margin: float  # what a row has added to its own margin (`Descent.own_margin`)
 
 
 def gradient_descent(
@@ -44,6 +51,7 @@ def gradient_descent(
     keep_releases: bool = False,
     progress: Callable[[int], None] | None = None,
     noise_of: NoiseOf = GridGaussian,
+    device: str = "cpu",
 ) -> GradientSolution:
     """Minimise ``loss`` on rows of length 1, releasing noisy gradient sums.
 
@@ -52,7 +60,8 @@ def gradient_descent(
     ``generator`` and ``n_threads`` are as in `frank_wolfe`. ``keep_releases`` also returns the
     release of every step, each as large as the weights; ``progress`` is called with the number of
     steps done. ``noise_of`` makes the mechanism for a standard deviation: the guarantees are those
-    of `GridGaussian`, and an audit passes one that also records the noise.
+    of `GridGaussian`, and an audit passes one that also records the noise. ``device="cuda"`` runs
+    on a graphics card, with the same result for the same generator.
 
     Formal guarantees
     -----------------
@@ -83,19 +92,46 @@ def gradient_descent(
     rows = X if isinstance(X, UnitRows) else UnitRows.of(X, scaling)
     labels = encoded(loss, y, rows.shape[0])
     _check(rows, loss, plan)
-    private = PrivateRows(rows, labels, loss, plan, threads)
+    backend: Backend
+    if on_card(device):
+        card = cards.checked_card()
+        backend = CardBackend(card, CardRows(card, rows, labels, loss, plan, row_weights(y)), plan)
+    else:
+        private = PrivateRows(rows, labels, loss, plan, threads, row_weights(y))
+        backend = ThreadBackend(private, plan, threads)
+    return descend(
+        backend,
+        plan,
+        bits,
+        keep_releases=keep_releases,
+        progress=progress,
+        noise_of=noise_of,
+        threads=threads,
+    )
+
+
+def descend(
+    backend: Backend,
+    plan: GradientPlan,
+    bits: RandomBits,
+    *,
+    keep_releases: bool = False,
+    progress: Callable[[int], None] | None = None,
+    noise_of: NoiseOf = GridGaussian,
+    threads: int | None = None,
+) -> GradientSolution:
+    """The loop of `gradient_descent`, on the rows of any backend."""
     with bits.exclusive() as stream:
-        mass = private.mass()
-        noise_of(plan.mass_sigma).add_to(mass, stream, threads)
-        walk = Descent(plan, Mass.of(mass, plan), threads)
+        mass = backend.release_mass(noise_of(plan.mass_sigma), stream)
+        walk = Descent(plan, Mass.of(mass, plan), backend.start(), threads)
         noise = noise_of(plan.step_sigma)
         releases: list[Ints] = []
         while walk.done < plan.steps:
-            sums = private.sums(walk.conditioning, walk.weights, walk.intercepts)
-            noise.add_to(sums.reshape(-1), stream, threads)
-            walk.receive(sums)
+            place = (walk.conditioning, walk.iterate, walk.intercepts)
+            released = backend.release_sums(*place, noise, stream)
+            walk.receive(released)
             if keep_releases:
-                releases.append(sums)
+                releases.append(backend.copied(released))
             if progress is not None:
                 progress(walk.done)
     return _solution(walk, mass, releases if keep_releases else None)
@@ -103,7 +139,8 @@ def gradient_descent(
 
 def replay(plan: GradientPlan, mass: Ints, releases: Sequence[Ints]) -> GradientSolution:
     """The solution again, from the releases alone."""
-    walk = Descent(plan, Mass.of(mass, plan), pool.available())
+    iterate = ThreadIterate(plan.outputs, plan.n_columns, pool.available())
+    walk = Descent(plan, Mass.of(mass, plan), iterate)
     for released in releases:
         walk.receive(released)
     return _solution(walk, mass, list(releases))
@@ -122,6 +159,5 @@ def _solution(walk: Descent, mass: Ints, releases: list[Ints] | None) -> Gradien
     weights = walk.averaged()
     intercepts = walk.intercepts_beside(weights)
     sparse = walk.plan.n_nonzero is not None
-    return GradientSolution(
-        sp.csr_array(weights) if sparse else weights, intercepts, mass, releases
-    )
+    held = sp.csr_array(weights) if sparse else weights
+    return GradientSolution(held, intercepts, mass, releases, walk.own_margin(weights))

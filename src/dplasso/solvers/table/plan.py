@@ -11,7 +11,6 @@ from dplasso.mechanisms.gaussian_cells import LEAST_SIGMA, MOST_SIGMA
 from dplasso.privacy import gaussian
 from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import BoundedRange, Composed, Event, Gaussian, PureDP, Repeated
-from dplasso.solvers import calibration
 from dplasso.solvers.descent_budget import Account, descent_budget, weights_left
 
 # The losses this solver takes.
@@ -25,7 +24,7 @@ MOST_IN_TABLE, MOST_OF_TWO_CLASSES, LARGEST_NOISE_OF_PRODUCTS = 1000, 200, 13.0
 CONSTANT = 0.3
 # Shares of mu^2. The steps get what the others leave.
 CELLS, MEANS, SPREADS, NUMBERS, COUNTS, SCALE = 0.02, 0.05, 0.05, 0.02, 0.01, 0.01
-CALIBRATION, PRESENCES = 0.05, 0.02
+PRESENCES = 0.02
 # Releases of the size of residuals, after these shares of the steps; numbers only.
 SCALE_AFTER = (0.25, 0.5)
 # Share of the products of columns: it grows with their noise, within limits.
@@ -46,6 +45,7 @@ CUT_FROM, CUT_UNTIL = 0.2, 0.5
 MOST_BITS, SUM_BITS, NOISE_BITS, LEAST_NOISE_BITS = 38, 61, 48, 12
 CELL = 1 << CELL_BITS
 _UP = 1.0 + 1e-15  # covers the rounding of a square root
+ROOT_2 = math.sqrt(2.0) * _UP
 _OUT_OF_REACH = (
     "epsilon and delta, with this number of rows and columns, ask for more, or less, noise than "
     "whole numbers can hold; choose an epsilon between 1e-3 and 1e5, or math.inf for no privacy"
@@ -62,11 +62,10 @@ class TablePlan:
     grid (`GridGaussian`) of standard deviation multiplier times sensitivity: the presences of wide
     columns, if there are any (the others then see those that stand out, too); the mean cell and
     mean squared cell; the means of the columns; their spreads; the labels (mean and spread, or
-    counts of classes); the matrix of products of columns; ``steps`` sums of row gradients; for
-    numbers two sizes of residuals; and for probabilities two sums that correct them. Each may
-    depend on the releases before it. With noise multiplier s_k of release k they are together
-    mu-GDP, mu^2 = sum 1 / s_k^2 <= mu_of(epsilon, delta)^2, under ``neighboring``, and hence
-    (epsilon, delta)-DP. The sensitivities are properties of
+    counts of classes); the matrix of products of columns; ``steps`` sums of row gradients; and for
+    numbers two sizes of residuals. Each may depend on the releases before it. With noise multiplier
+    s_k of release k they are together mu-GDP, mu^2 = sum 1 / s_k^2 <= mu_of(epsilon, delta)^2,
+    under ``neighboring``, and hence (epsilon, delta)-DP. The sensitivities are properties of
     `dplasso.solvers.table.rows.PrivateTable` and hold exactly. If ``bound_epsilon`` is not 0, a
     release of that bounded range comes first, mu is what it leaves, and costs add in rho.
     ``n_rows`` is a public number; it only scales what is released.
@@ -88,7 +87,6 @@ class TablePlan:
     label_multiplier: float
     product_multiplier: float
     scale_multiplier: float  # of each size of residuals
-    calibration_multiplier: float  # of each release that corrects probabilities
     presence_multiplier: float
     step_multiplier: float
     steps: int
@@ -99,10 +97,19 @@ class TablePlan:
     unit_bits: int  # of a row, and of a residual
     event: Event
     bound_epsilon: float = 0.0
+    rows_per_person: int = 1
+    counts_weights: bool = False  # whether the sum of all rows' weights is released, too
 
-    @property
-    def replaces(self) -> bool:
-        return self.neighboring == "replace_one"
+    def moved(self, added: float, replaced: float) -> float:
+        """Largest distance by which a neighbour moves a sum.
+
+        The arguments are the distances for a row that is added or removed, and for one that is
+        replaced. A person whose rows' weights add up to ``rows_per_person`` moves a sum by so many
+        times that (`PrivateTable`).
+        """
+        distance = replaced if self.neighboring == "replace_one" else added
+        # The last factor covers the rounding of products.
+        return distance * self.rows_per_person * (_UP if self.rows_per_person > 1 else 1.0)
 
     @property
     def unit(self) -> int:
@@ -132,55 +139,56 @@ class TablePlan:
         """The same plan, with the same noise, once wide columns were taken up."""
         return replace(self, n_columns=self.n_columns + taken)
 
+    def with_weights(self, total: float) -> "TablePlan":
+        """The same plan, with the same noise, once the sum of all rows' weights is released.
+
+        A sum within its noise is taken for that noise.
+        """
+        least = max(2.0 * self.cell_sigma / CELL, 1.0)
+        return replace(self, n_rows=round(min(max(total, least), max(least, self.n_rows))))
+
     @property
     def presence_sigma(self) -> float:
         """Noise standard deviation of the presences: rows of length CELL, no entry negative."""
-        factor = math.sqrt(2.0) * _UP if self.replaces else 1.0
-        return self.presence_multiplier * CELL * factor * _UP
+        return self.presence_multiplier * CELL * self.moved(1.0, ROOT_2) * _UP
 
     @property
     def cell_sigma(self) -> float:
-        """Noise standard deviation of the two sums of cells, both between 0 and CELL per row."""
-        return self.cell_multiplier * math.sqrt(2.0) * CELL * _UP
+        """Noise standard deviation of the sums of cells, all between 0 and CELL per row."""
+        distance = math.sqrt(3.0 if self.counts_weights else 2.0)
+        return self.cell_multiplier * self.moved(distance, distance) * CELL * _UP
 
     def mean_sigma(self, length: int) -> float:
         """Noise standard deviation of column sums of rows cut to ``length``."""
-        return self.mean_multiplier * length * (2 if self.replaces else 1)
+        return self.mean_multiplier * length * self.moved(1, 2)
 
     def spread_sigma(self, length: int) -> float:
         """The same for rows without negative entries, of which two differ by less."""
-        return self.spread_multiplier * length * (math.sqrt(2.0) * _UP if self.replaces else 1)
+        return self.spread_multiplier * length * self.moved(1, ROOT_2)
 
     @property
     def label_sigma(self) -> float:
         """Noise standard deviation of the sums of labels, in units of CELL per row."""
         if self.pace.of_numbers:
-            return self.label_multiplier * CELL * (2.0 if self.replaces else math.sqrt(2.0) * _UP)
-        two_counts = self.replaces and self.outputs > 1
-        return self.label_multiplier * CELL * (math.sqrt(2.0) * _UP if two_counts else 1.0)
+            return self.label_multiplier * CELL * self.moved(ROOT_2, 2.0)
+        two_counts = ROOT_2 if self.outputs > 1 else 1.0
+        return self.label_multiplier * CELL * self.moved(1.0, two_counts)
 
     @property
     def product_sigma(self) -> float:
         """Noise standard deviation of a squared column sum; of other products it is over root 2."""
-        factor = math.sqrt(2.0) * _UP if self.replaces else 1.0
-        return self.product_multiplier * self.square_length * factor
+        return self.product_multiplier * self.square_length * self.moved(1.0, ROOT_2)
 
     @property
     def scale_sigma(self) -> float:
         """Noise standard deviation of the sum of squared residuals, between 0 and CELL per row."""
-        return self.scale_multiplier * CELL
-
-    @property
-    def calibration_sigma(self) -> float:
-        """Noise standard deviation of the sums that correct probabilities."""
-        sensitivity = calibration.sensitivity_of(self.outputs)
-        return self.calibration_multiplier * sensitivity * (2 if self.replaces else 1)
+        return self.scale_multiplier * CELL * self.moved(1, 1)
 
     @property
     def step_sigma(self) -> float:
         """Noise standard deviation of the sums of a step."""
         sensitivity = self.unit * math.sqrt(self.square_length) * _UP
-        return self.step_multiplier * sensitivity * (2 if self.replaces else 1)
+        return self.step_multiplier * sensitivity * self.moved(1, 2)
 
     @property
     def has_products(self) -> bool:
@@ -222,11 +230,15 @@ def plan_table(
     account: Account = "gaussian",
     bound_share: float = 0.0,
     share: float = 1.0,
+    rows_per_person: int = 1,
+    counts_weights: bool = False,
 ) -> TablePlan:
     """Plan a fit to a table from the loss and the declared numbers only.
 
     ``n_wide`` is the number of further columns, mostly 0, of which the frequent ones are taken up.
-    The other parameters are those of `dplasso.solvers.gradient.plan_descent`.
+    ``counts_weights`` says that weights of rows may add up to far less than ``n_rows``: their sum
+    is then released with the first answer, and takes its place. The other parameters are those of
+    `dplasso.solvers.gradient.plan_descent`.
 
     >>> from dplasso.losses import LogisticLoss
     >>> public = dict(epsilon=1.0, delta=1e-8, n_rows=10_000, n_columns=50)
@@ -246,16 +258,17 @@ def plan_table(
     mu, bound_epsilon = descent_budget(epsilon, delta, account, bound_share, share)
     pace = loss.table_pace()
     two_classes = loss.outputs == 1 and not pace.of_numbers
-    most_taken = _most_taken(n_rows * mu, n_columns, n_wide, two_classes)
-    reach = reach_of(n_rows * mu, n_columns)
+    person = checks.count("rows_per_person", rows_per_person, least=1)
+    signal = n_rows / person * mu
+    most_taken = _most_taken(signal, n_columns, n_wide, two_classes)
+    reach = reach_of(signal, n_columns)
     products = _product_share(reach, n_columns, pace)
     labels = NUMBERS if pace.of_numbers else COUNTS
     sizes = SCALE * len(SCALE_AFTER) if pace.of_numbers else 0.0
-    corrections = CALIBRATION if pace.calibrated else 0.0
     presences = PRESENCES if most_taken else 0.0
     steps = math.ceil(STEPS_PER_LENGTH * pace.longest)
-    before = (CELLS, MEANS, SPREADS, labels, products, sizes, corrections, presences)
-    counts = (1, 1, 1, 1, 1, len(SCALE_AFTER), calibration.STEPS, 1, steps)
+    before = (CELLS, MEANS, SPREADS, labels, products, sizes, presences)
+    counts = (1, 1, 1, 1, 1, len(SCALE_AFTER), 1, steps)
     parts = gaussian.split(mu, (*before, 1.0 - math.fsum(before)))
     multipliers = [
         math.sqrt(count) / part if part else math.inf
@@ -280,17 +293,18 @@ def plan_table(
         label_multiplier=multipliers[3],
         product_multiplier=multipliers[4],
         scale_multiplier=multipliers[5],
-        calibration_multiplier=multipliers[6],
-        presence_multiplier=multipliers[7],
-        step_multiplier=multipliers[8],
+        presence_multiplier=multipliers[6],
+        step_multiplier=multipliers[7],
         steps=steps,
         longest=pace.longest,
         stretch=stretch,
         cut=pace.cut * wider,
         n_nonzero=n_nonzero,
-        unit_bits=_unit_bits(n_rows, multipliers[4], multipliers[8]),
+        unit_bits=_unit_bits(n_rows, person, multipliers[4], multipliers[7]),
         event=_event(bound_epsilon, multipliers, counts),
         bound_epsilon=bound_epsilon,
+        rows_per_person=person,
+        counts_weights=counts_weights,
     )
     _check_noise(plan)
     return plan
@@ -353,20 +367,19 @@ def _check_noise(plan: TablePlan) -> None:
     sigmas += [plan.product_sigma, plan.product_sigma / 2.0] if plan.has_products else []
     sigmas += [plan.presence_sigma] if plan.has_wide else []
     sigmas += [plan.scale_sigma] if plan.pace.of_numbers else []
-    sigmas += [plan.calibration_sigma] if plan.pace.calibrated else []
     if not (min(sigmas) >= LEAST_SIGMA and max(sigmas) * (1.0 + 1e-9) <= MOST_SIGMA):
         raise ValueError(_OUT_OF_REACH)
 
 
-def _unit_bits(n_rows: int, *multipliers: float) -> int:
+def _unit_bits(n_rows: int, person: int, *multipliers: float) -> int:
     """Bits of a row's whole length for which all sums and their noise fit into 64-bit integers."""
     bits = min(MOST_BITS, SUM_BITS - n_rows.bit_length())
     finite = [multiplier for multiplier in multipliers if 0.0 < multiplier < math.inf]
     if finite:
         # A replaced row counts twice, and a row with its constant is longer than its unit.
-        bits = min(bits, math.floor(NOISE_BITS - 2 - math.log2(max(finite))))
+        bits = min(bits, math.floor(NOISE_BITS - 2 - math.log2(max(finite) * person)))
     bits //= 2
-    least = min(finite, default=1.0)
+    least = min(finite, default=1.0) * person
     if bits < LEAST_NOISE_BITS // 2 or 2 * bits - 1 + math.log2(least) < LEAST_NOISE_BITS:
         raise ValueError(_OUT_OF_REACH)
     return bits

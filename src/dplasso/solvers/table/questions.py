@@ -3,9 +3,9 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Protocol
 
 from dplasso.base.arrays import Floats, Ints
-from dplasso.solvers.calibration import Correction, terms_of
 from dplasso.solvers.table.plan import TablePlan
 
 Taken = tuple[int, ...]  # numbers of the wide columns that belong to the table, the last ones
@@ -27,6 +27,18 @@ class Question(ABC):
         """Numbers of places of the answer, in order, and the noise standard deviation of each."""
 
 
+class Answers(Protocol):
+    """Whoever answers questions about rows, wherever these are; `PrivateTable` has them in memory.
+
+    Formal guarantees
+    -----------------
+    Those of `PrivateTable`, to the last bit: every implementation returns the same integers.
+    """
+
+    def answer(self, question: Question) -> Ints:
+        """Exact sums, without noise."""
+
+
 class PresenceSums(Question):
     """Sums over rows of the wide columns that are present, as vectors of one common length."""
 
@@ -36,12 +48,15 @@ class PresenceSums(Question):
 
 @dataclass(frozen=True, eq=False)
 class CellSums(Question):
-    """Sums of the mean cell and of the mean squared cell of every row."""
+    """Sums of the mean cell and of the mean squared cell of every row.
+
+    The sum of the rows' weights comes with them if the plan asks for it.
+    """
 
     taken: Taken = ()
 
     def noise(self, plan: TablePlan) -> list[tuple[int, float]]:
-        return [(2, plan.cell_sigma)]
+        return [(3 if plan.counts_weights else 2, plan.cell_sigma)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,14 +143,3 @@ class ResidualSize(Question):
 
     def noise(self, plan: TablePlan) -> list[tuple[int, float]]:
         return [(1, plan.scale_sigma)]
-
-
-@dataclass(frozen=True, eq=False)
-class CalibrationSums(Question):
-    """Terms from which probabilities are corrected (`dplasso.solvers.calibration`)."""
-
-    at: Position
-    correction: Correction
-
-    def noise(self, plan: TablePlan) -> list[tuple[int, float]]:
-        return [(terms_of(plan.outputs), plan.calibration_sigma)]

@@ -1,6 +1,7 @@
 """The rows of a table and every sum over them; the only part that sees data."""
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,12 @@ from numpy.typing import NDArray
 from dplasso.base import threads as pool
 from dplasso.base.arrays import Floats, Ints
 from dplasso.data.wide_cells import WideCells
-from dplasso.kernels import calibration, descent, wide_table
+from dplasso.kernels import descent, wide_table
 from dplasso.kernels import table as kernels
+from dplasso.kernels.row_weights import ROOM
 from dplasso.losses import Loss, OneMarginLoss
-from dplasso.solvers.calibration import Correction, limit_of, terms_of
 from dplasso.solvers.table.plan import CELL, TablePlan
 from dplasso.solvers.table.questions import (
-    CalibrationSums,
     CellSums,
     GradientSums,
     LabelSums,
@@ -34,8 +34,9 @@ from dplasso.solvers.table.questions import (
 LONGEST_OF_MARGINS = 3.0
 # Products of whole numbers below 2^53 are exact in double precision, in any order of adding.
 EXACT_BITS = 53
-# Rows handled at a time: small enough for the cache, and for sums below 2^53.
-BLOCK = 4096
+# Rows handled at a time: small enough for the cache, and for sums below 2^53. Rows with one margin
+# are not converted and take so many blocks at a time.
+BLOCK, BLOCKS_OF_ONE_MARGIN = 4096, 16
 
 
 class PrivateTable:
@@ -48,7 +49,8 @@ class PrivateTable:
     vector of another row, are at most
 
     - `PresenceSums`: CELL, sqrt(2) CELL, because no entry is negative;
-    - `CellSums`: sqrt(2) CELL, sqrt(2) CELL, because both numbers lie between 0 and CELL;
+    - `CellSums`: sqrt(2) CELL, sqrt(2) CELL, because both numbers lie between 0 and CELL; with the
+      sum of weights sqrt(3) CELL, sqrt(3) CELL, because all three do;
     - `MeanSums`: length, 2 length;
     - `SpreadSums`: length, sqrt(2) length, because no entry is negative;
     - `LabelSums`: of numbers sqrt(2) CELL, 2 CELL, because (y, y^2) with |y| <= 1 has these
@@ -57,8 +59,13 @@ class PrivateTable:
       it is the product of a whole row of squared length at most S with itself;
     - `GradientSums`: unit sqrt(S), 2 unit sqrt(S): a whole row times whole residuals of 2-norm at
       most unit;
-    - `ResidualSize`: CELL, CELL, a number between 0 and CELL;
-    - `CalibrationSums`: `sensitivity_of`, and twice that (`dplasso.kernels.calibration`).
+    - `ResidualSize`: CELL, CELL, a number between 0 and CELL.
+
+    A row of weight w, below 1, has a vector of at most w times that length: vectors are multiplied
+    by the weight and rounded towards 0; whole rows of `Products` by its root. The vectors of a
+    person whose rows' weights add up to k lie within k times the convex set of those that a row of
+    weight 1 can have, 0 included. So the person moves an answer by at most k times the first
+    number, and another person in their place by k times the second.
 
     Wide columns that are taken up are columns like the others: which ones, the question says.
     So adding or removing a row moves an answer by no more than the first number, exactly, and
@@ -75,10 +82,12 @@ class PrivateTable:
         plan: TablePlan,
         threads: int,
         wide: WideCells | None = None,
+        weights: Floats | None = None,
     ) -> None:
         self._narrow, self._wide = cells, wide
         self._taken: Taken = ()
         self._cells, self._labels, self._loss, self._plan = cells, labels, loss, plan
+        self._weights = weights
         self._runs = pool.even_runs(len(labels), threads)
         self._standard: Standard | None = None
         self._rows: NDArray[np.int32] = np.empty((0, 0), np.int32)
@@ -91,13 +100,14 @@ class PrivateTable:
                 return self._presences()
             case CellSums(taken):
                 self._take(taken)
-                return self._summed(kernels.cell_sums, (self._cells,))
+                sums = self._summed(kernels.cell_sums)
+                return np.append(sums, self._weight_sum()) if self._plan.counts_weights else sums
             case MeanSums(centre, length, taken):
                 self._take(taken)
-                return self._summed(kernels.mean_sums, (self._cells, centre, length))
+                return self._summed(kernels.mean_sums, (centre, length))
             case SpreadSums(centres, length, taken):
                 self._take(taken)
-                return self._summed(kernels.spread_sums, (self._cells, centres, length))
+                return self._summed(kernels.spread_sums, (centres, length))
             case LabelSums():
                 return self._label_sums()
             case Products(standard):
@@ -107,14 +117,12 @@ class PrivateTable:
                 return self._gradient_sums(at)
             case ResidualSize(at):
                 return self._residual_size(at)
-            case CalibrationSums(at, correction):
-                return self._calibration_sums(at, correction)
         raise TypeError(f"there is no answer to {type(question).__name__}")
 
     def _presences(self) -> Ints:
         assert self._wide is not None
         indptr, indices, columns = self._wide.indptr, self._wide.indices, len(self._wide.at_zero)
-        lengths = wide_table.presence_lengths(indices, len(self._labels))
+        lengths = wide_table.presence_lengths(indices, len(self._labels), self._weights)
         runs = pool.even_runs(columns, len(self._runs))
         parts = pool.run(wide_table.presence_sums, [(indptr, indices, lengths, *r) for r in runs])
         return np.concatenate(parts)
@@ -127,8 +135,18 @@ class PrivateTable:
         self._cells = np.hstack([self._narrow, self._wide.columns(taken)])
         self._taken, self._standard = taken, None
 
-    def _summed(self, kernel: Any, facts: tuple[Any, ...]) -> Ints:
-        found: Ints = np.sum(pool.run(kernel, [(*facts, *run) for run in self._runs]), axis=0)
+    def _summed(self, kernel: Any, facts: tuple[Any, ...] = ()) -> Ints:
+        calls = [(self._cells, self._weights, *facts, *run) for run in self._runs]
+        found: Ints = np.sum(pool.run(kernel, calls), axis=0)
+        return found
+
+    def _weight_sum(self) -> int:
+        return int(self._whole_weights().sum())
+
+    def _whole_weights(self) -> Ints:
+        """Weights of the rows in units of CELL, rounded down."""
+        ones = np.full(len(self._labels), float(CELL))
+        found: Ints = np.trunc(_weighted(ones, self._weights)).astype(np.int64)
         return found
 
     def _label_sums(self) -> Ints:
@@ -136,13 +154,15 @@ class PrivateTable:
             assert isinstance(self._loss, OneMarginLoss)
             shares = np.clip(np.nan_to_num(self._loss.label_shares(self._labels)), -1.0, 1.0)
             whole = np.trunc(shares * CELL).astype(np.int64)
-            squares = (whole * whole) >> kernels.CELL_BITS
-            return np.array([whole.sum(), squares.sum()])
+            return _numbers_and_squares(whole, self._weights)
         outputs = self._plan.outputs
+        whole = self._whole_weights()
         if outputs == 1:
-            return np.array([np.count_nonzero(self._labels > 0.0) * CELL])
-        known = self._labels[(self._labels >= 0.0) & (self._labels < outputs)]
-        return np.bincount(known.astype(np.int64), minlength=outputs).astype(np.int64) * CELL
+            return np.array([whole[self._labels > 0.0].sum()])
+        known = (self._labels >= 0.0) & (self._labels < outputs)
+        found = np.zeros(outputs, np.int64)
+        np.add.at(found, self._labels[known].astype(np.int64), whole[known])
+        return found
 
     def _scale(self, standard: Standard) -> None:
         """Compute the standardised rows, unless they are known."""
@@ -150,13 +170,15 @@ class PrivateTable:
             return
         self._take(standard.taken)
         plan, shape = self._plan, self._cells.shape
-        rows, ratios = np.empty(shape, np.int32), np.empty(shape[0])
+        if self._rows.shape != shape:  # otherwise the memory of former rows serves again
+            self._rows, self._ratios = np.empty(shape, np.int32), np.empty(shape[0])
         length = plan.row_length(shape[1])
         longest = LONGEST_OF_MARGINS * length
         rule = (length, longest, plan.pace.lengthened, plan.unit)
         facts = (self._cells, standard.centres, standard.factors, rule)
-        pool.run(kernels.standardise, [(*facts, *run, rows, ratios) for run in self._runs])
-        self._standard, self._rows, self._ratios = standard, rows, ratios
+        found = self._rows, self._ratios
+        pool.run(kernels.standardise, [(*facts, *run, *found) for run in self._runs])
+        self._standard = standard
 
     def _products(self) -> Ints:
         size = self._rows.shape[1] + 1
@@ -169,8 +191,22 @@ class PrivateTable:
         for begin in range(first, last, BLOCK):
             block = np.empty((min(BLOCK, last - begin), size))
             block[:, :-1], block[:, -1] = self._rows[begin : begin + len(block)], constant
+            self._weigh_for_products(block, begin)
             total += (block.T @ block).astype(np.int64)
         return total
+
+    def _weigh_for_products(self, block: Floats, begin: int) -> None:
+        """Multiply rows by the root of their weights, and round towards 0.
+
+        The weight then enters a product once. A whole row whose squared length exceeds its weight
+        times the largest one of all rows counts as 0.
+        """
+        if self._weights is None:
+            return
+        weights = self._weights[begin : begin + len(block)]
+        np.trunc(block * np.sqrt(weights)[:, None], out=block)
+        most = np.floor(self._plan.square_length * np.where(weights < 1.0, weights * ROOM, 1.0))
+        block[np.sum(block * block, axis=1) > most] = 0.0
 
     def _gradient_sums(self, at: Position) -> Ints:
         self._scale(at.standard)
@@ -182,14 +218,25 @@ class PrivateTable:
         plan = self._plan
         sums = np.zeros((plan.outputs, self._rows.shape[1] + 1), np.int64)
         whole = _WholeWeights(at, plan)
-        for begin in range(first, last, BLOCK):
-            end = min(begin + BLOCK, last)
-            rows = self._rows[begin:end].astype(np.float64)
+        for begin, end in self._blocks(first, last):
+            rows = self._block(begin, end)
             margins = self._margins(rows, whole, begin, end)
-            residuals = self._residuals(margins, at.cut, plan.unit, begin, end)
-            sums[:, :-1] += (residuals @ rows).astype(np.int64)
-            sums[:, -1] += plan.constant * residuals.sum(axis=1).astype(np.int64)
+            residuals = self._residuals(margins, at.cut, plan.unit, begin, end, self._weights)
+            if plan.outputs == 1:
+                kernels.add_rows(rows, residuals[0], sums[0, :-1])
+            else:
+                sums[:, :-1] += (residuals.astype(np.float64) @ rows).astype(np.int64)
+            sums[:, -1] += plan.constant * residuals.sum(axis=1)
         return sums
+
+    def _blocks(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+        size = BLOCK * (BLOCKS_OF_ONE_MARGIN if self._plan.outputs == 1 else 1)
+        return ((begin, min(begin + size, last)) for begin in range(first, last, size))
+
+    def _block(self, begin: int, end: int) -> NDArray[Any]:
+        """Whole rows, in double precision where several margins call for matrix products."""
+        rows = self._rows[begin:end]
+        return rows if self._plan.outputs == 1 else rows.astype(np.float64)
 
     def _residual_size(self, at: Position) -> Ints:
         self._scale(at.standard)
@@ -198,61 +245,96 @@ class PrivateTable:
 
     def _residual_size_of(self, at: Position, first: int, last: int) -> int:
         total, whole = 0, _WholeWeights(at, self._plan)
-        for begin in range(first, last, BLOCK):
-            end = min(begin + BLOCK, last)
-            margins = self._margins(self._rows[begin:end].astype(np.float64), whole, begin, end)
-            residuals = self._residuals(margins, at.cut, CELL, begin, end).astype(np.int64)
-            total += int(((residuals * residuals) >> kernels.CELL_BITS).sum())
+        for begin, end in self._blocks(first, last):
+            margins = self._margins(self._block(begin, end), whole, begin, end)
+            residuals = self._residuals(margins, at.cut, CELL, begin, end)
+            squares = (residuals * residuals) >> kernels.CELL_BITS
+            total += int(_shares(squares, self._weights, begin, end).sum())
         return total
 
-    def _calibration_sums(self, at: Position, correction: Correction) -> Ints:
+    def margins(self, at: Position) -> Floats:
+        """Margins of all rows, outputs x rows: never release them.
+
+        A row's margins are a function of that row and ``at`` alone, to the last bit.
+        """
         self._scale(at.standard)
-        parts = pool.run(self._calibration_sums_of, [(at, correction, *run) for run in self._runs])
-        found: Ints = np.sum(parts, axis=0)
+        found = np.empty((self._plan.outputs, len(self._labels)))
+        pool.run(self._write_margins, [(at, *run, found) for run in self._runs])
         return found
 
-    def _calibration_sums_of(
-        self, at: Position, correction: Correction, first: int, last: int
-    ) -> Ints:
-        outputs, whole = self._plan.outputs, _WholeWeights(at, self._plan)
-        total, limit = np.zeros(terms_of(outputs), np.int64), limit_of(outputs)
-        for begin in range(first, last, BLOCK):
-            end = min(begin + BLOCK, last)
-            margins = self._margins(self._rows[begin:end].astype(np.float64), whole, begin, end)
-            labels, among = self._labels[begin:end], (limit, 0, end - begin)
-            if outputs == 1:
-                shift = float(correction.shifts[0])
-                total += calibration.two_class_sums(
-                    margins[0], labels, correction.scale, shift, *among
-                )
-            else:
-                total += calibration.class_sums(
-                    margins, labels, correction.scale, correction.shifts, *among
-                )
-        return total
+    def _write_margins(self, at: Position, first: int, last: int, found: Floats) -> None:
+        whole = _WholeWeights(at, self._plan)
+        for begin, end in self._blocks(first, last):
+            found[:, begin:end] = self._margins(self._block(begin, end), whole, begin, end)
 
-    def _margins(self, rows: Floats, whole: "_WholeWeights", begin: int, end: int) -> Floats:
+    def _margins(self, rows: NDArray[Any], whole: "_WholeWeights", begin: int, end: int) -> Floats:
         """Margins, outputs x rows: exact products, then the row's own factor and the intercept."""
-        exact = whole.weights @ rows.T
+        ratios = self._ratios[begin:end]
+        if self._plan.outputs == 1:
+            margins = np.empty((1, len(rows)))
+            weights, intercept = whole.weights[0].astype(np.int64), whole.intercepts[0]
+            kernels.row_margins(rows, weights, ratios, whole.unit, intercept, margins[0])
+            return margins
         # A thread does not inherit this from the fit, and a warning would depend on the rows.
         with np.errstate(all="ignore"):
-            margins: Floats = exact * self._ratios[begin:end] * whole.unit
-            return margins + whole.intercepts[:, None]
+            found: Floats = whole.weights @ rows.T * ratios * whole.unit
+            return found + whole.intercepts[:, None]
 
-    def _residuals(self, margins: Floats, cut: float, unit: int, begin: int, end: int) -> Floats:
+    def _residuals(
+        self,
+        margins: Floats,
+        cut: float,
+        unit: int,
+        begin: int,
+        end: int,
+        weights: Floats | None = None,
+    ) -> Ints:
         """Whole residuals, outputs x rows, of 2-norm at most ``unit``; a NaN counts as 0.
 
-        That limit is checked on the whole numbers: a row that exceeds it counts as 0.
+        That limit is checked on the whole numbers: a row that exceeds it counts as 0. With
+        ``weights``, residuals and limit are multiplied by the row's.
         """
         whole = np.empty(margins.shape, np.int64)
-        weights, labels = np.full(end - begin, float(unit)), self._labels[begin:end]
+        own = None if weights is None else weights[begin:end]
+        lengths, labels = _weighted(np.full(end - begin, float(unit)), own), self._labels[begin:end]
         descent.coefficients(
-            *(self._loss.compiled(), cut, np.ascontiguousarray(margins), labels, weights),
-            *(0.0, 0, end - begin, whole),
+            *(self._loss.compiled(), cut, np.ascontiguousarray(margins), labels, lengths),
+            *(None, 0.0, 0, end - begin, whole),
         )
         if len(whole) > 1:
-            whole[:, np.sum(whole * whole, axis=0) > unit * unit] = 0
-        return whole.astype(np.float64)
+            room = 1.0 if own is None else np.where(own < 1.0, ROOM, 1.0)
+            most = np.floor(lengths * lengths * room).astype(np.int64)
+            whole[:, np.sum(whole * whole, axis=0) > most] = 0
+        return whole
+
+
+def _weighted(numbers: Floats, weights: Floats | None) -> Floats:
+    return numbers if weights is None else numbers * weights
+
+
+def _shares(whole: Ints, weights: Floats | None, begin: int, end: int) -> Ints:
+    """Whole numbers of the rows ``begin`` to ``end`` times their weights, rounded towards 0."""
+    if weights is None:
+        return whole
+    found: Ints = (whole * weights[begin:end]).astype(np.int64)
+    return found
+
+
+def _numbers_and_squares(whole: Ints, weights: Floats | None) -> Ints:
+    """Sums of whole numbers up to CELL, and of their squares in units of CELL.
+
+    A number y of a row of weight w becomes p = w y, rounded towards 0, and its square p^2 / w,
+    rounded up. So (p, square) stays between the parabola and its top, like any mixture of numbers:
+    rounding the square down could move two people further apart than 2 CELL.
+    """
+    squares = (whole * whole) >> kernels.CELL_BITS
+    if weights is None:
+        return np.array([whole.sum(), squares.sum()])
+    most = (weights * CELL).astype(np.int64)
+    parts = np.trunc(whole * weights).astype(np.int64)
+    rounded_up = -(-parts * parts // np.maximum(most, 1))
+    squares = np.where(weights < 1.0, rounded_up, squares)
+    return np.array([parts.sum(), squares.sum()])
 
 
 class _WholeWeights:

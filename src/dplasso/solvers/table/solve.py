@@ -9,14 +9,14 @@ from threadpoolctl import ThreadpoolController  # scikit-learn installs it
 
 from dplasso.base import checks
 from dplasso.base import threads as pool
-from dplasso.base.arrays import Ints
+from dplasso.base.arrays import Floats, Ints
 from dplasso.data.wide_cells import WideCells
 from dplasso.losses import Loss, SquaredLoss, check_taken
-from dplasso.losses.encoded import EncodedLabels, encoded
+from dplasso.losses.encoded import EncodedLabels, encoded, row_weights
 from dplasso.mechanisms.grid_gaussian import GridGaussian, NoiseOf
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.solvers.table.plan import CELL, LOSSES, TablePlan
-from dplasso.solvers.table.questions import GradientSums
+from dplasso.solvers.table.questions import Answers, GradientSums
 from dplasso.solvers.table.rows import PrivateTable
 from dplasso.solvers.table.walk import TableSolution, walk
 
@@ -55,7 +55,21 @@ def fit_table(
     _check(cells, loss, plan)
     labels = encoded(loss, y, len(cells), "cells")
     _check_wide(wide, len(labels), plan)
-    table = PrivateTable(cells, labels, loss, plan, threads, wide)
+    table = PrivateTable(cells, labels, loss, plan, threads, wide, row_weights(y))
+    return ask(table, loss, plan, bits, threads, releases, progress, noise_of)
+
+
+def ask(
+    table: Answers,
+    loss: Loss,
+    plan: TablePlan,
+    bits: RandomBits,
+    threads: int,
+    releases: list[Ints] | None = None,
+    progress: Callable[[int], None] | None = None,
+    noise_of: NoiseOf = GridGaussian,
+) -> TableSolution:
+    """Ask the questions of `fit_table`, of rows that are anywhere."""
     course, done = walk(plan, _y_bound(loss)), 0
     mechanism = cache(noise_of)  # all steps have the same noise
     # Rows are already divided among threads; those of BLAS would only compete with them.
@@ -80,6 +94,26 @@ def fit_table(
             except StopIteration as end:
                 solution: TableSolution = end.value
                 return solution
+
+
+def table_margins(
+    cells: NDArray[np.int32],
+    solution: TableSolution,
+    *,
+    loss: Loss,
+    plan: TablePlan,
+    n_threads: int,
+    wide: WideCells | None = None,
+) -> Floats:
+    """Margins that a solution gives the rows of its fit, outputs x rows: never release them.
+
+    Formal guarantees
+    -----------------
+    A row's margins are a function of that row, ``plan`` and ``solution`` alone, to the last bit.
+    """
+    table = PrivateTable(cells, np.zeros(len(cells)), loss, plan, n_threads, wide)
+    with _blas().limit(limits=1, user_api="blas"):
+        return table.margins(solution.at)
 
 
 def replay(plan: TablePlan, loss: Loss, releases: Sequence[Ints]) -> TableSolution:

@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplasso.base.arrays import Floats, Ints
-from dplasso.solvers.calibration import STEPS, USUAL_SCALE, Calibration
 from dplasso.solvers.table.plan import CELL, CONSTANT, LEAST_LENGTH, TablePlan
 from dplasso.solvers.table.questions import (
-    CalibrationSums,
     CellSums,
     GradientSums,
     LabelSums,
@@ -51,8 +49,6 @@ LEAST_LABEL_SPREAD = 1e-4
 MOST_NOISE, MOST_NOISE_OF_NUMBERS = 1.5, 0.6
 # Standard deviations of noise that a mean square must exceed before anything is concluded from it.
 SURE = 2.0
-# Largest intercept with which margins are seen by a correction.
-FARTHEST_CENTRE = 3.0
 # For numbers: the variance of margins over that of their noise from which on a model is kept, even
 # if the spread of the labels, or of their residuals, is too small to be measured.
 CLEAR_SIGNAL = 4.0
@@ -76,6 +72,11 @@ class TableSolution:
         Total length of the steps; 0 if there would be nothing but noise, and weights are 0.
     margin_noise : float
         Predicted noise standard deviation of a margin.
+    at : Position
+        The same model, of standardised rows.
+    margin_length : float
+        Predicted root mean square length of the margins of several classes, without intercepts;
+        0 if there is one output.
     taken : tuple of int
         Numbers of the wide columns that were taken up; their weights come last.
     """
@@ -84,6 +85,8 @@ class TableSolution:
     intercepts: Floats
     length: float
     margin_noise: float
+    at: Position
+    margin_length: float
     taken: Taken = ()
 
 
@@ -94,17 +97,21 @@ class Found:
     at: Position
     length: float
     margin_noise: float
+    margin_length: float
     is_noise: bool  # whether a model without columns is better
 
     def solution(self, plan: TablePlan, labels: "Labels") -> TableSolution:
         """Return the model of cells, or the model without columns if that is better."""
         if self.is_noise:
             nothing = np.zeros((plan.outputs, plan.n_columns))
-            return TableSolution(nothing, labels.constant, 0.0, self.margin_noise)
+            at = replace(self.at, weights=nothing, intercepts=labels.constant)
+            return TableSolution(nothing, labels.constant, 0.0, self.margin_noise, at, 0.0)
         standard = self.at.standard
         slopes = self.at.weights * standard.factors * CELL
         intercepts = self.at.intercepts - slopes @ (standard.centres / CELL)
-        return TableSolution(slopes, intercepts, self.length, self.margin_noise)
+        return TableSolution(
+            slopes, intercepts, self.length, self.margin_noise, self.at, self.margin_length
+        )
 
 
 class Labels(NamedTuple):
@@ -114,7 +121,6 @@ class Labels(NamedTuple):
     unit: float  # spread of numbers; 1 for classes
     curvature: float
     most_noise: float  # noise of margins beyond which the model without columns is better
-    shares: Floats  # of the classes; none of numbers
 
 
 def walk(plan: TablePlan, y_bound: float = 1.0) -> Walk:
@@ -129,13 +135,11 @@ def walk(plan: TablePlan, y_bound: float = 1.0) -> Walk:
     if plan.has_wide:
         taken = _standing_out((yield PresenceSums()), plan)
         plan = plan.with_taken(len(taken))
-    standard, hardly_vary = yield from _standard(plan, taken)
+    standard, hardly_vary, plan = yield from _standard(plan, taken)
     labels = _labels((yield LabelSums()), plan, y_bound)
     released = (yield Products(standard)) if plan.has_products else None
     shape = Shape.of(released, plan, labels.curvature)
     found = yield from _descent(plan, standard, labels, shape, hardly_vary)
-    if plan.pace.calibrated and not found.is_noise:
-        found = yield from _calibrated(plan, found, labels)
     return replace(found.solution(plan, labels), taken=taken)
 
 
@@ -150,14 +154,19 @@ def _standing_out(released: Ints, plan: TablePlan) -> Taken:
     return tuple(np.sort(found[largest]).tolist())
 
 
-def _standard(plan: TablePlan, taken: Taken) -> Generator[Question, Ints, tuple[Standard, Flags]]:
+def _standard(
+    plan: TablePlan, taken: Taken
+) -> Generator[Question, Ints, tuple[Standard, Flags, TablePlan]]:
     """Means and spreads of the columns, which are shrunk to their own means.
 
     The flags mark columns that hardly vary: their spread is surely below the smallest one that
-    counts.
+    counts. The plan that is returned knows the sum of the rows' weights, if that is released.
     """
+    answer = yield CellSums(taken)
+    if plan.counts_weights:
+        plan = plan.with_weights(float(answer[2]) / CELL)
     n, p = plan.n_rows, plan.n_columns
-    mean, square = np.clip((yield CellSums(taken)) / (n * CELL), 0.0, 1.0)
+    mean, square = np.clip(answer[:2] / (n * CELL), 0.0, 1.0)
     noise = plan.cell_sigma / CELL / n
     longest = math.sqrt(p * min(max(square - mean**2, noise, 1.0 / p), 1.0))
     centre, length = round(mean * CELL), math.ceil(longest * CELL)
@@ -172,7 +181,7 @@ def _standard(plan: TablePlan, taken: Taken) -> Generator[Question, Ints, tuple[
     least = max(LEAST_SPREAD * usual, noise)
     hardly_vary = spreads + noise < LEAST_SPREAD * usual
     spreads = np.maximum(shrunk(spreads, usual, noise), least)
-    return Standard(centres, 1.0 / (np.sqrt(spreads) * CELL), taken), hardly_vary
+    return Standard(centres, 1.0 / (np.sqrt(spreads) * CELL), taken), hardly_vary, plan
 
 
 def shrunk(values: Floats, target: float, noise: float) -> Floats:
@@ -199,21 +208,18 @@ def _labels(released: Ints, plan: TablePlan, y_bound: float) -> Labels:
             spread * y_bound,
             plan.pace.curvature,
             MOST_NOISE_OF_NUMBERS * sure * y_bound,
-            np.empty(0),
         )
     least = max(noise, 1.0 / plan.n_rows)
     if plan.outputs == 1:
         share = min(max(float(shares[0]), min(least, 0.5)), max(1.0 - least, 0.5))
         constant = np.array([math.log(share / (1.0 - share))])
-        shares = np.array([1.0 - share, share])
-        most = MOST_NOISE * plan.pace.margin_noise
-        return Labels(constant, 1.0, plan.pace.curvature, most, shares)
+        return Labels(constant, 1.0, plan.pace.curvature, MOST_NOISE * plan.pace.margin_noise)
     shares = np.maximum(shares, min(least, 1.0 / plan.outputs))
     shares = shares / shares.sum()
     curvature = max(plan.pace.curvature, float(np.max(shares * (1.0 - shares))))
     constant = np.log(shares)
     most = MOST_NOISE * plan.pace.margin_noise
-    return Labels(constant - constant.mean(), 1.0, curvature, most, shares)
+    return Labels(constant - constant.mean(), 1.0, curvature, most)
 
 
 class Shape:
@@ -244,6 +250,14 @@ class Shape:
         surely = weights @ matrix @ weights - doubt * float(weights @ weights)
         noise = (np.maximum(np.diag(matrix), 0.0) + doubt) @ variances[:-1]
         return bool(surely > CLEAR_SIGNAL * noise)
+
+    def margin_length(self, weights: Floats) -> float:
+        """Root mean square length of the margins of several classes, less their mean.
+
+        The last column, the intercept, does not count.
+        """
+        apart = weights[:, :-1] - weights[:, :-1].mean(axis=0)
+        return math.sqrt(max(float(np.sum((apart @ self._matrix[:-1, :-1]) * apart)), 0.0))
 
     def column_scales(self, shown: Floats) -> Floats:
         """Factors that give columns the ``shown`` shares of their variance, and rows their length.
@@ -342,7 +356,8 @@ def _descent(
     weights[:, :-1] *= np.where(hardly_vary, certain[:, :-1], 1.0)
     intercepts = constant * weights[:, -1] + labels.constant
     at = Position(scaled, (weights / scales)[:, :-1], intercepts, cut)
-    return Found(at, length, noise_of_one * length, is_noise)
+    margin_length = shape.margin_length(weights) if plan.outputs > 1 else 0.0
+    return Found(at, length, noise_of_one * length, margin_length, is_noise)
 
 
 def _shown(weights: Floats, variances: Floats) -> Floats:
@@ -358,29 +373,6 @@ def _certain(weights: Floats, variances: Floats) -> Floats:
     """The share of each weight that its noise does not explain."""
     found: Floats = np.maximum(1.0 - variances / np.maximum(weights**2, 1e-300), 0.0)
     return found
-
-
-def _calibrated(
-    plan: TablePlan, found: "Found", labels: Labels
-) -> Generator[Question, Ints, "Found"]:
-    """Correct the scale and the intercepts of margins, so that probabilities are right.
-
-    Margins are cut around 0. Those of two classes are seen with an intercept, so that the cut is
-    around the boundary between them, but with a small one: margins of a rare class would all be cut
-    otherwise. Clipped residuals bias their intercept, so it starts anew, at the share of the
-    labels. Margins of more classes are seen without intercepts.
-    """
-    start, centre = found.at.intercepts, np.zeros(plan.outputs)
-    if plan.outputs == 1:
-        centre = np.clip(found.at.intercepts, -FARTHEST_CENTRE, FARTHEST_CENTRE)
-        start = labels.constant - USUAL_SCALE * centre
-    calibration = Calibration(plan.n_rows, plan.calibration_sigma, labels.shares, start)
-    at = replace(found.at, intercepts=centre)
-    for _ in range(STEPS):
-        calibration.receive((yield CalibrationSums(at, calibration.correction)))
-    scale, shifts = calibration.correction
-    moved = replace(at, weights=scale * at.weights, intercepts=scale * centre + shifts)
-    return replace(found, at=moved, margin_noise=scale * found.margin_noise)
 
 
 def _length(plan: TablePlan, noise_of_one: float, unit: float) -> float:

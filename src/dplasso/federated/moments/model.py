@@ -1,0 +1,92 @@
+"""The model of a job of moments, and each party's part of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from dplasso.base.arrays import Floats, Ints
+from dplasso.base.wording import ParameterError
+from dplasso.federated.moments.rows import RowMap
+from dplasso.federated.moments.terms import MomentTerms
+
+
+class Odds(NamedTuple):
+    """Log-odds of the classes are slope * score + intercept, column by column."""
+
+    slope: Floats
+    intercept: Floats
+
+
+@dataclass(frozen=True)
+class MomentModel:
+    """Weights of all parties' features, a column for each column of labels.
+
+    Parties compute `part_scores` of their own rows, which add up to the scores of people. Two
+    classes are told apart by the sign of the score, several by their log-odds.
+
+    Formal guarantees
+    -----------------
+    A function of the job's release: no further cost. Scores of new rows are not protected: whoever
+    sees them learns something about those rows.
+    """
+
+    terms: MomentTerms
+    coefficients: Floats  # features x columns of labels
+    intercepts: Floats
+    odds: Odds | None  # for classes
+
+    def part(self, party: str) -> Floats:
+        """Return the weights of one party's features."""
+        counts = [block.n_features for block in self.terms.parties]
+        place = self.terms.number_of(party)
+        start = sum(counts[:place])
+        return self.coefficients[start : start + counts[place]]
+
+    def part_scores(self, party: str, X: Any, x_bound: Any = 1.0) -> Floats:
+        """Return one party's part of the scores. The label holder's has the intercepts."""
+        rows = RowMap(self.terms, party, x_bound)
+        scores: Floats = rows.whole(X) / rows.entry @ self.part(party)
+        return scores + self.intercepts * (party == self.terms.label_holder)
+
+    def scores(
+        self, blocks: Mapping[str, Any], x_bounds: Mapping[str, Any] | None = None
+    ) -> Floats:
+        """Return the scores of rows whose blocks are all at hand."""
+        if set(blocks) != set(self.terms.names):
+            raise ParameterError("{blocks} must hold the features of every party, by name")
+        bounds = x_bounds or {}
+        parts = (self.part_scores(name, X, bounds.get(name, 1.0)) for name, X in blocks.items())
+        total: Floats = sum(parts, np.zeros(1))
+        return total
+
+    def numbers(self, scores: Floats) -> Floats:
+        """Return predicted numbers in the units of the labels."""
+        return scores[:, 0] * self.terms.y_bound
+
+    def classes(self, scores: Floats) -> Ints:
+        """Return predicted classes."""
+        odds = self._odds()
+        if self.terms.n_classes == 2:
+            return (scores[:, 0] > 0.0).astype(np.int64)
+        found: Ints = np.argmax(scores * odds.slope + odds.intercept, axis=1)
+        return found
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Return the probability of each class, by the relation in `odds`."""
+        odds = self._odds()
+        log_odds = scores * odds.slope + odds.intercept
+        if self.terms.n_classes == 2:
+            both: Floats = expit(np.column_stack([-log_odds[:, 0], log_odds[:, 0]]))
+            return both
+        # Against all others, a class is C / (C - 1) times as far as from the mean of all.
+        apart = (self.terms.n_classes - 1) / self.terms.n_classes
+        found: Floats = softmax(apart * log_odds, axis=1)
+        return found
+
+    def _odds(self) -> Odds:
+        if self.odds is None:
+            raise ParameterError("the model predicts numbers; declare {n_classes} for classes")
+        return self.odds

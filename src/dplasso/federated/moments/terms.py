@@ -1,0 +1,164 @@
+"""The public terms of a job of secret-shared moments."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dplasso.base import checks
+from dplasso.federated.declaration import Declared, choice, count, require, term, text
+from dplasso.federated.terms import MOST_PARTIES, MOST_ROWS, AmongParties
+from dplasso.privacy.calibration import Neighboring
+
+_MOST_COLUMNS = 2**14  # a matrix of that many columns has 2^27 entries
+
+
+def _epsilon(name: str, value: Any) -> float:
+    return checks.target(name, math.inf if value == "inf" else value)  # JSON has no infinity
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartyBlock(Declared):
+    """The columns of one party. ``row_bound`` is the R_k of docs/federated_moments.md.
+
+    Entries are measured in units of their own public bounds, so that each is between -1 and 1.
+    """
+
+    name: str = term(text, "Name of the party.")
+    n_features: int = term(count(1, _MOST_COLUMNS), "Number of features that the party has.")
+    row_bound: float = term(checks.bound, "Longer rows are shortened to this length.")
+
+
+def _blocks(name: str, value: Any) -> tuple[PartyBlock, ...]:
+    return tuple(one if isinstance(one, PartyBlock) else PartyBlock.read(one) for one in value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MomentTerms(AmongParties):
+    """All that parties and server agree on before anything is computed. `agree_moments` fills in
+    row bounds by a public rule.
+
+    ``n_rows`` is a capacity: every party sends that many rows, with zeros where it has none, and
+    the number of people is not revealed but by the noisy matrix. A job that is run again, for
+    whatever reason, has another ``attempt``: all masks and keys follow from the digest of the
+    terms. With ``colluders`` c, epsilon is what c parties together learn of the rest.
+    """
+
+    job: str = term(text, "Name of the job.", default="job")
+    attempt: int = term(count(0, 2**32), "How often the job was begun before.", default=0)
+    label_holder: str = term(text, "The party that holds the labels.")
+    n_rows: int = term(count(1, MOST_ROWS), "Most people that may take part, declared: public.")
+    epsilon: float = term(_epsilon, "Privacy loss of all parties together.")
+    delta: float = term(checks.probability, "Probability that epsilon may fail.")
+    neighboring: Neighboring = term(
+        choice(Neighboring), "Whether a person is added or replaced.", default="add_remove"
+    )
+    colluders: int = term(
+        count(0, MOST_PARTIES), "Parties that may join what they know, and still face epsilon.",
+        default=1,
+    )  # fmt: skip
+    y_bound: float = term(checks.bound, "Public bound on the labels.", default=1.0)
+    n_classes: int = term(count(0, _MOST_COLUMNS), "Number of classes; 0: numbers.", default=0)
+    parties: tuple[PartyBlock, ...] = term(_blocks, "The columns of the parties.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        most = len(self.names) - 1
+        require("colluders", self.colluders <= most, f"at most {most}: one party must be honest")
+        require("n_classes", self.n_classes != 1, "0 for numbers, or at least 2")
+        fits = self.n_columns <= _MOST_COLUMNS
+        require("parties", fits, f"parties with at most {_MOST_COLUMNS} columns in all")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(block.name for block in self.parties)
+
+    @property
+    def n_targets(self) -> int:
+        """Columns of labels: one for numbers and two classes, else one per class."""
+        return self.n_classes if self.n_classes > 2 else 1
+
+    @property
+    def n_features(self) -> int:
+        """Features of all parties."""
+        return sum(block.n_features for block in self.parties)
+
+    @property
+    def n_columns(self) -> int:
+        """All columns of the matrix: features, the constant 1, labels."""
+        return self.n_features + 1 + self.n_targets
+
+    def width(self, party: str) -> int:
+        """Number of columns that a party adds: the label holder also has the 1 and the labels."""
+        own = self.parties[self.number_of(party)].n_features
+        return own + (1 + self.n_targets) * (party == self.label_holder)
+
+    def columns(self, party: str) -> slice:
+        """The columns of a party in the matrix while it is shared, party after party."""
+        before = sum(self.width(name) for name in self.names[: self.number_of(party)])
+        return slice(before, before + self.width(party))
+
+
+def default_row_bound(attributes: int) -> float:
+    """Return a public bound on the length of a party's rows.
+
+    An attribute is a number, or a category with one column of 0 and 1 per level. Entries are at
+    most 1, so that a row of a attributes is at most sqrt(a) long. Rows of categories are just that
+    long: there a smaller bound scales all rows alike, and noise with them. Most numbers are far
+    from their bounds, the more so on average over several: noise for rows of full length would be
+    wasted. The rule keeps a quarter of the largest squared length, and more of few attributes.
+
+    >>> [round(default_row_bound(a) ** 2, 2) for a in (1, 4, 16, 100)]
+    [0.75, 2.0, 6.0, 30.0]
+    """
+    return math.sqrt(0.25 * attributes + 0.5 * math.sqrt(attributes))
+
+
+def agree_moments(
+    parties: Mapping[str, int],
+    label_holder: str,
+    *,
+    attributes: Mapping[str, int] | None = None,
+    row_bounds: Mapping[str, float] | None = None,
+    **terms: Any,
+) -> MomentTerms:
+    """Return the terms of a job, with row bounds by `default_row_bound` where none are given.
+
+    Parameters
+    ----------
+    parties : mapping of str to int
+        The number of features of each party.
+    label_holder : str
+        The party that holds the labels.
+    attributes : mapping of str to int, optional
+        The number of attributes behind the features of a party, which is smaller where a category
+        has several columns of 0 and 1.
+    row_bounds : mapping of str to float, optional
+        Public bounds on the lengths of rows, in units of the bounds on entries.
+    **terms
+        Other terms of `MomentTerms` by name: ``n_rows``, ``epsilon``, ``delta`` are required.
+
+    Returns
+    -------
+    MomentTerms
+
+    Examples
+    --------
+    >>> public = dict(n_rows=10_000, epsilon=1.0, delta=1e-8)
+    >>> terms = agree_moments({"bank": 4, "shop": 9}, "bank", **public)
+    >>> [round(block.row_bound**2, 6) for block in terms.parties]
+    [2.0, 3.75]
+    """
+    known, given = attributes or {}, row_bounds or {}
+    strange = (set(known) | set(given)) - set(parties)
+    require("attributes and row_bounds", not strange, "about parties only")
+    blocks = tuple(
+        PartyBlock(
+            name=name,
+            n_features=features,
+            row_bound=given.get(name, default_row_bound(known.get(name, features))),
+        )
+        for name, features in parties.items()
+    )
+    colluders = terms.pop("colluders", min(1, len(blocks) - 1))
+    return MomentTerms(parties=blocks, label_holder=label_holder, colluders=colluders, **terms)

@@ -1,0 +1,325 @@
+"""How a job opens at a party: it agrees to terms only if all parties have the same, and can pay."""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from dplasso.federated.agreed_terms import AgreedTerms
+from dplasso.federated.caps import Caps
+from dplasso.federated.errors import Refused
+from dplasso.federated.framing import framed, unframed
+from dplasso.federated.joint_spending import (
+    Spent,
+    check_joint,
+    from_bytes,
+    job_key,
+    spent_on_jobs,
+    to_bytes,
+)
+from dplasso.federated.messages import Ask, Gave, Letters, PartyRelease, PartyRequest
+from dplasso.federated.model import PartyModel
+from dplasso.federated.pairwise_keys import KEY_BYTES, OtherSecret, PairwiseKeys, PartyKey
+from dplasso.federated.party import Part, Party
+from dplasso.federated.party_outcome import PartyOutcome
+from dplasso.federated.plan import FederatedPlan, plan_of
+from dplasso.federated.terms import JobTerms, Proposal, Terms
+from dplasso.ledger import Budget
+from dplasso.privacy import zcdp
+from dplasso.storage.atomic import replace_file
+from dplasso.storage.private_files import make_folder
+
+# Opens a party from its terms and the folder of its release log.
+OpenParty = Callable[[Terms, Path], Party]
+
+# The purposes of tags.
+_TERMS, _PAID = "the terms of a job", "a part of a job is paid for"
+
+
+@dataclass
+class OpeningParty:
+    """A `Party` that first decides whether to take part.
+
+    Before it agrees it reveals the number of features that it declares, which is public, and the
+    public key that it has drawn for the job. It keeps the terms on disk before it agrees to them,
+    and refuses any other terms of the job. It releases nothing before every other party has
+    confirmed, under a key that only the two of them have, that it has agreed to the same terms, and
+    then that it has paid for them out of the ledger that it has reported. So a server gets nothing
+    that tells parties different terms, or that keeps a party from paying for what others release.
+    """
+
+    name: str
+    job: str
+    n_features: int  # the number that the party declares
+    caps: Caps
+    folder: Path  # of the terms, the key and the release log
+    secret: bytes  # of all parties
+    open_party: OpenParty
+    ledger: Budget | None = None
+    y_bound: float | None = None  # of a party that holds labels
+    ended: Callable[[PartyModel], None] | None = None  # called with the model at the end
+
+    def __post_init__(self) -> None:
+        self._party: Party | None = None
+        self._keys: PairwiseKeys | None = None
+        self._path = self.folder / f"{self.job}.terms"
+        make_folder(self.folder)
+        self._agreed = AgreedTerms.load(self._path)
+        if self._agreed is not None:
+            self.caps.check(self._agreed.terms, self.name)  # the owner may have lowered them since
+            try:
+                self._open(self._agreed)
+            except OtherSecret:
+                raise Refused(
+                    f"the rows, the secret or the settings of job {self.job} have changed since it "
+                    "was begun; restore them, or begin a job with another name"
+                ) from None
+
+    @property
+    def model(self) -> PartyModel:
+        """The party's own coefficients, once the job has ended."""
+        return self._opened.model
+
+    @property
+    def outcome(self) -> PartyOutcome | None:
+        """What the job has released and cost, and how it ended; None before a charge."""
+        return PartyOutcome.load(self.folder)
+
+    def answer(self, request: bytes) -> bytes:
+        """Return the answer that opens the job, or the release that a request asks for."""
+        asked = PartyRequest.from_bytes(request)
+        self._check_open(asked.kind)
+        opening = {
+            Ask.INTRODUCE: self._introduce,
+            Ask.AGREE: self._agree,
+            Ask.CONFIRM: self._confirm,
+            Ask.BEGIN: self._begin,
+            Ask.START: self._start,
+            Ask.COUNT: self._count,
+            Ask.END: self._end,
+        }
+        if asked.kind in opening:
+            return opening[asked.kind](asked)
+        self._check_started("model")
+        before = self._opened.n_releases
+        answer = self._opened.answer(request)
+        if asked.kind == Ask.FINISH:
+            if self.ended is not None:
+                self.ended(self._opened.model)
+            self._keep_outcome(asked.text)
+        elif self._opened.n_releases != before:
+            self._keep_outcome(None)  # no end may ever be told
+        return answer
+
+    def close(self) -> None:
+        """Release the log: the party may be opened again."""
+        if self._party is not None:
+            self._party.close()
+
+    @property
+    def _opened(self) -> Party:
+        if self._party is None:
+            raise Refused(f"{self.name} has agreed to no terms yet")
+        return self._party
+
+    def _check_open(self, kind: Ask) -> None:
+        """Refuse to go on with a job that has ended; its end may be told again."""
+        outcome = self.outcome
+        if outcome is None or outcome.ended is None:
+            return
+        if kind != (Ask.FINISH if outcome.has_coefficients else Ask.END):
+            raise Refused(f"job {self.job} has ended at {self.name}")
+
+    def _introduce(self, asked: PartyRequest) -> bytes:
+        proposal = Proposal.from_json(asked.text)
+        self._check(proposal, asked)
+        self.caps.check_cost(proposal, self.name)
+        others = [name for name in proposal.names if name != self.name]
+        letters = dict.fromkeys(others, self._key.introduction)
+        return self._reply(proposal, Gave.INTRODUCED, letters, feature=self.n_features)
+
+    def _agree(self, asked: PartyRequest) -> bytes:
+        terms = Terms.from_json(asked.text)
+        self._check(terms, asked)
+        if terms.of(self.name).n_features != self.n_features:
+            raise Refused(f"{self.name} refuses terms with another number of features")
+        self.caps.check(terms, self.name)
+        if self._agreed is None:
+            self._check_letters(terms, asked.letters)
+            self._key.agreed(asked.letters)  # it refuses before anything is kept
+            spent = {} if self.ledger is None else spent_on_jobs(self.ledger)
+            self._keep(AgreedTerms(terms, asked.letters, spent))
+        agreed = self._agreed
+        assert agreed is not None
+        if agreed.terms != terms:
+            raise Refused(f"{self.name} has agreed to other terms of job {terms.job}")
+        if agreed.introductions != asked.letters:
+            raise Refused(f"{self.name} has agreed to the terms with other keys of the parties")
+        if self._party is None:
+            self._open(agreed)
+        assert self._keys is not None
+        report, letters = to_bytes(agreed.spent), {}
+        for name in self._keys.peers:
+            tag = self._keys.tag(name, _TERMS, framed(terms.digest, report))
+            letters[name] = framed(report, tag)
+        return self._reply(terms, Gave.AGREED, letters)
+
+    def _confirm(self, asked: PartyRequest) -> bytes:
+        agreed = self._agreed_in(asked)
+        terms = agreed.terms
+        self._check_letters(terms, asked.letters)
+        reports = {name: self._report(name, one, terms) for name, one in asked.letters.items()}
+        if not agreed.confirmed:
+            if self.ledger is not None:
+                check_joint(self.name, self.ledger, reports, plan_of(terms))
+            self._keep(replace(agreed, confirmed=True))
+        return self._reply(terms, Gave.CONFIRMED)
+
+    def _begin(self, asked: PartyRequest) -> bytes:
+        """Charge the next part of the job: the count of common rows, if there is one, or all."""
+        agreed = self._agreed_in(asked)
+        if not agreed.confirmed:
+            raise Refused(f"{self.name} pays for nothing before all parties have confirmed")
+        part = self._part(asked)
+        if not self._opened.has_paid(part):
+            self._check_unchanged(agreed)
+            self._opened.pay(part)
+            self._keep_outcome(None)
+        assert self._keys is not None
+        paid = framed(agreed.terms.digest, part.encode())
+        letters = {name: self._keys.tag(name, _PAID, paid) for name in self._keys.peers}
+        return self._reply(agreed.terms, Gave.BEGUN, letters)
+
+    def _start(self, asked: PartyRequest) -> bytes:
+        """Note that all parties have paid for a part of the job."""
+        agreed, part = self._agreed_in(asked), self._part(asked)
+        self._check_letters(agreed.terms, asked.letters)
+        assert self._keys is not None
+        paid = framed(agreed.terms.digest, part.encode())
+        for name, tag in asked.letters.items():
+            if not self._keys.is_from(name, _PAID, paid, tag):
+                raise Refused(f"{self.name} releases nothing: {name} has not said that it has paid")
+        if part not in agreed.started:
+            self._keep(replace(agreed, started=(*agreed.started, part)))
+        return self._reply(agreed.terms, Gave.STARTED)
+
+    def _part(self, asked: PartyRequest) -> Part:
+        """Return the part of the job that a request names; it must be the one that is due."""
+        assert self._agreed is not None
+        counts = plan_of(self._agreed.terms).count_signs > 0
+        counted = self._opened.n_releases["counts of common rows"] > 0
+        due: Part = "count" if counts and not counted else "model"
+        if asked.text != due:
+            raise Refused(f"{self.name} refuses a request about a part of the job that is not due")
+        return due
+
+    def _check_unchanged(self, agreed: AgreedTerms) -> None:
+        """Refuse to pay if the other parties were told of another ledger."""
+        terms = agreed.terms
+        if self.ledger is None:
+            return
+        if spent_on_jobs(self.ledger, but=job_key(terms.job, terms.digest)) != agreed.spent:
+            raise Refused(
+                f"{self.name} has paid for another job since it agreed to job {self.job}; submit "
+                "it again, after the other one"
+            )
+
+    def _check_started(self, part: Part) -> None:
+        if self._agreed is None or part not in self._agreed.started:
+            raise Refused(f"{self.name} releases nothing before all parties have paid")
+
+    def _report(self, sender: str, letter: bytes, terms: Terms) -> Spent:
+        """Return what another party reports, if it has confirmed the same terms."""
+        assert self._keys is not None
+        spent, tag = (*unframed(letter), b"", b"")[:2]
+        if not self._keys.is_from(sender, _TERMS, framed(terms.digest, spent), tag):
+            raise Refused(
+                f"{self.name} refuses job {self.job}: {sender} has not confirmed the same terms; "
+                "the server may have sent them different ones"
+            )
+        return from_bytes(spent)
+
+    def _count(self, asked: PartyRequest) -> bytes:
+        self._agreed_in(asked)
+        self._check_started("count")
+        count = self._opened.counted()
+        self._keep_outcome(None)
+        return count
+
+    def _end(self, asked: PartyRequest) -> bytes:
+        """Keep why the job ends without coefficients."""
+        if self._agreed is not None and self._party is not None:
+            self._agreed_in(asked)
+        self._keep_outcome(asked.text)
+        return PartyRelease(asked.digest, asked.party, 0, Gave.ENDED).to_bytes()
+
+    def _keep_outcome(self, ended: str | None) -> None:
+        facts: dict[str, Any] = {"model": False, "releases": {}, "rho": 0.0}
+        delta = self.caps.max_delta
+        if self._party is not None and self._agreed is not None:
+            rho, delta = (
+                _charged(self._party, plan_of(self._agreed.terms)),
+                self._agreed.terms.delta,
+            )
+            facts = {"model": self._party.has_model, "releases": self._party.n_releases, "rho": rho}
+        PartyOutcome.of(self.job, ended, delta=delta, **facts).save(self.folder)
+
+    def _agreed_in(self, asked: PartyRequest) -> AgreedTerms:
+        """Return what was agreed to, if the request is about that."""
+        if self._party is None or self._agreed is None:
+            raise Refused(f"{self.name} has agreed to no terms yet")
+        terms = self._agreed.terms
+        if (asked.digest, asked.party) != (terms.digest, terms.number_of(self.name)):
+            raise Refused(f"{self.name} refuses a request of another job or with other terms")
+        return self._agreed
+
+    def _check(self, about: JobTerms, asked: PartyRequest) -> None:
+        """Refuse a proposal or terms of another job, for other parties, or for other labels."""
+        if (about.digest, about.job) != (asked.digest, self.job) or self.name not in about.names:
+            raise Refused(f"{self.name} refuses terms of another job, or for other parties")
+        if about.label_holder != self.name:
+            return
+        if self.y_bound is None:
+            raise Refused(f"{self.name} has no labels")
+        if about.y_bound != self.y_bound:
+            raise Refused(
+                f"{self.name} has labels within {self.y_bound:g}, the job has y_bound "
+                f"{about.y_bound:g}"
+            )
+
+    def _check_letters(self, terms: Terms, letters: Letters) -> None:
+        if set(letters) != set(terms.names) - {self.name}:
+            raise Refused(f"{self.name} needs a letter from every other party of the job")
+
+    def _reply(
+        self, about: JobTerms, kind: Gave, letters: Letters | None = None, feature: int = -1
+    ) -> bytes:
+        place = about.digest, about.number_of(self.name), 0
+        return PartyRelease(*place, kind, feature=feature, letters=letters or {}).to_bytes()
+
+    def _open(self, agreed: AgreedTerms) -> None:
+        self._keys = self._key.agreed(agreed.introductions)
+        self._party = self.open_party(agreed.terms, self.folder)
+
+    def _keep(self, agreed: AgreedTerms) -> None:
+        agreed.save(self._path)
+        self._agreed = agreed
+
+    @cached_property
+    def _key(self) -> PartyKey:
+        """The party's key in the job, which is drawn once."""
+        path = self.folder / f"{self.job}.key"
+        if not path.exists():
+            replace_file(path, secrets.token_bytes(KEY_BYTES))
+        private = path.read_bytes()
+        if len(private) != KEY_BYTES:
+            raise Refused(f"{path.name} of {self.name} is damaged; restore it from a copy")
+        return PartyKey(self.job, self.name, self.secret, private)
+
+
+def _charged(party: Party, plan: FederatedPlan) -> float:
+    """Return what the ledger was charged for, in rho."""
+    count = zcdp.rho(plan.count_event) if party.has_paid("count") else 0.0
+    return count + (zcdp.rho(plan.model_event) if party.has_paid("model") else 0.0)

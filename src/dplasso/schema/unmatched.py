@@ -1,0 +1,69 @@
+"""Categories whose declared levels hardly any cell has, which is told to the data owner."""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from dplasso.base.arrays import Ints
+from dplasso.data.row_chunks import RowChunk
+from dplasso.privacy import leaks
+from dplasso.schema.feature_space import FeatureSpace
+from dplasso.schema.roles import Category
+
+FEWEST = 10  # cells from which on it is told; fewer may well be other levels by chance
+ALMOST_NONE = 0.01  # share of the cells
+_LISTED = 8  # columns that are named, at most
+
+
+def watched(space: FeatureSpace, chunks: Iterable[RowChunk]) -> Iterator[RowChunk]:
+    """The same chunks of rows; after the last one, the owner is told of unmatched levels.
+
+    Formal guarantees
+    -----------------
+    The rows are not changed. What is told is for the owner alone (`leaks.tell_owner`): it states no
+    number and no cell, and nothing is told in strict mode.
+    """
+    counts = LevelCounts(space)
+    for chunk in chunks:
+        counts.add(chunk)
+        yield chunk
+        del chunk  # otherwise it would stay in memory until the next one is read
+    if names := counts.unmatched:
+        more = " and others" if len(names) > _LISTED else ""
+        leaks.tell_owner(
+            "no cell, or almost none, has one of the declared levels of "
+            f'{", ".join(map(repr, names[:_LISTED]))}{more}, so all of them count as "other"; '
+            "levels are compared to the letter: check spaces and capitals, and whether they are "
+            "those of another column"
+        )
+
+
+class LevelCounts:
+    """How many cells of every category have a declared level, counted as chunks of rows pass."""
+
+    def __init__(self, space: FeatureSpace) -> None:
+        roles = {n: role for n, role in space.columns.items() if isinstance(role, Category)}
+        self._names = list(roles)
+        # Of each category the first feature, the end of its levels, and the end of its features.
+        edges = [
+            (start, start + len(role.levels), start + role.size)
+            for start, role in ((space.starts[name], role) for name, role in roles.items())
+        ]
+        self._edges: Ints = np.array(edges, np.int64).reshape(-1)
+        self._counts = np.zeros(len(self._edges) + 1, np.int64)
+        self._rows = 0
+
+    def add(self, chunk: RowChunk) -> None:
+        """Count the cells of more rows."""
+        self._rows += chunk.rows
+        if self._names:
+            between = np.searchsorted(self._edges, chunk.indices, side="right")
+            self._counts += np.bincount(between, minlength=len(self._counts))
+
+    @property
+    def unmatched(self) -> list[str]:
+        """Categories of which hardly any cell has a declared level; cells known missing aside."""
+        levels, missing = self._counts[1::3], self._counts[2::3]
+        cells = self._rows - missing
+        none = (cells >= FEWEST) & (levels < ALMOST_NONE * cells)
+        return [name for name, found in zip(self._names, none.tolist(), strict=True) if found]

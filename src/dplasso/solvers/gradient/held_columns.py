@@ -1,0 +1,82 @@
+"""The entries that a descent reads in every step, in an order that is quick to read."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplasso.base import threads as pool
+from dplasso.base.arrays import Ints
+from dplasso.data.unit_rows import UnitRows
+from dplasso.kernels import by_length
+from dplasso.solvers.exact_margins import Matrix, Runs
+
+# Columns that are longer on average are read where they are: copies would gain nothing.
+LONG = 64
+# Columns are copied anew once their entries are no more than this share of those that are held.
+SHARE = 0.75
+
+
+class HeldColumns:
+    """Columns of unit rows, all or some: a copy sorted by length (`kernels/by_length.py`).
+
+    Columns without entries are left out. Row numbers take 16 bits where that is enough. Sums of
+    whole numbers do not depend on the order, so no result does.
+    """
+
+    matrix: Matrix  # starts, rows and values of the columns' entries
+    columns: NDArray[Any] | None  # which columns these are; None if all, in their order
+    are_all: bool  # whether none is missing
+
+    def __init__(self, rows: UnitRows, columns: Ints | None, threads: int) -> None:
+        self.matrix, self.columns = (rows.indptr, rows.indices, rows.values), None
+        self.entries, self._asked, self._threads = int(rows.indptr[-1]), columns, threads
+        if columns is not None or self.entries < LONG * rows.shape[1]:
+            self._copy(rows, _with_entries(rows, columns))
+        self.are_all = len(self.matrix[0]) - 1 == rows.shape[1]
+        self.runs: Runs = pool.balanced_runs(self.matrix[0], threads)
+
+    def serves(self, rows: UnitRows, columns: Ints | None) -> bool:
+        """Whether these columns are all here, and not far fewer than these."""
+        if columns is None or self._asked is None:
+            return self._asked is None and (columns is None or not self._are_few(rows, columns))
+        if self._are_few(rows, columns):
+            return False
+        runs = pool.even_runs(len(columns), self._threads)
+        return all(pool.run(by_length.are_among, [(columns, self._asked, *run) for run in runs]))
+
+    def _are_few(self, rows: UnitRows, columns: Ints) -> bool:
+        return int(_before(rows, columns, self._threads)[-1]) < SHARE * self.entries
+
+    def _copy(self, rows: UnitRows, columns: Ints | None) -> None:
+        before = _before(rows, columns, self._threads)
+        self.entries, count = int(before[-1]), rows.shape[1] if columns is None else len(columns)
+        small = rows.shape[0] <= 1 << 16
+        order, starts = np.empty(count, np.int32), np.empty(count + 1, rows.indptr.dtype)
+        copied = np.empty(self.entries, np.uint16 if small else rows.indices.dtype)
+        values = None if rows.values is None else np.empty(self.entries, rows.values.dtype)
+        given = (rows.indptr, rows.indices, rows.values, columns, before)
+        runs = pool.even_runs(len(before) - 1, self._threads)
+        made = (order, starts, copied, values)
+        pool.run(by_length.copy_blocks, [(*given, *run, *made) for run in runs])
+        starts[-1] = self.entries
+        self.matrix, self.columns = (starts, copied, values), order
+
+
+def _with_entries(rows: UnitRows, columns: Ints | None) -> Ints | None:
+    """Those of the columns that have entries; None for all."""
+    lengths = np.diff(rows.indptr)
+    if columns is not None:
+        return columns[lengths[columns] > 0]
+    found = np.flatnonzero(lengths)
+    return None if len(found) == rows.shape[1] else found
+
+
+def _before(rows: UnitRows, columns: Ints | None, threads: int) -> Ints:
+    """Number of entries before each block of columns, and of all at the end."""
+    count = rows.shape[1] if columns is None else len(columns)
+    before = np.zeros(-(-count // by_length.BLOCK) + 1, np.int64)
+    runs = pool.even_runs(len(before) - 1, threads)
+    pool.run(by_length.lengths, [(rows.indptr, columns, *run, before[1:]) for run in runs])
+    np.cumsum(before, out=before)
+    return before

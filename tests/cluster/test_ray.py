@@ -1,0 +1,188 @@
+"""Shards as actors of Ray, on a cluster of two nodes: the same bits, also after faults."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lossy_fit
+from dplasso import Budget, Cluster
+from dplasso.cluster.opened import opened
+from dplasso.cluster.selections import Selections
+from dplasso.cluster.shared_memory import SharedMemory
+from sharded import N, assert_same, ball_problems, problems, runs
+from two_nodes import TwoNodes
+
+pytest.importorskip("ray")
+pytestmark = [
+    pytest.mark.xdist_group("ray"),  # one cluster for all of them
+    pytest.mark.filterwarnings("ignore:random_state makes the fit repeatable"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:ray"),
+    pytest.mark.filterwarnings("ignore::FutureWarning:ray"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+COMMAND = (sys.executable, "-c", "from dplasso.cli import main; main()")
+
+
+@pytest.fixture(scope="module")
+def nodes():
+    started = TwoNodes()
+    yield started
+    started.close()
+
+
+@pytest.fixture(scope="module")
+def connected(nodes):
+    """This process, connected to the cluster for all tests of the file."""
+    import ray
+
+    ray.init(address=nodes.address, log_to_driver=False, configure_logging=False)
+    yield ray
+    ray.shutdown()
+
+
+def quarters():
+    return [np.arange(k, N, 4) for k in range(4)]
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    """All problems that share the wide rows of two classes, and these rows in four files."""
+    folder = tmp_path_factory.mktemp("wide")
+    found = {problem.name: problem for problem in problems()}
+    two = found["presence"]
+    shared = [two, found["real values"], found["few nonzeros"], found["softmax"], found["squared"]]
+    for problem in shared:
+        problem.y = two.y  # a third class may be declared that nobody has
+    return shared, two.write(folder / "parts", quarters()), folder
+
+
+def test_actors_give_the_bits_of_one_process_and_outlive_none_of_their_fits(connected, wide):
+    shared, shards, folder = wide
+    with opened(shards, Cluster(actors=4)) as rows:
+        for problem in shared:
+            found = problem.model().fit(rows.facts.described())
+            assert_same(problem.fitted(folder), found)
+        processes = [one.process for one in rows.loads()]
+        nodes = {actor["NodeID"] for actor in alive_actors()}
+    assert len(set(processes)) == 4 and len(nodes) == 2
+    assert_ended(processes)
+    one = shared[0].model(backend=Cluster(actors=1)).fit(shards)
+    assert_same(shared[0].fitted(folder), one)
+
+
+def test_actors_of_other_machines_give_the_same_bits(connected, wide, monkeypatch):
+    """They share no memory with the driver."""
+    shared, shards, folder = wide
+    monkeypatch.setattr(SharedMemory, "made", lambda: None)
+    found = shared[2].model(backend=Cluster(actors=2)).fit(shards)
+    assert_same(shared[2].fitted(folder), found)
+
+
+def test_dense_rows_and_tables_give_the_bits_of_one_process(connected, tmp_path):
+    dense, table = problems()[-2:]
+    shards = dense.write(tmp_path / "parts", quarters())
+    with opened(shards, Cluster(actors=2)) as rows:
+        for problem in (dense, table):
+            found = problem.model().fit(rows.facts.described())
+            assert_same(problem.fitted(tmp_path), found)
+
+
+def test_frank_wolfe_on_actors_gives_the_model_of_one_process(connected, tmp_path):
+    problem = ball_problems()[0]
+    shards = problem.write(tmp_path / "parts", runs(4))
+    there = problem.model(backend=Cluster(actors=4)).fit(shards)
+    assert_same(problem.model().fit(shards), there)
+
+
+def test_frank_wolfe_outlives_its_actors_and_its_driver(connected, tmp_path, monkeypatch):
+    """One of two actors is killed before the driver is stopped; another driver goes on with one."""
+    problem = ball_problems()[0]
+    shards = problem.write(tmp_path / "parts", runs(4))
+    budget = Budget(100.0, delta=1e-4, store=tmp_path / "ledger")
+    folder, plain, killed = tmp_path / "fit", Selections._round, []
+
+    def disturbed(self, secret):
+        if len(self._vertices) == 20 and not killed:
+            killed.append(self._crew.loads()[0].process)
+            os.kill(killed[0], signal.SIGKILL)
+        if len(self._vertices) == 40:
+            raise KeyboardInterrupt
+        plain(self, secret)
+
+    monkeypatch.setattr(Selections, "_round", disturbed)
+    with pytest.raises(KeyboardInterrupt):
+        two = Cluster(actors=2, checkpoint=folder)
+        problem.model(backend=two, accountant=budget).fit(shards)
+    monkeypatch.undo()
+    assert (folder / "releases").stat().st_size == 40 * (12 + 16)
+    one = Cluster(actors=1, checkpoint=folder)
+    found = problem.model(backend=one, accountant=budget).fit(shards)
+    assert len(Budget.open(tmp_path / "ledger").entries()) == 1
+    whole = problem.model().fit(shards)
+    assert np.array_equal(whole.coef_, found.coef_)
+    assert np.array_equal(whole.intercept_, found.intercept_)
+
+
+def alive_actors():
+    from ray._private.state import actors
+
+    return [
+        {"NodeID": found["Address"]["NodeID"]}
+        for found in actors().values()
+        if found["State"] == "ALIVE"
+    ]
+
+
+def assert_ended(processes):
+    """Processes end soon after they were told to."""
+    until = time.monotonic() + 20
+    while any(is_running(process) for process in processes):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def is_running(process):
+    try:
+        with open(f"/proc/{process}/stat") as found:
+            return found.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_an_interrupted_command_leaves_no_process(nodes, connected, wide, tmp_path):
+    _, _, folder = wide
+    before = {actor["NodeID"] for actor in alive_actors()}
+    command = [
+        *(*COMMAND, "train", str(folder / "parts"), "--epsilon", "3"),
+        *("--cluster", nodes.address, "--actors", "1", "--features", "1100", "--rows", str(N)),
+        *("--classes", "0,1", "--x-bound", "1", "--solver", "gradient", "--quiet"),
+        *("--checkpoint", str(tmp_path / "fit"), "-o", str(tmp_path / "model")),
+    ]
+    running = subprocess.Popen(command, stderr=subprocess.PIPE)
+    until = time.monotonic() + 60
+    while not (tmp_path / "fit" / "releases").exists() or not alive_actors():
+        assert running.poll() is None and time.monotonic() < until
+        time.sleep(0.01)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=30)
+    assert running.returncode == 130 and b"interrupted" in said
+    while {actor["NodeID"] for actor in alive_actors()} != before:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_a_fit_outlives_its_actors_its_driver_and_a_node():
+    """And is charged once (`lossy_fit`)."""
+    script = Path(lossy_fit.__file__)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    lost = [line.partition(": ")[2] for line in done.stdout.splitlines()[:-1]]
+    assert lost.count("an actor is killed") >= 4
+    assert {"the driver is killed, and started again", "a node is lost"} < set(lost)
