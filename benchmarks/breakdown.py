@@ -33,8 +33,8 @@ PARTS = ("labels", "set-up", "moves", "long", "scores", "rest", "weights", "tota
 def one_run(matrix: ColumnMatrix, y: np.ndarray, theta: float, seed: int) -> dict[str, float]:
     loss, bits = dplasso.LogisticLoss(), random_bits(seed)
     labels, encoding = timed(lambda: loss.encode(y))
-    problem = solver._problem(matrix, labels, loss, RADIUS, theta, 0.0)
-    walk = solver._walk(problem, ROUNDS)
+    problem = solver.problem_of(matrix, labels, loss, RADIUS, theta, 0.0)
+    walk = solver.empty_walk(problem, ROUNDS)
     rule, setup = timed(lambda: PRIVATE["lazy"](problem, walk, bits.generator, 2))
     long = Long(rule)
     _, rounds = timed(lambda: rule.advance(ROUNDS))

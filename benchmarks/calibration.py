@@ -54,7 +54,7 @@ def measure(rows: Split, solver: str, epsilon: float, seed: int) -> dict[str, An
     ).fit(rows.train, rows.labels.astype(int))
     found, correction = model.decision_function(rows.test), model.fitted_.correction
     margins, own = with_both(found), None
-    if correction is not None:  # the table solver's own correction is a part of it
+    if correction is not None:
         shifts = correction.shifts[0] if found.ndim == 1 else correction.shifts
         own = with_both((found - shifts) / correction.scale)
     truth = rows.truth.astype(int)

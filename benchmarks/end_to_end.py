@@ -72,7 +72,7 @@ def compare(runs: int, folder: Path) -> dict:
     commands = {
         "train": [
             *(str(programs / "dplasso"), "train", str(path)),
-            *("-o", str(folder / "model"), *options(columns)),
+            *("-o", str(folder / "model"), "--force", *options(columns)),
         ],
         "read": [str(programs / "python"), "-c", READ, str(path), str(columns)],
     }

@@ -25,7 +25,8 @@ from dplasso.federated.deployment.settings import (
 )
 from dplasso.federated.errors import Refused
 from dplasso.federated.terms import PartyTerms, Terms
-from dplasso.reading.plans import FeatureSpace, TablePlan
+from dplasso.reading.plans import TablePlan
+from dplasso.schema import FeatureSpace, Schema
 
 COLUMNS = 'age = "0:120"\ntown = "hash 100"\nnote = "text 1000"\nname = "ignore"\n'
 ODD = ("nan", "inf", "-1", "1e400", '"hash 99999999999999999999"', '"0:1e999"', "[]", "{}", "true",
@@ -106,10 +107,11 @@ def terms(sound: dict[str, Any], seed: int) -> Tried:
 
 def plan(_: object, seed: int) -> Tried:
     rng = random.Random(seed)
-    sound = TablePlan("y", {"age": (0, 120)}, {"town": 99}, classes=["no", "yes"]).to_dict()
+    plan = TablePlan("y", {"age": (0, 120)}, {"town": 99}, classes=["no", "yes"])
+    sound = plan.schema().to_dict()
     text = as_json(bent_value(rng, bent_value(rng, sound)))
     try:
-        space = FeatureSpace(TablePlan.from_dict(json.loads(text)))
+        space = FeatureSpace(Schema.from_dict(json.loads(text)))
         assert len(space.names) == len(space.bounds) == space.size
         assert list(zip(space.names, range(5), strict=False)) and space.bounds.max() > 0
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):

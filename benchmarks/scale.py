@@ -20,7 +20,6 @@ import dplasso
 from dplasso.data import ColumnMatrix
 
 GROWTH = (100_000, 400_000, 1_500_000, 5_000_000, 20_000_000)
-KDDA = (8_407_752, 20_216_830, 305_000_000)
 
 
 def growth(seeds: int) -> list[dict]:
@@ -55,7 +54,7 @@ def growth(seeds: int) -> list[dict]:
 
 
 def kdda(noisy_rounds: int) -> list[dict]:
-    (X, y), generated = timed(lambda: datasets.text_like(*KDDA, full=4))
+    (X, y), generated = timed(datasets.kdda_like)
     print(f"generated {X.nnz:,} entries in {generated:.0f} s", flush=True)
     peak_reset()
     matrix, held = timed(lambda: ColumnMatrix.of(X))

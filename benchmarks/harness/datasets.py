@@ -6,6 +6,8 @@ not there is left out, and the table says so.
 """
 
 import os
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +46,38 @@ def halves(name: str) -> tuple[sp.csr_array, np.ndarray, sp.csr_array, np.ndarra
     return X[train], y[train], X[test], y[test]
 
 
+KDDA = (8_407_752, 20_216_830, 305_000_000)  # rows, columns, entries
+
+
+def kdda_like() -> tuple[sp.csc_array, np.ndarray]:
+    """The shape of KDDA, four columns nearly full; generated once, and kept in the folder of
+    temporary files."""
+    return _kept("kdda", KDDA[:2], lambda: text_like(*KDDA, full=4))
+
+
+def _kept(
+    name: str, shape: tuple[int, int], make: Callable[[], tuple[sp.csc_array, np.ndarray]]
+) -> tuple[sp.csc_array, np.ndarray]:
+    """0/1 data from files, or made and written there."""
+    place = Path(tempfile.gettempdir()) / f"dplasso-benchmarks-{name}"
+    if not place.exists():
+        X, y = make()
+        made = Path(tempfile.mkdtemp(dir=place.parent))
+        for part, array in (("indptr", X.indptr), ("indices", X.indices), ("y", y)):
+            np.save(made / f"{part}.npy", array)
+        made.rename(place)
+        return X, y
+    indptr, indices, y = (np.load(place / f"{part}.npy") for part in ("indptr", "indices", "y"))
+    return _of_ones(shape, indptr, indices), y
+
+
+def _of_ones(shape: tuple[int, int], indptr: np.ndarray, indices: np.ndarray) -> sp.csc_array:
+    """A matrix whose entries are all 1."""
+    X = sp.csc_array(shape, dtype=np.int8)
+    X.indptr, X.indices, X.data = indptr, indices, np.ones(len(indices), np.int8)
+    return X
+
+
 def text_like(
     rows: int,
     columns: int,
@@ -75,9 +109,7 @@ def text_like(
     y = truth.random(rows) < 1.0 / (1.0 + np.exp(np.median(margins) - margins))
     if indptr[-1] < 2**31:
         indptr = indptr.astype(np.int32)
-    X = sp.csc_array((rows, columns), dtype=np.int8)
-    X.indptr, X.indices, X.data = indptr, indices, np.ones(len(indices), np.int8)
-    return X, y.astype(np.float64)
+    return _of_ones((rows, columns), indptr, indices), y.astype(np.float64)
 
 
 def _zipf_lengths(rows: int, columns: int, entries: int, full: int) -> np.ndarray:

@@ -39,6 +39,18 @@ def save_plot(figure: Any, name: str, *, folder: Path = RESULTS) -> None:
     figure.savefig(folder / f"{name}.png", dpi=130)
 
 
+def draw_memory(table: list[dict], name: str) -> None:
+    """Draw the memory of the largest actor by the number of actors, a line for each set."""
+    figure, axes = pyplot().subplots(figsize=(5, 3.2), layout="constrained")
+    for one in dict.fromkeys(row["set"] for row in table):
+        own = [row for row in table if row["set"] == one]
+        axes.plot([r["actors"] for r in own], [r["memory"] for r in own], "o-", label=one)
+    axes.set(xlabel="actors", ylabel="memory of the largest actor, MiB", ylim=(0, None))
+    axes.set_xticks(sorted({row["actors"] for row in table}))
+    axes.legend(frameon=False)
+    save_plot(figure, name)
+
+
 def mark_epsilons(axes: Any, epsilons: list[float]) -> None:
     """A logarithmic axis of epsilon whose ticks are the values that were tried."""
     axes.set_xscale("log")

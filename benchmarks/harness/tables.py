@@ -181,6 +181,11 @@ def load(name: str) -> Table | None:
     return Table(name, X, y, ranges, **shape)
 
 
+def cells_of(name: str) -> dict[str, list[str]]:
+    """The columns of a table of the data folder, by name, as text."""
+    return _read(datasets.folder() / "tables" / f"{name}.csv.gz")
+
+
 def _read(path: Path) -> dict[str, list[str]]:
     """The columns of a packed CSV file, by name."""
     with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
