@@ -257,6 +257,7 @@ def test_undeclared_rows_are_refused_in_strict_mode():
         dplasso.set_strict(None)
 
 
+@pytest.mark.filterwarnings("ignore:random_state makes the fit repeatable")
 def test_labels_at_random_give_the_shares_of_the_classes():
     """A descent fits its own rows to any labels; probabilities must not take that for a signal."""
     rng = np.random.default_rng(0)
