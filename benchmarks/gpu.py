@@ -1,9 +1,12 @@
-"""A descent on a card: the same bits as on threads, and the time of a step.
+"""Fits on a card: the same bits as on threads, and the time of a step.
 
-    python benchmarks/gpu.py [--parts same,news20_rebuilt,zipf,kdda] [--rounds] [--results FOLDER]
+    python benchmarks/gpu.py [--parts same,news20_rebuilt,zipf,table,kdda] [--rounds]
+                             [--results FOLDER]
 
-*same*: the hard cases, noise, and whole descents on six kinds of problems, on the card and on
+*same*: the hard cases, noise, and whole descents and tables of several kinds, on the card and on
 threads; every released number, weight and intercept must be equal.
+*table*: 5,000,000 dense rows of 50 numbers. *card* and *threads* are from step to step; *floor* is
+the time to read the rows twice, and *fit* is from the cells to the weights at epsilon 1.
 *news20_rebuilt*, *zipf* (500,000 x 5,000,000) and *kdda* (8,407,752 x 20,216,830, generated, four
 columns nearly full): milliseconds of a whole step, noise included, on the card, on all threads and
 on two. *card* is from step to step, *kernels* what the card itself works for a step. *floor* is the
@@ -54,9 +57,15 @@ from dplasso.solvers.gradient.conditioning import Conditioning, Mass
 from dplasso.solvers.gradient.descent import Descent
 from dplasso.solvers.gradient.rows import PrivateRows
 from dplasso.solvers.gradient.solve import descend
+from dplasso.solvers.table import fit_table, plan_table
+from dplasso.solvers.table.card_table import CardTable
+from dplasso.solvers.table.plan import CELL
+from dplasso.solvers.table.rows import PrivateTable
+from dplasso.solvers.table.solve import ask
 
 KDDA = (8_407_752, 20_216_830, 298_000_000)
-PARTS = ("same", "news20_rebuilt", "zipf", "kdda")
+PARTS = ("same", "news20_rebuilt", "zipf", "table", "kdda")
+TABLE = (5_000_000, 50)
 STEPS = 60  # timed on the card
 
 
@@ -121,6 +130,66 @@ def same_bits(card: Card) -> list[str]:
             if any(apart):
                 wrong.append(f"{name}, {held}: {stages(card, facts, plan, row_weights(y), room)}")
     return wrong
+
+
+def same_tables(card: Card) -> list[str]:
+    """Compare fits to tables on the card with those on threads."""
+    rng = np.random.default_rng(2)
+    n_rows, columns = 30_000, 40
+    cells = rng.integers(0, CELL + 1, (n_rows, columns), dtype=np.int32)
+    weights = np.floor(rng.random(n_rows) * 2.0**40) / 2.0**40
+    tables: dict[str, tuple] = {
+        "two classes": (LogisticLoss(), rng.integers(0, 2, n_rows) * 1.0, None),
+        "numbers": (SquaredLoss(2.0), rng.normal(size=n_rows), None),
+        "five classes": (SoftmaxLoss(list(range(5))), rng.integers(0, 5, n_rows) * 1.0, None),
+        "people": (LogisticLoss(), rng.integers(0, 2, n_rows) * 1.0, weights),
+    }
+    wrong = []
+    for name, (loss, y, own) in tables.items():
+        public = {"n_rows": n_rows, "n_columns": columns}
+        plan = plan_table(loss, epsilon=1.0, delta=1e-9, **public)
+        facts = (cells, y, loss, plan, pool.available(), None, own)
+        expected: list[np.ndarray] = []
+        ask(PrivateTable(*facts), loss, plan, random_bits(1), pool.available(), expected)
+        for room in (None, 1 << 20):
+            found: list[np.ndarray] = []
+            there = CardTable(card, *facts, room)
+            ask(there, loss, plan, random_bits(1), pool.available(), found)
+            pairs = zip(found, expected, strict=True)
+            apart = sum(int(np.sum(mine != other)) for mine, other in pairs)
+            held = "held" if room is None else "streamed"
+            told = "the same bits" if not apart else f"DIFFERS: {apart}"
+            print(f"table of {name}, {held}, {len(found)} releases: {told}", flush=True)
+            wrong += [f"table of {name}, {held}"] * bool(apart)
+    return wrong
+
+
+def run_table(speed: float, threads: list[int]) -> dict:
+    """Seconds of steps and of a fit to a large table, on the card and on threads."""
+    rng, (n, columns) = np.random.default_rng(3), TABLE
+    cells = rng.integers(0, CELL + 1, TABLE, dtype=np.int32)
+    margins = cells[:, :5].sum(axis=1) / CELL - 2.5
+    y = (margins + rng.logistic(size=n) > 0.0).astype(np.float64)
+    loss = LogisticLoss()
+    plan = plan_table(loss, epsilon=1.0, delta=n**-2.0, n_rows=n, n_columns=columns)
+
+    def step_ms(steps: int, **how: Any) -> tuple[float, float]:
+        """Median milliseconds from one step to the next, and seconds of the fit."""
+        at: list[float] = []
+        given = {"loss": loss, "plan": replace(plan, steps=steps), "generator": 0}
+        noted = {"progress": lambda _: at.append(time.perf_counter())}
+        _, spent = timed(lambda: fit_table(cells, y, **given, **noted, **how))
+        return 1e3 * float(np.median(np.diff(at))), spent
+
+    step_ms(3, device="cuda")
+    row: dict[str, Any] = {"rows": n, "columns": columns, "steps": plan.steps}
+    row["card_ms"], row["fit_seconds"] = step_ms(plan.steps, device="cuda")
+    row["floor_ms"] = 1e3 * 2 * 4 * cells.size / speed
+    for count in threads:
+        row[f"threads_{count}_ms"], _ = step_ms(4, n_threads=count)
+    row["fit_on_threads_seconds"] = step_ms(plan.steps, n_threads=threads[0])[1]
+    print(row, flush=True)
+    return row
 
 
 def same_selections(card: Card) -> list[str]:
@@ -401,7 +470,7 @@ def main() -> None:
     print(about, flush=True)
     found: dict[str, Any] = {"card": card.name, "copy_tb_per_s": speed / 1e12, "machine": machine()}
     if "same" in options.parts:
-        found["differs"] = same_bits(card)
+        found["differs"] = same_bits(card) + same_tables(card)
         if options.rounds:
             found["differs"] += same_selections(card)
         save(options.name, data=found, folder=options.results)
@@ -409,7 +478,10 @@ def main() -> None:
     found["sets"] = []
     for name in options.parts:
         row = None
-        if name != "same":
+        if name == "table":
+            found["table"] = run_table(speed, threads)
+            save(options.name, data=found, folder=options.results)
+        elif name != "same":
             row = run_set(name, card, speed, threads, options.rounds)
         if row is not None:
             found["sets"].append(row)
@@ -418,6 +490,8 @@ def main() -> None:
     if "differs" in found:
         lines += [f"differs from threads: {', '.join(found['differs']) or 'nothing'}", ""]
     lines += table(found["sets"], threads)
+    if "table" in found:
+        lines += ["", *of_table(found["table"], threads)]
     print("\n" + "\n".join(lines))
     save(options.name, "\n".join(lines), found, folder=options.results)
 
@@ -450,6 +524,22 @@ def table(rows: list[dict], threads: list[int]) -> list[str]:
         ratios = beside(row, "round", "round_ms", threads)
         lines.append(f"{row['set']:<16}{row['round_ms']:>8.3f}{ratios}{rest}")
     return lines
+
+
+def of_table(row: dict, threads: list[int]) -> list[str]:
+    """The figures of the large table as lines of text."""
+    return [
+        f"A table of {row['rows']:,} x {row['columns']}: milliseconds of a step, and seconds of "
+        f"{row['steps']} steps from cells to weights.",
+        f"card {row['card_ms']:.2f}, floor {row['floor_ms']:.2f}; "
+        + "; ".join(
+            f"{count} threads {row[f'threads_{count}_ms']:.0f}, "
+            f"{row[f'threads_{count}_ms'] / row['card_ms']:.0f} times"
+            for count in threads
+        )
+        + f"; fit {row['fit_seconds']:.1f} s on the card, {row['fit_on_threads_seconds']:.1f} s on "
+        f"{threads[0]} threads",
+    ]
 
 
 def beside(row: dict, name: str, own: str, threads: list[int]) -> str:

@@ -114,19 +114,25 @@ def test_a_device_is_saved_and_loaded_where_there_is_none(twin: Twin, tmp_path) 
     assert np.array_equal(again.predict(X), model.predict(X))
 
 
-def test_auto_chooses_the_same_solver_and_says_where_it_runs(twin: Twin) -> None:
+@pytest.mark.parametrize("solver", ["auto", "table"])
+def test_a_table_is_the_same_on_a_card(twin: Twin, solver: str) -> None:
     narrow = X[:, :20].toarray()
-    given = {"row_map": "as_is", "x_bound": 1.0}
-    with pytest.warns(DeviceWarning, match="'?table'?, which runs on the processor"):
-        on_card = classifier(device="cuda", **given).fit(narrow, Y)
-    assert on_card.solver_ == "table" and not twin.launched
+    given = {"row_map": "as_is", "x_bound": 1.0, "solver": solver}
+    on_card = classifier(device="cuda", **given).fit(narrow, Y)
+    assert on_card.solver_ == "table" and twin.launched.count("table_sums") == on_card.n_iter_
     assert same(on_card, classifier(**given).fit(narrow, Y))
 
 
-@pytest.mark.parametrize("solver", ["table", "frank_wolfe"])
-def test_a_solver_that_has_no_kernels_is_rejected(twin: Twin, solver: str) -> None:
-    with pytest.raises(ParameterError, match="device='cuda' is for solver='gradient' and sel"):
-        classifier(device="cuda", solver=solver).fit(X, Y)
+def test_auto_chooses_the_same_solver_and_says_where_it_runs(twin: Twin) -> None:
+    with pytest.warns(DeviceWarning, match="'?select'?, which runs on the processor"):
+        on_card = classifier(device="cuda", n_nonzero=2).fit(X, Y)
+    assert on_card.solver_ == "select" and not twin.launched
+    assert same(on_card, classifier(n_nonzero=2).fit(X, Y))
+
+
+def test_a_solver_that_has_no_kernels_is_rejected(twin: Twin) -> None:
+    with pytest.raises(ParameterError, match="device='cuda' is for solver='gradient', solver='ta"):
+        classifier(device="cuda", solver="frank_wolfe").fit(X, Y)
 
 
 @pytest.mark.parametrize("device", ["gpu", "cuda:1", None, 0])

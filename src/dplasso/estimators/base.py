@@ -484,10 +484,11 @@ def _miscounted(name: str, value: int, counted: CountedRows) -> Message:
 def _on_processor(solver: str) -> Message:
     return Message(
         "the rule chose the solver {chosen}, which runs on the processor: {card} speeds up "
-        "{gradient} and {noisy_max}; the model is the same",
+        "{gradient}, {table} and {noisy_max}; the model is the same",
         chosen=solver,
         card=Setting("device", "cuda"),
         gradient=Setting("solver", "gradient"),
+        table=Setting("solver", "table"),
         noisy_max=Setting("selection", "noisy_max"),
     )
 

@@ -128,10 +128,10 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
     n_jobs : int or None, default=None
         Number of threads; None or -1 uses all cores. The result does not depend on it.
     device : {"cpu", "cuda"}, default="cpu"
-        "cuda" runs the descent of "gradient", and Frank-Wolfe with ``selection="noisy_max"``, on an
-        NVIDIA card (extra ``gpu``). The model is the same, to the last bit. The choice of
-        ``solver="auto"`` does not depend on it; a warning says if that solver runs on the
-        processor.
+        "cuda" runs the steps of "gradient" and "table", and Frank-Wolfe with
+        ``selection="noisy_max"``, on an NVIDIA card (extra ``gpu``). The model is the same, to the
+        last bit. The choice of ``solver="auto"`` does not depend on it; a warning says if that
+        solver runs on the processor.
     verbose : int, default=0
         Above 0, shows a progress bar if standard error is a terminal.
     backend : {"local", "ray"} or Cluster, default="local"

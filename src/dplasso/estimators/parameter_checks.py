@@ -100,10 +100,11 @@ class CheckedParameters(ProtectedPeople):
             return
         if not registry.fitter_of(self.solver).on_card(self.selection):
             raise ParameterError(
-                "{device} is for {gradient} and {noisy_max}; leave it out, other fits run on the "
-                "processor",
+                "{device} is for {gradient}, {table} and {noisy_max}; leave it out, other fits run "
+                "on the processor",
                 device=Setting("device", self.device),
                 gradient=Setting("solver", "gradient"),
+                table=Setting("solver", "table"),
                 noisy_max=Setting("selection", "noisy_max"),
             )
 

@@ -95,6 +95,9 @@ class Table(Fitter):
             correction=correction_beside(request, table.mu, known_scale=True),
         )
 
+    def on_card(self, selection: str) -> bool:
+        return True
+
     def auto_nonzeros(self, request: Request) -> Sourced[int | None]:
         rule = "public rule: a table keeps all of its columns"
         if table_part(request.bounds, request.n_features.value) is not None:
@@ -273,6 +276,7 @@ class TableTask(TableRowsTask, HeldTask):
                 progress=progress,
                 noise_of=drawing.noise_of,
                 wide=self.wide,
+                device=drawing.device,
             )
         return self.model_of(solution)
 

@@ -3,7 +3,7 @@
 `base.py` says what a solver may ask of a loss, and how to add one.
 """
 
-from dplasso.losses.base import Loss, OneMarginLoss, check_taken, number_on_card
+from dplasso.losses.base import Loss, OneMarginLoss, check_taken, number_on_card, residual_on_card
 from dplasso.losses.logistic import LogisticLoss
 from dplasso.losses.registry import CLASS_LOSSES, class_loss, loss_of_classes
 from dplasso.losses.softmax import SoftmaxLoss
@@ -20,4 +20,5 @@ __all__ = [
     "class_loss",
     "loss_of_classes",
     "number_on_card",
+    "residual_on_card",
 ]

@@ -157,6 +157,14 @@ def number_on_card(loss: Loss) -> int | None:
     return loss.loops.on_card
 
 
+def residual_on_card(loss: Loss) -> tuple[int, float] | None:
+    """The number and the shape of a loss's residual on a card; None for several margins."""
+    number = number_on_card(loss)
+    if number is None or not isinstance(loss, OneMarginLoss):
+        return None
+    return number, loss.shape_within(math.inf)
+
+
 def check_taken(loss: Any, taken: tuple[type[Loss], ...], solver: str) -> None:
     """Raise a ValueError that names the loss and the remedy if a solver does not take it."""
     if not isinstance(loss, Loss):

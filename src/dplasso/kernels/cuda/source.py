@@ -13,6 +13,7 @@ _FILES = (
     "conditioned.cu",
     "descent.cu",
     "cut.cu",
+    "table.cu",
     "noise.cu",
     "noisy_max.cu",
     "probe.cu",

@@ -1,6 +1,5 @@
 """The rows of a descent on a card, and the exact sums over them."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from dplasso.base.arrays import Floats
 from dplasso.data.unit_rows import UnitRows
 from dplasso.kernels.cuda.device import Buffer, Device
 from dplasso.kernels.cuda.entries import Entries
-from dplasso.losses import Loss, OneMarginLoss, number_on_card
+from dplasso.losses import Loss, residual_on_card
 from dplasso.solvers.exact_margins import MARGIN_GRAINS, MOST_GRAINS
 from dplasso.solvers.gradient.card_conditioning import CardConditioning
 from dplasso.solvers.gradient.conditioning import WHOLE
@@ -44,7 +43,7 @@ class CardRows:
         weights: Floats | None = None,
         room: int | None = None,
     ) -> None:
-        self._residual = _residual_of(loss)
+        self._residual = residual_on_card(loss)
         self._device, self._plan, self._n_rows = device, plan, len(labels)
         self._grains = MARGIN_GRAINS / rows.largest
         self._labels, self._units = device.put(labels), device.put(rows.units)
@@ -112,14 +111,6 @@ class CardRows:
             whole = (self._pairs[k], *place.buffers, WHOLE, totals[k:])
             self._columns.sum("weighted_sums", *whole, out[k])
         device.launch("place_constants", plan.outputs, *out.shape, constants, out)
-
-
-def _residual_of(loss: Loss) -> tuple[int, float] | None:
-    """The number of a loss's residual on a card, and its own number; None for several margins."""
-    number = number_on_card(loss)
-    if number is None or not isinstance(loss, OneMarginLoss):
-        return None
-    return number, loss.shape_within(math.inf)
 
 
 def _both_copies(device: Device, rows: UnitRows, room: int) -> tuple[Entries, Entries]:

@@ -182,8 +182,9 @@ class PrivateTable:
 
     def _products(self) -> Ints:
         size = self._rows.shape[1] + 1
-        found = sum(pool.run(self._products_of, self._runs), np.zeros((size, size), np.int64))
-        return np.concatenate([np.diag(found), found[np.triu_indices(size, 1)]])
+        return triangle(
+            sum(pool.run(self._products_of, self._runs), np.zeros((size, size), np.int64))
+        )
 
     def _products_of(self, first: int, last: int) -> Ints:
         size, constant = self._rows.shape[1] + 1, self._plan.constant
@@ -217,7 +218,7 @@ class PrivateTable:
     def _gradient_sums_of(self, at: Position, first: int, last: int) -> Ints:
         plan = self._plan
         sums = np.zeros((plan.outputs, self._rows.shape[1] + 1), np.int64)
-        whole = _WholeWeights(at, plan)
+        whole = WholeWeights(at, plan)
         for begin, end in self._blocks(first, last):
             rows = self._block(begin, end)
             margins = self._margins(rows, whole, begin, end)
@@ -244,7 +245,7 @@ class PrivateTable:
         return np.array([sum(parts)], np.int64)
 
     def _residual_size_of(self, at: Position, first: int, last: int) -> int:
-        total, whole = 0, _WholeWeights(at, self._plan)
+        total, whole = 0, WholeWeights(at, self._plan)
         for begin, end in self._blocks(first, last):
             margins = self._margins(self._block(begin, end), whole, begin, end)
             residuals = self._residuals(margins, at.cut, CELL, begin, end)
@@ -263,11 +264,11 @@ class PrivateTable:
         return found
 
     def _write_margins(self, at: Position, first: int, last: int, found: Floats) -> None:
-        whole = _WholeWeights(at, self._plan)
+        whole = WholeWeights(at, self._plan)
         for begin, end in self._blocks(first, last):
             found[:, begin:end] = self._margins(self._block(begin, end), whole, begin, end)
 
-    def _margins(self, rows: NDArray[Any], whole: "_WholeWeights", begin: int, end: int) -> Floats:
+    def _margins(self, rows: NDArray[Any], whole: "WholeWeights", begin: int, end: int) -> Floats:
         """Margins, outputs x rows: exact products, then the row's own factor and the intercept."""
         ratios = self._ratios[begin:end]
         if self._plan.outputs == 1:
@@ -308,6 +309,11 @@ class PrivateTable:
         return whole
 
 
+def triangle(products: Ints) -> Ints:
+    """The diagonal of a symmetric matrix, then what is above it."""
+    return np.concatenate([np.diag(products), products[np.triu_indices(len(products), 1)]])
+
+
 def _weighted(numbers: Floats, weights: Floats | None) -> Floats:
     return numbers if weights is None else numbers * weights
 
@@ -337,7 +343,7 @@ def _numbers_and_squares(whole: Ints, weights: Floats | None) -> Ints:
     return np.array([parts.sum(), squares.sum()])
 
 
-class _WholeWeights:
+class WholeWeights:
     """Weights on a grid so fine, and so coarse, that margins of whole rows are exact.
 
     A whole row times the whole weights of an output, and every part of that sum, is at most the

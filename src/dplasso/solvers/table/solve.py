@@ -10,11 +10,14 @@ from threadpoolctl import ThreadpoolController  # scikit-learn installs it
 from dplasso.base import checks
 from dplasso.base import threads as pool
 from dplasso.base.arrays import Floats, Ints
+from dplasso.base.devices import on_card
 from dplasso.data.wide_cells import WideCells
+from dplasso.kernels.cuda import card as cards
 from dplasso.losses import Loss, SquaredLoss, check_taken
 from dplasso.losses.encoded import EncodedLabels, encoded, row_weights
 from dplasso.mechanisms.grid_gaussian import GridGaussian, NoiseOf
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
+from dplasso.solvers.table.card_table import CardTable
 from dplasso.solvers.table.plan import CELL, LOSSES, TablePlan
 from dplasso.solvers.table.questions import Answers, GradientSums
 from dplasso.solvers.table.rows import PrivateTable
@@ -33,6 +36,7 @@ def fit_table(
     progress: Callable[[int], None] | None = None,
     noise_of: NoiseOf = GridGaussian,
     wide: WideCells | None = None,
+    device: str = "cpu",
 ) -> TableSolution:
     """Minimise ``loss`` over linear models of a table, by noisy sums over its rows.
 
@@ -55,7 +59,8 @@ def fit_table(
     _check(cells, loss, plan)
     labels = encoded(loss, y, len(cells), "cells")
     _check_wide(wide, len(labels), plan)
-    table = PrivateTable(cells, labels, loss, plan, threads, wide, row_weights(y))
+    facts = (cells, labels, loss, plan, threads, wide, row_weights(y))
+    table = CardTable(cards.checked_card(), *facts) if on_card(device) else PrivateTable(*facts)
     return ask(table, loss, plan, bits, threads, releases, progress, noise_of)
 
 
