@@ -227,7 +227,9 @@ def stages(card: Card, facts: tuple, plan: GradientPlan, weights: Any, room: Any
         sums = card.empty((plan.outputs, columns + 1), np.int64)
         place = CardConditioning.on(card, conditioning, plan.outputs)
         mine.weigh(place)
-        mine.sums(place, card.put(at), card.put(intercepts), sums)
+        on_card = card.put(at)
+        centres = mine.centres(place, on_card)
+        mine.sums(place, on_card, card.put(intercepts), centres, sums)
         expected = private.sums(conditioning, at, intercepts)
         lengths = int(np.sum(card.get(mine._lengths) != private._lengths))
         told.append(f"lengths {lengths}, sums {int(np.sum(card.get(sums) != expected))}")
@@ -261,6 +263,9 @@ class TimedCard(Card):
 
     def beside(self, launches: Callable[[], None]) -> None:
         launches()
+
+    def join(self, started: None) -> None:
+        pass
 
     def milliseconds(self) -> dict[str, list[float]]:
         self._stream.synchronize()

@@ -95,12 +95,13 @@ class Twin:
     def wait(self) -> None:
         pass
 
-    def beside(self, launches: Callable[[], None]) -> None:
+    def beside(self, launches: Callable[[], None]) -> Callable[[], None]:
         """They run at the last moment, so that what does not wait for them goes wrong."""
         self._beside.append(launches)
+        return launches
 
-    def join(self) -> None:
-        while self._beside:
+    def join(self, started: Callable[[], None]) -> None:
+        while started in self._beside:
             self._beside.pop(0)()
 
     def recorded(self, launches: Callable[[], None]) -> Callable[[], None]:

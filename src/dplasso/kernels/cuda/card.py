@@ -103,16 +103,17 @@ class Card:
     def wait(self) -> None:
         self._stream.synchronize()
 
-    def beside(self, launches: Callable[[], None]) -> None:
+    def beside(self, launches: Callable[[], None]) -> Any:
         self._side.wait_event(self._stream.record())
         self._current = self._side
         try:
             launches()
         finally:
             self._current = self._stream
+        return self._side.record()
 
-    def join(self) -> None:
-        self._stream.wait_event(self._side.record())
+    def join(self, started: Any) -> None:
+        self._stream.wait_event(started)
 
     def recorded(self, launches: Callable[[], None]) -> Callable[[], None]:
         self._stream.begin_capture()

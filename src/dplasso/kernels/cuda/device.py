@@ -96,11 +96,15 @@ class Device(Protocol):
     def wait(self) -> None:
         """Wait until all work is done."""
 
-    def beside(self, launches: Callable[[], None]) -> None:
-        """Start launches that may run at the same time as those asked for next."""
+    def beside(self, launches: Callable[[], None]) -> Any:
+        """Start launches that may run at the same time as those asked for next.
 
-    def join(self) -> None:
-        """Do what is asked for next after all launches that were started `beside`."""
+        They begin after what was asked for before, and after other launches that were started so.
+        Returns what `join` takes.
+        """
+
+    def join(self, started: Any) -> None:
+        """Do what is asked for next after launches that were started `beside`."""
 
     def recorded(self, launches: Callable[[], None]) -> Callable[[], None]:
         """What repeats the launches, clears and copies of mailboxes that a call makes.

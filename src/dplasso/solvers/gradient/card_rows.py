@@ -79,21 +79,36 @@ class CardRows:
         public = (place.square_centre, self._plan.unit * SAFE)
         device.launch("lengths", size, size, squares, *public, self._weights, self._lengths)
 
+    def centres(self, place: CardConditioning, weights: Buffer) -> Any:
+        """Start the weights' products with the centre, which `sums` waits for."""
+        device, head = self._device, len(place.head)
+        device.clear(self._totals)
+
+        def launches() -> None:
+            for k in range(self._plan.outputs if head else 0):
+                centre = (*place.head_buffers, weights[k], MARGIN_GRAINS, MOST_GRAINS)
+                device.launch("centre_margin", head, head, *centre, self._totals[0, k:])
+
+        return device.beside(launches)
+
     def sums(
-        self, place: CardConditioning, weights: Buffer, intercepts: Buffer, out: Buffer
+        self,
+        place: CardConditioning,
+        weights: Buffer,
+        intercepts: Buffer,
+        started: Any,
+        out: Buffer,
     ) -> None:
         """Write the sums of the row gradients, outputs x (columns, then the constant).
 
-        ``place`` is what rows were weighed under; ``intercepts`` are those of centred rows.
+        ``place`` is what rows were weighed under; ``intercepts`` are those of centred rows, and
+        ``started`` is what `centres` returned.
         """
         device, plan, size = self._device, self._plan, self._n_rows
         centres, totals, constants = self._totals
-        device.clear(self._totals)
         for k in range(plan.outputs):
-            if head := len(place.head):
-                centre = (*place.head_buffers, weights[k], MARGIN_GRAINS, MOST_GRAINS)
-                device.launch("centre_margin", head, head, *centre, centres[k:])
             self._by_rows.sum("margins", weights[k], self._grains, MOST_GRAINS, self._margins[k])
+        device.join(started)
         margins = (plan.clip, self._labels, self._grains, intercepts, centres, MARGIN_GRAINS)
         facts: tuple[Any, ...]
         scaled = (self._lengths, CONSTANT * plan.unit, self._weights)
