@@ -107,7 +107,7 @@ clean:
 $(OLD)/.installed: pyproject.toml tests/oldest.txt
 	test -x $(OLD)/bin/python || $(PYTHON) -m venv $(OLD)
 	$(OLD)/bin/python -m pip install --quiet --constraint tests/oldest.txt --editable '.[cli,tables,onnx]' \
-	pytest pytest-xdist hypothesis pandas polars onnxruntime
+	pytest pytest-xdist pytest-timeout hypothesis pandas polars onnxruntime
 	touch $@
 
 # Code compiled from older kernels would be used without notice.
