@@ -101,8 +101,8 @@ class Twin:
         return launches
 
     def join(self, started: Callable[[], None]) -> None:
-        while started in self._beside:
-            self._beside.pop(0)()
+        self._beside.remove(started)
+        started()
 
     def recorded(self, launches: Callable[[], None]) -> Callable[[], None]:
         return launches

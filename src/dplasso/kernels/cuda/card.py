@@ -20,6 +20,7 @@ _OPTIONS = ("-std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--p
 _THREADS = {"draw_buffers": 128, "add_draws": 1024}
 _USUAL_THREADS = 256
 _THREADS_OF_PROCESSOR = 2048
+_SIDES = 2  # streams for launches beside others
 
 
 class NoCardError(ParameterError):
@@ -61,7 +62,8 @@ class Card:
         self.name = facts["name"].decode()
         self._processors = int(facts["multiProcessorCount"])
         self._stream = self._cupy.cuda.Stream(non_blocking=True)
-        self._side = self._cupy.cuda.Stream(non_blocking=True)
+        self._sides = [self._cupy.cuda.Stream(non_blocking=True) for _ in range(_SIDES)]
+        self._started = 0  # launches beside others
         self._current = self._stream
         self._modules: dict[Kinds, Any] = {}
         self._functions: dict[tuple[str, Kinds], Any] = {}
@@ -104,13 +106,15 @@ class Card:
         self._stream.synchronize()
 
     def beside(self, launches: Callable[[], None]) -> Any:
-        self._side.wait_event(self._stream.record())
-        self._current = self._side
+        side = self._sides[self._started % _SIDES]
+        self._started += 1
+        side.wait_event(self._stream.record())
+        self._current = side
         try:
             launches()
         finally:
             self._current = self._stream
-        return self._side.record()
+        return side.record()
 
     def join(self, started: Any) -> None:
         self._stream.wait_event(started)

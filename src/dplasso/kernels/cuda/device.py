@@ -99,8 +99,8 @@ class Device(Protocol):
     def beside(self, launches: Callable[[], None]) -> Any:
         """Start launches that may run at the same time as those asked for next.
 
-        They begin after what was asked for before, and after other launches that were started so.
-        Returns what `join` takes.
+        They begin after what was asked for before, whether or not other launches that were started
+        so have ended. Returns what `join` takes.
         """
 
     def join(self, started: Any) -> None:

@@ -111,13 +111,12 @@ class CardBackend:
         def launches() -> None:
             self._letter.send()
             self._device.clear(news)
-            if moves:
-                iterate.launch_move()
-            # Beside the margins of the rows: first what these need, then the noise.
-            centres = self._rows.centres(place, iterate.on_card)
             if drawn is not None:
                 size = len(flat if place.places is None else place.places)
                 noise = self._device.beside(lambda: drawn.draw(size, letter, news))
+            if moves:
+                iterate.launch_move()
+            centres = self._rows.centres(place, iterate.on_card)
             self._rows.sums(place, iterate.on_card, letter[_KEY_WORDS:], centres, self._sums)
             if drawn is not None:
                 self._device.join(noise)
