@@ -143,7 +143,7 @@ def _row_map(fitter: Fitter, request: Request) -> str:
         if request.bounds is None:
             return "as_is"
         others = request.n_features.value - len(request.bounds.ranged)
-        return fitter.auto_row_map(others, request.bounds.others_are_one)
+        return fitter.auto_row_map(others)
     if request.releases_bound and not needs_bound(request.row_map):
         raise ParameterError(
             "{private} has no use where {presence}, whose entries are 1; leave it out, or pass "
