@@ -192,12 +192,16 @@ def test_of_a_million_columns_few_percent_are_kept_at_usual_budgets():
     assert max(kept) <= 25_000
 
 
-def test_only_wide_rows_are_taken_by_their_root_however_they_are_stored():
+def test_rows_are_mapped_by_public_facts_however_they_are_stored():
     X, y = words(columns=1001, rows=200)
-    for options in ({}, {"x_bound": 2.0}):
-        for form in (X, X.toarray()):
+    for form in (X, X.toarray()):
+        for expected, options in (
+            ("presence", {"epsilon": 1.0, "n_rows": 200}),
+            ("sqrt", {"epsilon": 1.0, "n_rows": 10_000}),
+            ("sqrt", {"epsilon": 1.0, "n_rows": 200, "x_bound": 2.0}),
+        ):
             model = classifier(**options).fit(form, y)
-            assert model.row_map_ == "sqrt"
+            assert model.row_map_ == expected
             assert model.privacy_["public"]["row_map"]["source"] == "public rule"
             assert classifier(**options).fit(form[:, :1000], y).row_map_ == "as_is"
 

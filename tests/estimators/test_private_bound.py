@@ -284,7 +284,7 @@ def test_a_search_may_choose_it(data):
     assert found.best_params_["x_bound"] in grid["x_bound"]
 
 
-def test_entries_that_are_to_be_bounded_are_not_mapped():
+def test_entries_that_are_to_be_bounded_are_not_made_presence():
     X = sp.random_array((300, 2000), density=0.01, rng=np.random.default_rng(0), format="csr")
     model = classifier(solver="gradient").fit(X, np.arange(300) % 2)
     assert model.row_map_ == "as_is"

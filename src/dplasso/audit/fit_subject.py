@@ -217,8 +217,10 @@ class FitSubject(Subject):
     def _fix_row_map(self, row_map: str) -> None:
         if self._model.row_map == "auto":
             self._model.set_params(row_map=row_map)
-            if row_map == SQRT:
-                self.notes.append("row_map='auto' is the root for many columns: the audit takes it")
+            if row_map == PRESENCE:
+                self.notes.append(
+                    "row_map='auto' is presence or the root of entries: the audit takes presence"
+                )
 
     def _fix_bounds(self) -> None:
         """Reduce bounds by column to a few, from the smallest to the largest."""

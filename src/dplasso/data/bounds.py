@@ -113,6 +113,13 @@ class ColumnBounds:
         return replace(self, ranges=None, paired=None)
 
     @property
+    def others_are_one(self) -> bool:
+        """Whether the bound of every column without a range is 1."""
+        if self.stretch is None:
+            return self.largest == 1.0 or (self.ranges is not None and self.paired is None)
+        return bool(np.all(np.delete(self.stretch, self.ranged) == self.largest))
+
+    @property
     def differ(self) -> bool:
         """Whether columns have bounds or ranges of their own."""
         return self.stretch is not None or self.ranges is not None

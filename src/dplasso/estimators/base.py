@@ -19,6 +19,7 @@ from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.bounds import by_position
 from dplasso.data.described import DescribedRows
 from dplasso.data.identifiers import count_people
+from dplasso.data.row_maps import needs_bound
 from dplasso.data.rows_of_people import check_people_given
 from dplasso.estimators import undeclared
 from dplasso.estimators.charging import bits_of, charge
@@ -54,6 +55,10 @@ from dplasso.solvers.correction import CountedRows
 
 if TYPE_CHECKING:
     from dplasso.estimators.export.portable import Portable
+
+
+class PresenceWarning(UserWarning):
+    """A rule reads dense columns, which may be numbers, as present or absent."""
 
 
 class DeviceWarning(UserWarning):
@@ -229,6 +234,7 @@ class PrivateLasso(
         found = None if people is None else Numbers(len(labels), count_people(people))
         names = vars(self).get("feature_names_in_")
         plan = registry.plan(self._request(rows.shape, loss, described, names, found))
+        self._warn_of_presence(plan, described)
         self._warn_of_device(plan)
         drawing = Drawing(
             self._random_bits(), threads_of(self.n_jobs), self.verbose > 0, device=self.device
@@ -359,6 +365,21 @@ class PrivateLasso(
         read = f"{READ} and treated as public"
         return fact("those of X", read if self.feature_names is None else "declared")
 
+    def _warn_of_presence(self, plan: Plan, described: DescribedRows) -> None:
+        """Warn if a rule reads columns that may be numbers as present or absent.
+
+        It depends on what is declared, and not on how rows are stored: a loader may choose the
+        storage by the data. Entries that are declared to be bounded by 1 are mostly presence
+        already, columns with another bound or a range are never read so, and columns that were made
+        from a table are what its plan says.
+        """
+        by_rule = self.row_map == "auto" and not needs_bound(plan.row_map)
+        assert plan.bounds is not None or not by_rule  # a released bound leaves entries as they are
+        undeclared = self.x_bound is None and described.table_plan is None
+        if by_rule and undeclared and plan.bounds is not None:
+            columns = plan.request.n_features.value - len(plan.bounds.ranged)
+            leaks.warn_caller(_presence(columns), PresenceWarning)
+
     def _warn_of_device(self, plan: Plan) -> None:
         """Warn if the solver that a rule chose does not run on the device that was asked for."""
         if on_card(self.device) and not plan.fitter.on_card(self.selection):
@@ -468,6 +489,16 @@ def _on_processor(solver: str) -> Message:
         card=Setting("device", "cuda"),
         gradient=Setting("solver", "gradient"),
         noisy_max=Setting("selection", "noisy_max"),
+    )
+
+
+def _presence(columns: int) -> Message:
+    return Message(
+        "{auto} reads the entries of {columns:,} columns as present or absent, which leaves "
+        "nothing of numbers that are hardly ever 0; pass {sqrt} for such numbers, or {presence} "
+        "to silence this",
+        columns=columns,
+        **{name: Setting("row_map", name) for name in ("auto", "sqrt", "presence")},
     )
 
 

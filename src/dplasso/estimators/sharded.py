@@ -74,6 +74,7 @@ def prepared(
     shape = 0 if known else shards.shape[0], shards.n_features
     plan = registry.plan(model._request(shape, loss, described, names, found))
     plan.check_columns()
+    model._warn_of_presence(plan, described)
     drawing = Drawing(model._random_bits(), threads_of(model.n_jobs), model.verbose > 0)
     rows_per_person = int(declared(model, "rows_per_person"))
     return shards.prepared(plan, drawing, rows_per_person, model._class_weights(), model.accountant)

@@ -60,8 +60,8 @@ class Fitter(ABC):
         """Return the only columns that a model reads, or None for all columns."""
         return None
 
-    def auto_row_map(self, n_others: int) -> str:
-        """Return the map that "auto" stands for with ``n_others`` columns without a range."""
+    def auto_row_map(self, request: Request) -> str:
+        """Return the map that "auto" stands for, where bounds on entries are known."""
         return "as_is"
 
     @abstractmethod

@@ -14,7 +14,7 @@ from dplasso.base.progress import rounds_bar
 from dplasso.data import ColumnBounds, ColumnMatrix
 from dplasso.data.row_maps import needs_bound, rooted, row_view
 from dplasso.data.unit_rows import NO_BOUND, Scaling, UnitRows
-from dplasso.fitting.auto_rules import auto_nonzeros
+from dplasso.fitting.auto_rules import auto_nonzeros, roots_pay
 from dplasso.fitting.corrected import (
     CorrectedTask,
     HeldTask,
@@ -58,16 +58,22 @@ class UnitRowFitter(Fitter):
 
     scales_rows = True
 
-    def auto_row_map(self, n_others: int) -> str:
-        """Return "sqrt" for wide data, which are mostly text, and "as_is" otherwise.
+    def auto_row_map(self, request: Request) -> str:
+        """Return "presence" or "sqrt" for wide data, which are mostly text, and "as_is" otherwise.
 
-        In text, the root of a word's weight or count is more informative than either its presence
-        or the number itself, and keeps large ones from hiding small ones; of 0 and 1 it is the
-        same. The columns of narrower data may be numbers, too. Columns with a range are numbers,
+        What the presence of a word says is learnt from fewer rows than what its weight says, so
+        that the root of entries pays where rows are many. And whoever declares a bound other than 1
+        has numbers, or counts: the root keeps what they say, and keeps large ones from hiding small
+        ones. The columns of narrower data may be numbers, too. Columns with a range are numbers,
         which no map changes, so they do not count. The storage of a matrix, dense or sparse, in
         memory or on disk, is not used: a loader may have chosen it by the data.
         """
-        return "as_is" if n_others <= NARROW_COLUMNS else "sqrt"
+        bounds = request.bounds
+        assert bounds is not None
+        if request.n_features.value - len(bounds.ranged) <= NARROW_COLUMNS:
+            return "as_is"
+        pays = roots_pay(request.epsilon, request.delta, request.rows_per_unit)
+        return "sqrt" if pays or not bounds.others_are_one else "presence"
 
     def auto_nonzeros(self, request: Request) -> Sourced[int | None]:
         rows, columns = request.rows_per_unit, request.n_features.value

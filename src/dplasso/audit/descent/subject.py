@@ -17,7 +17,7 @@ from dplasso.audit.descent.reference import (
     log_ratios_of_descents,
 )
 from dplasso.audit.fit_subject import WIDE, FitSubject, Ratios
-from dplasso.audit.reference import PRESENCE, SQRT, Claim, Table
+from dplasso.audit.reference import PRESENCE, Claim, Table
 from dplasso.audit.representation.holders import dense
 from dplasso.audit.session import Session
 from dplasso.audit.subject import Again, Charged, Draw, Figures, NoisySubject
@@ -244,7 +244,7 @@ class DescentSubject(FitSubject, NoisySubject):
 
     def _fix_settings(self) -> None:
         self._model.set_params(solver="gradient")
-        self._fix_row_map(SQRT)
+        self._fix_row_map(PRESENCE)
         self._fix_bounds()
         self._fix_n_rows()
         # Where rows are replaced, there are as many as declared.

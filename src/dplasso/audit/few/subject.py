@@ -17,7 +17,7 @@ from dplasso.audit.descent.reference import ReferenceRows, log_ratio, log_ratios
 from dplasso.audit.few import data, law, reference
 from dplasso.audit.few.reference import FewFacts
 from dplasso.audit.fit_subject import WIDE, FitSubject, Ratios
-from dplasso.audit.reference import PRESENCE, SQRT, Table
+from dplasso.audit.reference import PRESENCE, Table
 from dplasso.audit.representation.holders import dense
 from dplasso.audit.session import Session
 from dplasso.audit.subject import Again, Charged, DrawingSubject, Figures
@@ -198,7 +198,7 @@ class FewSubject(descent.DescentSubject, DrawingSubject):
         return [dense(rows) * rows.units[:, np.newaxis], labels, dense(task.matrix)]
 
     def _fix_settings(self) -> None:
-        self._fix_row_map(SQRT)
+        self._fix_row_map(PRESENCE)
         self.notes.append(
             "of more than 1,000 columns, a few are selected: the audit takes those; of fewer "
             "columns the same fit is a descent, audited with solver='gradient'"
