@@ -65,11 +65,9 @@ class UnitRows:
         if scaling not in ("presence", "unit"):
             raise ValueError(f"scaling must be 'presence' or 'unit', got {scaling!r}")
         matrix = X if isinstance(X, ColumnMatrix) else ColumnMatrix.of(X, NO_BOUND)
-        if scaling == "presence":
-            whole, values = 1, _present(matrix)
-        else:
-            whole = whole_for(matrix.shape[1])
-            values = _whole(matrix, whole)
+        whole = 1 if scaling == "presence" else whole_for(matrix.shape[1])
+        values: NDArray[Any] | None
+        values = _present(matrix) if scaling == "presence" else _whole(matrix, whole)
         squares = _by_rows(kernels.squares, matrix, values, np.int64)
         with np.errstate(divide="ignore"):
             units = np.where(squares > 0, _SAFE / np.sqrt(squares), 0.0)

@@ -189,9 +189,10 @@ def _standard(
 
 def variances_of(plan: TablePlan) -> Floats:
     """Variances of the standardised columns: less for indicators than for numbers, 1 on average."""
-    found = np.ones(plan.n_columns)
+    found: Floats = np.ones(plan.n_columns)
     found[list(plan.indicators)] = OF_INDICATORS
-    return found * (plan.n_columns / found.sum())
+    found *= plan.n_columns / float(found.sum())
+    return found
 
 
 def shrunk(values: Floats, target: float, noise: float) -> Floats:
