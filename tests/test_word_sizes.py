@@ -65,7 +65,7 @@ def test_lengths_of_conditioned_rows_add_up_at_the_largest_damping_and_centre(co
     found = np.zeros(1, np.int64)
     conditioned.square_lengths(rows.indptr, rows.indices, rows.values, *facts, 0, columns, found)
     scale = float(most.damping[0]) * conditioning.WHOLE
-    entry = round(scale * (float(rows.units[0]) * int(rows.values[0])))
+    entry = round(scale * (float(rows.units[0]) * rows.largest))
     wanted = sum((entry - int(p)) ** 2 for p in most.whole_centre)
     assert int(found[0]) + most.square_centre == wanted < LIMIT
 

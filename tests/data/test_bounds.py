@@ -101,6 +101,15 @@ def test_ranges_are_read_from_pairs_bounds_and_names():
     assert among.ranges.tolist() == [[-5.0, 5.0]] and among.stretch.tolist() == [24.0]
 
 
+def test_indicators_are_columns_with_a_declared_range_from_0_to_1():
+    listed = [(0, 1), 1.0, (0, 1.5), (-1, 1), (0.0, 1.0)]
+    assert ColumnBounds.of(listed, 5).indicators.tolist() == [0, 4]
+    assert ColumnBounds.of(np.array([[0, 1], [0, 2]]), 2).indicators.tolist() == [0]
+    sparse = SparseBounds(6, {2: 1.0, 5: 9.0}, {2: (0.0, 1.0), 5: (0.0, 9.0)})
+    assert ColumnBounds.of(sparse, 6).indicators.tolist() == [2]
+    assert len(ColumnBounds.of(1.0, 4).indicators) == 0
+
+
 def test_bounds_without_pairs_have_no_ranges():
     for x_bound in (2.0, [2.0, 3.0], np.array([2.0, 3.0])):
         assert ColumnBounds.of(x_bound, 2).ranges is None

@@ -41,8 +41,20 @@ def test_a_row_is_the_same_whatever_the_others_are(X: np.ndarray, scaling: str) 
     rows = UnitRows.of(X, scaling)
     for i in range(len(X)):
         alone = UnitRows.of(X[i : i + 1], scaling)
-        assert whole(alone)[0].tolist() == whole(rows)[i].tolist()
-        assert alone.units[0] == rows.units[i]
+        assert alone.whole == rows.whole
+        mine, among = (
+            [Fraction(number, each.largest) for number in whole(each)[place]]
+            for each, place in ((alone, 0), (rows, i))
+        )
+        assert mine == among
+        assert alone.units[0] * alone.largest == rows.units[i] * rows.largest
+
+
+def test_rows_whose_entries_are_alike_store_no_values() -> None:
+    alike = np.array([[1.0, 1.0, 0.0], [0.0, 0.25, 0.0], [0.3, 0.3, 0.3]])
+    assert UnitRows.of(alike, "unit").values is None
+    assert UnitRows.of(np.vstack([alike, [[1.0, 0.5, 0.0]]]), "unit").values is not None
+    assert UnitRows.of(-alike, "unit").values is not None
 
 
 @settings(deadline=None)

@@ -192,17 +192,29 @@ def test_of_a_million_columns_few_percent_are_kept_at_usual_budgets():
     assert max(kept) <= 25_000
 
 
-def test_only_wide_rows_are_taken_as_presence_however_they_are_stored():
+def test_rows_are_mapped_by_public_facts_however_they_are_stored():
     X, y = words(columns=1001, rows=200)
-    fits = {
-        "presence": classifier().fit(X, y),
-        "as_is": classifier().fit(X[:, :1000], y),
-    }
-    assert {name: model.row_map_ for name, model in fits.items()} == {name: name for name in fits}
-    for form in (X, X.toarray()):  # whoever declares another bound has numbers
-        assert classifier(x_bound=2.0).fit(form, y).row_map_ == "sqrt"
-    assert classifier().fit(X[:, :1000].toarray(), y).row_map_ == "as_is"
-    assert fits["presence"].privacy_["public"]["row_map"]["source"] == "public rule"
+    for form in (X, X.toarray()):
+        for expected, options in (
+            ("presence", {"epsilon": 1.0, "n_rows": 200}),
+            ("sqrt", {"epsilon": 1.0, "n_rows": 10_000}),
+            ("sqrt", {"epsilon": 1.0, "n_rows": 200, "x_bound": 2.0}),
+        ):
+            model = classifier(**options).fit(form, y)
+            assert model.row_map_ == expected
+            assert model.privacy_["public"]["row_map"]["source"] == "public rule"
+            assert classifier(**options).fit(form[:, :1000], y).row_map_ == "as_is"
+
+
+def test_words_that_are_0_or_1_are_fitted_alike_by_root_presence_and_as_they_are():
+    X, y = words(columns=1500, rows=200)
+    X.data[:] = 1.0
+    maps = ("sqrt", "presence", "as_is")
+    root, *others = (classifier(row_map=each, random_state=1).fit(X, y) for each in maps)
+    for model in others:
+        assert np.array_equal(model.fitted_.weights.toarray(), root.fitted_.weights.toarray())
+        assert np.array_equal(model.intercept_, root.intercept_)
+        assert np.array_equal(model.predict_proba(X), root.predict_proba(X))
 
 
 def test_auto_goes_by_public_facts():

@@ -39,6 +39,20 @@ def mixed(classes=2, rows=ROWS):
 BOUNDS = mixed(2, 10)[2]
 
 
+def test_indicators_of_a_plan_are_those_that_are_declared():
+    def indicators(x_bound, **options):
+        model = PrivateLassoClassifier(
+            **{"classes": [0, 1], "n_rows": ROWS, "solver": "table", "x_bound": x_bound, **options}
+        )
+        return model.plan(ROWS, len(x_bound)).table.indicators
+
+    assert indicators(BOUNDS) == (1,)
+    last = [1.0] * WIDE + [(0, 1), (0, 9), (0, 1)]  # places among the columns with ranges
+    assert indicators(last) == (0, 2)
+    assert indicators([(0, 1), (0, 1), (0, 2), 1.0]) == (0, 1)
+    assert indicators([(0, 1), (0, 2)], row_map="sqrt") == ()
+
+
 def classifier(classes=2, epsilon=4.0, **options):
     given = {"classes": range(classes), "n_rows": ROWS, "x_bound": BOUNDS}
     return PrivateLassoClassifier(epsilon, **{**given, **options})

@@ -64,7 +64,7 @@ def problems() -> list[Problem]:
     two = {"classes": [0, 1], "solver": "gradient"}
     of_dense = (dense[:, 0] > 0.1).astype(int)
     return [
-        Problem("presence", X, y, two | {"n_nonzero": None}),
+        Problem("presence", X, y, two | {"row_map": "presence", "n_nonzero": None}),
         Problem("real values", X, y, two | {"row_map": "as_is", "n_nonzero": None}),
         Problem("softmax", X, thirds, two | {"classes": [0, 1, 2]}),
         Problem(

@@ -14,6 +14,7 @@ from dplasso.fitting.gradient import held_matrix
 from dplasso.kernels import steps, stream_steps
 from dplasso.kernels.problem import SCALE
 from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
+from dplasso.losses.encoded import EncodedLabels
 from dplasso.solvers.few import ColumnScores, plan_few
 from dplasso.solvers.gradient import plan_descent
 from dplasso.solvers.gradient.conditioning import Conditioning
@@ -30,6 +31,7 @@ def problem(seed=0, loss=None):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(ROWS, COLUMNS)) * (rng.random((ROWS, COLUMNS)) < 0.7)
     X[::3] = np.round(X[::3])  # these alone would be held in single precision
+    X[1::3] = X[1::3] != 0.0  # and these without values
     outputs = 1 if loss is None else loss.outputs
     y = rng.integers(0, max(outputs, 2), ROWS)
     return rng, X, y
@@ -37,7 +39,8 @@ def problem(seed=0, loss=None):
 
 def shuffled(rng):
     order = rng.permutation(ROWS)
-    return order, [order[:1], order[1:2], *np.array_split(order[2:], 9)]
+    ones, others = order[order % 3 == 1], order[order % 3 != 1]
+    return order, [ones, others[:1], others[1:2], *np.array_split(others[2:], 9)]
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=["logistic", "softmax", "squared"])
@@ -47,11 +50,11 @@ def test_gradient_sums_are_those_of_any_parts(loss, scaling):
     plan = plan_descent(loss, epsilon=1.0, delta=1e-6, n_rows=ROWS, n_columns=COLUMNS)
     conditioning = Conditioning.of(rng.uniform(0.1, 2.0, COLUMNS), rng.normal(size=COLUMNS) / 5)
     weights = rng.normal(size=(plan.outputs, COLUMNS)) * 3
-    intercepts = rng.normal(size=plan.outputs)
+    intercepts, own = rng.normal(size=plan.outputs), rng.random(ROWS)
 
     def sums(part, threads):
         rows = UnitRows.of(ColumnMatrix.of(X[part], 1.1), scaling)
-        private = PrivateRows(rows, loss.encode(y[part]), loss, plan, threads)
+        private = PrivateRows(rows, loss.encode(y[part]), loss, plan, threads, own[part])
         return private.mass(), private.sums(conditioning, weights, intercepts)
 
     order, parts = shuffled(rng)
@@ -61,12 +64,14 @@ def test_gradient_sums_are_those_of_any_parts(loss, scaling):
 
 def test_scores_of_a_choice_are_those_of_any_parts():
     rng, X, y = problem(2)
-    loss = LogisticLoss()
+    loss, own = LogisticLoss(), rng.random(ROWS)
     plan = plan_few(loss, epsilon=1.0, delta=1e-6, n_rows=ROWS, n_chosen=1)
 
     def scores(part, threads):
         rows = UnitRows.of(ColumnMatrix.of(X[part], 1.1), "unit")
-        return ColumnScores.of(rows, y[part], loss, plan).of_centre(-77, threads)
+        labels = EncodedLabels(loss.encode(y[part]), own[part])
+        found = ColumnScores.of(rows, labels, loss, plan)
+        return np.append(found.of_centre(-77, threads), found.longest(-77) * len(part))
 
     order, parts = shuffled(rng)
     assert np.array_equal(scores(order, 3), sum(scores(part, 1) for part in parts))

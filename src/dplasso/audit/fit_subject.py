@@ -219,7 +219,7 @@ class FitSubject(Subject):
             self._model.set_params(row_map=row_map)
             if row_map == PRESENCE:
                 self.notes.append(
-                    "row_map='auto' is presence for sparse rows: the audit takes that"
+                    "row_map='auto' is presence or the root of entries: the audit takes presence"
                 )
 
     def _fix_bounds(self) -> None:

@@ -16,7 +16,7 @@ from dplasso.base.wording import ParameterError
 from dplasso.data.clip_limit import clipped_in_place
 from dplasso.data.columns import ColumnMatrix
 from dplasso.data.merging import merged
-from dplasso.data.range_scales import range_scales
+from dplasso.data.range_scales import is_indicator, range_scales
 from dplasso.data.sparse_bounds import SparseBounds
 
 
@@ -106,6 +106,14 @@ class ColumnBounds:
         if self.ranges is None:
             return np.empty(0, np.int64)
         return np.arange(len(self.ranges)) if self.paired is None else self.paired
+
+    @property
+    def indicators(self) -> NDArray[np.int64]:
+        """The columns that are declared to be indicators, by a range from 0 to 1; increasing."""
+        ranged = self.ranged
+        if self.ranges is None:
+            return ranged
+        return ranged[is_indicator(*self.ranges[ranged].T)]
 
     @property
     def without_ranges(self) -> "ColumnBounds":

@@ -1,6 +1,7 @@
 """Public maps of a row's entries, for fitting and predicting; each row is mapped by itself."""
 
 import math
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -74,6 +75,19 @@ def row_view(X: Any, row_map: str, bounds: ColumnBounds) -> tuple[Any, ColumnBou
     return mapped(_clipped_view(X, bounds), row_map, bounds.largest), held
 
 
+def rooted(matrix: ColumnMatrix) -> ColumnMatrix:
+    """The signed roots of the entries, as `row_view` has them; the root of 1 is 1.
+
+    >>> rooted(ColumnMatrix.of(np.array([[0.0, -4.0]]), 9.0)).values.tolist()
+    [-2.0]
+    """
+    if matrix.values is None:
+        return matrix
+    largest = held_bound("sqrt", matrix.x_bound)
+    values = clipped_in_place(_of(matrix.values[: matrix.entries], "sqrt", largest), largest)
+    return replace(matrix, values=values, x_bound=largest, extended=None, trusted=True)
+
+
 def held_bounds(row_map: str, bounds: ColumnBounds) -> ColumnBounds:
     """The bounds on the entries that `row_view` returns: one for all, except for "as_is"."""
     if bounds.ranges is not None:
@@ -111,7 +125,8 @@ def _of(values: Any, row_map: str, bound: float) -> Any:
     if row_map == "blend":
         # Halve first: the sum of an entry and a bound near the largest double would overflow.
         return 0.5 * np.asarray(values, np.float64) + 0.5 * bound * np.sign(values)
-    return np.sign(values) * np.sqrt(np.abs(values, dtype=np.float64))
+    roots = np.sqrt(np.abs(values, dtype=np.float64))
+    return np.copysign(roots, values, out=roots)
 
 
 def clipped(X: Any, bound: float) -> Any:

@@ -13,7 +13,7 @@ from dplasso.kernels import unit_rows as kernels
 Scaling = Literal["presence", "unit"]
 
 # Entries are integers, and this is the value of a row's largest entry; it is smaller for so many
-# columns that the sum of squares would not fit into 63 bits (`whole_for`).
+# columns that the sum of squares would not fit into 63 bits (`whole_for`). It is a power of two.
 WHOLE = 2**20
 # No entry is clipped at this bound: rows are scaled by their own entries. It fits single precision.
 NO_BOUND = 1e30
@@ -25,14 +25,18 @@ _SAFE = 1.0 - 2.0**-40
 class UnitRows:
     """A column-compressed matrix of integers; row i times ``units[i]`` has length at most 1.
 
-    ``values`` is None if every stored entry is 1. A row without entries has unit 0.
+    ``values`` is None if all entries of every row are alike: they are then 1 in place of ``whole``.
+    A row without entries has unit 0.
 
     Formal guarantees
     -----------------
-    A row's integers and its unit are functions of that row alone, to the last bit: they come from
-    maxima and sums of integers, which no other row and no number of threads can change. The exact
-    2-norm of the integers times the unit is at most 1, for any number of columns: integers are
-    small enough for the sum of their squares not to overflow. There is no release and no cost here.
+    A row's integers over ``largest``, and its unit times ``largest``, are functions of that row
+    alone, to the last bit: they come from maxima and sums of integers, which no other row and no
+    number of threads can change. Whether values are stored does depend on other rows, but changes
+    only ``largest``, which is a power of two: products of integers, units and 1 / ``largest`` in
+    double precision have the same bits. The exact 2-norm of the integers times the unit is at most
+    1, for any number of columns: integers are small enough for the sum of their squares not to
+    overflow. There is no release and no cost here.
 
     >>> rows = UnitRows.of([[3.0, 0.0], [5.0, 5.0]])
     >>> rows.values is None, rows.units.round(3).tolist()
@@ -44,7 +48,12 @@ class UnitRows:
     values: NDArray[Any] | None
     units: NDArray[np.float64]
     shape: tuple[int, int]
-    largest: int  # public bound on the absolute value of the integers: `whole_for`, or 1
+    whole: int  # public: the integer of a row's largest entry if values are stored
+
+    @property
+    def largest(self) -> int:
+        """Bound on the absolute value of the integers."""
+        return 1 if self.values is None else self.whole
 
     @classmethod
     def of(cls, X: Any, scaling: Scaling = "presence") -> "UnitRows":
@@ -56,18 +65,13 @@ class UnitRows:
         if scaling not in ("presence", "unit"):
             raise ValueError(f"scaling must be 'presence' or 'unit', got {scaling!r}")
         matrix = X if isinstance(X, ColumnMatrix) else ColumnMatrix.of(X, NO_BOUND)
-        values, entries = matrix.values, matrix.entries
-        largest = 1 if scaling == "presence" else whole_for(matrix.shape[1])
-        if values is not None:
-            values = values[:entries]
-            values = _present(values) if scaling == "presence" else _whole(matrix, values, largest)
-        elif scaling == "unit":
-            # As if another row had other values: the form of a row must not depend on other rows.
-            values = np.full(entries, largest, np.int32)
+        whole = 1 if scaling == "presence" else whole_for(matrix.shape[1])
+        values: NDArray[Any] | None
+        values = _present(matrix) if scaling == "presence" else _whole(matrix, whole)
         squares = _by_rows(kernels.squares, matrix, values, np.int64)
         with np.errstate(divide="ignore"):
             units = np.where(squares > 0, _SAFE / np.sqrt(squares), 0.0)
-        return cls(matrix.indptr, matrix.indices, values, units, matrix.shape, largest)
+        return cls(matrix.indptr, matrix.indices, values, units, matrix.shape, whole)
 
 
 def whole_for(columns: int) -> int:
@@ -82,13 +86,19 @@ def whole_for(columns: int) -> int:
     return min(WHOLE, 1 << (most.bit_length() - 1) // 2)
 
 
-def _present(values: NDArray[Any]) -> NDArray[np.int8] | None:
+def _present(matrix: ColumnMatrix) -> NDArray[np.int8] | None:
     """1 for every nonzero entry; None if all are 1."""
-    return (values != 0).astype(np.int8) if kernels.count_zeros(values) else None
+    if matrix.values is None:
+        return None
+    values = matrix.values[: matrix.entries]
+    return (values != 0).astype(np.int8) if kernels.count_equal(values, 0) else None
 
 
-def _whole(matrix: ColumnMatrix, values: NDArray[Any], most: int) -> NDArray[np.int32]:
-    """Entries relative to their row's largest, as integers up to ``most``."""
+def _whole(matrix: ColumnMatrix, most: int) -> NDArray[np.int32] | None:
+    """Entries relative to their row's largest, as integers up to ``most``; None if all are that."""
+    if matrix.values is None:
+        return None
+    values = matrix.values[: matrix.entries]
     largest = _by_rows(kernels.largest, matrix, values, np.float64)
     with np.errstate(divide="ignore", over="ignore"):
         # A row whose entries are all tiny counts as empty.
@@ -97,7 +107,7 @@ def _whole(matrix: ColumnMatrix, values: NDArray[Any], most: int) -> NDArray[np.
     runs = threads.even_runs(len(values), threads.worth(len(values)))
     calls = [(matrix.indices, values, factors, *run, whole) for run in runs]
     threads.run(kernels.whole, calls)
-    return whole
+    return None if kernels.count_equal(whole, most) == len(whole) else whole
 
 
 def _by_rows(kernel: Any, matrix: ColumnMatrix, values: Any, kind: Any) -> NDArray[Any]:

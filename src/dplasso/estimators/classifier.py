@@ -104,10 +104,11 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         choice and the reason.
     row_map : {"auto", "as_is", "presence", "sqrt", "blend"}, default="auto"
         Public map of the entries, which also applies to rows to predict. "presence" is 1 for every
-        entry that is not 0, and "blend" is half way from an entry to the bound. "auto" is
-        for more than 1,000 columns under "gradient", whether ``X`` is sparse or dense, "presence"
-        if ``x_bound`` is 1 or not declared, and "sqrt" with another bound, which numbers have; it
-        is "as_is" otherwise. "gradient" then scales rows to length 1, and ``coef_`` applies to the
+        entry that is not 0, "sqrt" the root of an entry with its sign, and "blend" half way from an
+        entry to the bound. "auto" is "as_is" for up to 1,000 columns, and for more under
+        "gradient", whether ``X`` is sparse or dense, "sqrt" if rows are many for the noise or
+        ``x_bound`` is declared and not 1, and "presence" otherwise; under other solvers it is
+        "as_is". "gradient" then scales rows to length 1, and ``coef_`` applies to the
         scaled rows.
     n_nonzero : int, "auto", Sparsifier or None, default="auto"
         Number of coefficients to keep, as a public fact. ``solver="auto"`` chooses a solver that

@@ -60,11 +60,8 @@ class Fitter(ABC):
         """Return the only columns that a model reads, or None for all columns."""
         return None
 
-    def auto_row_map(self, n_others: int, bounded_by_one: bool) -> str:
-        """Return the map that "auto" stands for.
-
-        There are ``n_others`` columns without a range, whose bounds are all 1 or not.
-        """
+    def auto_row_map(self, request: Request) -> str:
+        """Return the map that "auto" stands for, where bounds on entries are known."""
         return "as_is"
 
     @abstractmethod

@@ -12,9 +12,9 @@ from dplasso.base import threads as pool
 from dplasso.base.arrays import Floats, Ints
 from dplasso.base.progress import rounds_bar
 from dplasso.data import ColumnBounds, ColumnMatrix
-from dplasso.data.row_maps import needs_bound, row_view
+from dplasso.data.row_maps import needs_bound, rooted, row_view
 from dplasso.data.unit_rows import NO_BOUND, Scaling, UnitRows
-from dplasso.fitting.auto_rules import auto_nonzeros
+from dplasso.fitting.auto_rules import auto_nonzeros, roots_pay
 from dplasso.fitting.corrected import (
     CorrectedTask,
     HeldTask,
@@ -58,18 +58,22 @@ class UnitRowFitter(Fitter):
 
     scales_rows = True
 
-    def auto_row_map(self, n_others: int, bounded_by_one: bool) -> str:
+    def auto_row_map(self, request: Request) -> str:
         """Return "presence" or "sqrt" for wide data, which are mostly text, and "as_is" otherwise.
 
-        In text, the presence of a word is more informative than its count. But whoever declares a
-        bound other than 1 has numbers, or counts: the root keeps what they say, and keeps large
-        ones from hiding small ones. The columns of narrower data may be numbers, too. Columns with
-        a range are numbers, which no map changes, so they do not count. The storage of a matrix,
-        dense or sparse, in memory or on disk, is not used: a loader may have chosen it by the data.
+        What the presence of a word says is learnt from fewer rows than what its weight says, so
+        that the root of entries pays where rows are many. And whoever declares a bound other than 1
+        has numbers, or counts: the root keeps what they say, and keeps large ones from hiding small
+        ones. The columns of narrower data may be numbers, too. Columns with a range are numbers,
+        which no map changes, so they do not count. The storage of a matrix, dense or sparse, in
+        memory or on disk, is not used: a loader may have chosen it by the data.
         """
-        if n_others <= NARROW_COLUMNS:
+        bounds = request.bounds
+        assert bounds is not None
+        if request.n_features.value - len(bounds.ranged) <= NARROW_COLUMNS:
             return "as_is"
-        return "presence" if bounded_by_one else "sqrt"
+        pays = roots_pay(request.epsilon, request.delta, request.rows_per_unit)
+        return "sqrt" if pays or not bounds.others_are_one else "presence"
 
     def auto_nonzeros(self, request: Request) -> Sourced[int | None]:
         rows, columns = request.rows_per_unit, request.n_features.value
@@ -252,5 +256,7 @@ def held_matrix(X: Any, row_map: str, bounds: ColumnBounds) -> tuple[ColumnMatri
     """Return the mapped entries, and how rows are then scaled to length 1."""
     if not needs_bound(row_map) and bounds.ranges is None:
         return X if isinstance(X, ColumnMatrix) else ColumnMatrix.of(X, NO_BOUND), "presence"
+    if row_map == "sqrt" and not bounds.differ:
+        return rooted(ColumnMatrix.of(X, bounds.largest)), "unit"
     seen, held = row_view(X, row_map, bounds)
     return ColumnMatrix.of(held.apply(seen), held.largest), "unit"

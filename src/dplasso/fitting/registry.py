@@ -140,10 +140,7 @@ def prepare(
 def _row_map(fitter: Fitter, request: Request) -> str:
     """Return the map of rows; "auto" leaves entries unchanged if their bound is released."""
     if request.row_map == AUTO:
-        if request.bounds is None:
-            return "as_is"
-        others = request.n_features.value - len(request.bounds.ranged)
-        return fitter.auto_row_map(others, request.bounds.others_are_one)
+        return "as_is" if request.bounds is None else fitter.auto_row_map(request)
     if request.releases_bound and not needs_bound(request.row_map):
         raise ParameterError(
             "{private} has no use where {presence}, whose entries are 1; leave it out, or pass "

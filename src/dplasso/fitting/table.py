@@ -75,6 +75,7 @@ class Table(Fitter):
             delta=request.delta,
             n_rows=request.n_rows.value,
             n_columns=n_columns,
+            indicators=_indicators(request, row_map, narrow),
             n_wide=n_features.value - n_columns,
             n_nonzero=request.n_nonzero,
             neighboring=request.neighboring,
@@ -103,6 +104,15 @@ class Table(Fitter):
         if table_part(request.bounds, request.n_features.value) is not None:
             rule += ", and of the wide ones those that were found to be frequent"
         return Sourced(None, rule)
+
+
+def _indicators(request: Request, row_map: str, narrow: Ints | None) -> list[int]:
+    """Places of the declared indicators among the columns of the table; maps make all alike."""
+    if request.bounds is None or row_map != "as_is":
+        return []
+    found = request.bounds.indicators
+    places: list[int] = (found if narrow is None else np.searchsorted(narrow, found)).tolist()
+    return places
 
 
 def _check_units(request: Request) -> None:

@@ -11,12 +11,12 @@ from dplasso.kernels.arithmetic import entry, nearest_integer
 
 
 @njit(cache=True, nogil=True)
-def count_zeros(values):  # type: ignore[no-untyped-def]
-    """Number of stored entries that are 0."""
-    zeros = 0
+def count_equal(values, number):  # type: ignore[no-untyped-def]
+    """Number of stored entries that are equal to ``number``."""
+    found = 0
     for p in range(values.size):
-        zeros += int(values[p] == 0)
-    return zeros
+        found += int(values[p] == number)
+    return found
 
 
 @njit(cache=True, nogil=True)

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from dplasso.data import columns, merging, row_maps
 from dplasso.data.columns import ColumnMatrix
-from dplasso.data.unit_rows import _SAFE, NO_BOUND, UnitRows
+from dplasso.data.unit_rows import UnitRows
 from dplasso.estimators.online_rows import RowForm
 from dplasso.federated import columns as federated_columns
 from dplasso.fitting import frank_wolfe as fit_by_frank_wolfe
@@ -92,7 +92,7 @@ def whole_numbers_by_precision(monkeypatch):
     def of(X, scaling="presence"):
         rows = right(X, scaling)
         single = isinstance(X, ColumnMatrix) and X.values is not None
-        if scaling == "presence" or not single or X.values.dtype != np.float32:
+        if rows.whole == 1 or not single or X.values.dtype != np.float32 or rows.values is None:
             return rows
         return dataclasses.replace(rows, values=rows.values - rows.values % 2)
 
@@ -188,24 +188,12 @@ def rows_keep_their_precision(monkeypatch):
 
 
 def ones_stay_ones(monkeypatch):
-    """Rows of ones alone have no values to be made whole numbers of.
+    """Rows of ones alone have no values, and sums take a stored 1 for one of their usual numbers.
 
     One row with another entry makes all others' entries 2^20 in place of 1, in sums whose noise is
     for 2^20: where columns are chosen, that one row decides whether anything is chosen at all.
     """
-    right = UnitRows.of
-
-    def of(X, scaling="presence"):
-        matrix = X if isinstance(X, ColumnMatrix) else ColumnMatrix.of(X, NO_BOUND)
-        rows = right(matrix, scaling)
-        if matrix.values is not None or scaling == "presence":
-            return rows
-        entries = np.bincount(matrix.indices[: matrix.entries], minlength=matrix.shape[0])
-        with np.errstate(divide="ignore"):
-            units = np.where(entries > 0, _SAFE / np.sqrt(entries), 0.0)
-        return dataclasses.replace(rows, values=None, units=units)
-
-    monkeypatch.setattr(UnitRows, "of", of)
+    monkeypatch.setattr(UnitRows, "largest", property(lambda self: self.whole))
 
 
 @of_any_size

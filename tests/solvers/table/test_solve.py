@@ -251,6 +251,18 @@ def test_re_weighted_columns_keep_the_length_of_rows_and_favour_what_showed() ->
     assert scales[-1] == 1.0  # the intercept
 
 
+def test_indicators_have_a_quarter_of_the_variance_of_numbers_and_rows_keep_their_length() -> None:
+    plan = small_plan(LOSSES["logistic"], 4, indicators=[1, 2])
+    found = walk_module.variances_of(plan)
+    assert found.mean() == pytest.approx(1.0)
+    assert found == pytest.approx(found[0] * np.array([1.0, 0.25, 0.25, 1.0]))
+    beside = walk_module.variances_of(plan.with_taken(2))
+    assert beside == pytest.approx(beside[0] * np.array([1.0, 0.25, 0.25, 1.0, 0.25, 0.25]))
+    for alike in ([], range(4)):
+        plan = small_plan(LOSSES["logistic"], 4, indicators=alike)
+        assert np.array_equal(walk_module.variances_of(plan), np.ones(4))
+
+
 def test_products_that_are_all_noise_never_promise_margins_without_noise() -> None:
     """A released trace below 0 once read as rows without length, and as a fit without noise."""
     for matrix in (-np.eye(5), np.zeros((5, 5)), np.diag([1.0, -3.0, -3.0, 0.5, -1.0])):

@@ -239,7 +239,8 @@ class DescentSubject(FitSubject, NoisySubject):
         return draw
 
     def held(self, task: Any) -> list[Floats]:
-        return [dense(task.rows), task.rows.units]
+        # Their product alone counts: whole numbers may be stored in another unit.
+        return [dense(task.rows) * task.rows.units[:, np.newaxis]]
 
     def _fix_settings(self) -> None:
         self._model.set_params(solver="gradient")

@@ -195,7 +195,7 @@ class FewSubject(descent.DescentSubject, DrawingSubject):
 
     def held(self, task: SelectTask) -> list[Floats]:
         rows, labels = task.scores.rows, task.scores.labels.astype(np.float64)
-        return [dense(rows), rows.units, labels, dense(task.matrix)]
+        return [dense(rows) * rows.units[:, np.newaxis], labels, dense(task.matrix)]
 
     def _fix_settings(self) -> None:
         self._fix_row_map(PRESENCE)

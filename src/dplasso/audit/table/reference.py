@@ -262,7 +262,15 @@ class _Fit:
         spreads, noise = (yield asked) / total, self._mean_noise(asked)
         usual = max(spreads.mean(), noise / math.sqrt(columns), 1.0 / CELL)
         floored = np.maximum(_james_stein(spreads, usual, noise), max(0.05 * usual, noise))
-        return centres, floored, spreads + noise < 0.05 * usual
+        return centres, floored / self._variances(), spreads + noise < 0.05 * usual
+
+    def _variances(self) -> Floats:
+        """Variances of columns: indicators have a quarter of that of numbers; the mean is 1."""
+        low, high = self._facts.ends(self._all_columns)
+        table = self._course.columns - len(self._taken)
+        number = ((low != 0.0) | (high != 1.0))[:table]
+        found = np.append(np.where(number, 1.0, 0.25), np.full(len(self._taken), 0.25))
+        return np.asarray(found / found.mean(), np.float64)
 
     def _labels(self) -> Generator[Expected, Floats, tuple[Floats, float, float, float]]:
         """Margins without columns, the unit of labels, the curvature, and the noise of margins

@@ -18,7 +18,9 @@ from dplasso.solvers.few.plan import GRAINS, LABEL, LOSSES, FewPlan
 class ColumnScores:
     """Rows and integer labels, with column scores: sums of entry times residual.
 
-    A row's entries are integers in units of its largest entry, so a row's scale does not matter. A
+    A row's entries are integers in units of its largest entry, so a row's scale does not matter.
+    Where rows store no values, residuals are multiplied by what an entry stands for: a term is the
+    same whatever other rows are. A
     label is an integer from -LABEL to LABEL; two classes are the two ends.
 
     Formal guarantees
@@ -67,6 +69,7 @@ class ColumnScores:
     def of_centre(self, centre: int, threads: int | None = None) -> Ints:
         """Scores of all columns; residuals are labels minus ``centre``."""
         rows, residuals = self.rows, self._weighted((self.labels - centre).astype(np.float64))
+        residuals = residuals * (rows.whole // rows.largest)
         found = np.empty(rows.shape[1], np.int64)
         runs = pool.balanced_runs(rows.indptr, threads or pool.available())
         given = (rows.indptr, rows.indices, rows.values, residuals)
@@ -78,7 +81,7 @@ class ColumnScores:
 
     def longest(self, centre: int) -> int:
         """Largest absolute value that a row can add to a score."""
-        return self.rows.largest * (LABEL + abs(centre))
+        return self.rows.whole * (LABEL + abs(centre))
 
 
 def _whole(loss: Loss, y: ArrayLike | EncodedLabels, rows: int) -> Ints:

@@ -1,6 +1,7 @@
 """The plan of a fit to a table and its cost, fixed by public numbers before data are read."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dplasso.base import checks
@@ -76,6 +77,7 @@ class TablePlan:
     neighboring: Neighboring
     n_rows: int
     n_columns: int  # of the table; `with_taken` adds the wide columns that are taken up
+    indicators: tuple[int, ...]  # those of them that are declared to be 0 or 1
     n_wide: int
     most_taken: int  # largest number of wide columns that are taken up
     outputs: int
@@ -136,8 +138,13 @@ class TablePlan:
         return self.most_taken > 0
 
     def with_taken(self, taken: int) -> "TablePlan":
-        """The same plan, with the same noise, once wide columns were taken up."""
-        return replace(self, n_columns=self.n_columns + taken)
+        """The same plan, with the same noise, once wide columns were taken up, the last ones.
+
+        They are mostly 0, and count as indicators.
+        """
+        columns = self.n_columns + taken
+        indicators = (*self.indicators, *range(self.n_columns, columns))
+        return replace(self, n_columns=columns, indicators=indicators)
 
     def with_weights(self, total: float) -> "TablePlan":
         """The same plan, with the same noise, once the sum of all rows' weights is released.
@@ -224,6 +231,7 @@ def plan_table(
     delta: float,
     n_rows: int,
     n_columns: int,
+    indicators: Sequence[int] = (),
     n_wide: int = 0,
     n_nonzero: int | None = None,
     neighboring: Neighboring = "add_remove",
@@ -235,7 +243,8 @@ def plan_table(
 ) -> TablePlan:
     """Plan a fit to a table from the loss and the declared numbers only.
 
-    ``n_wide`` is the number of further columns, mostly 0, of which the frequent ones are taken up.
+    ``indicators`` are the columns that are declared to be 0 or 1, and no numbers. ``n_wide`` is the
+    number of further columns, mostly 0, of which the frequent ones are taken up.
     ``counts_weights`` says that weights of rows may add up to far less than ``n_rows``: their sum
     is then released with the first answer, and takes its place. The other parameters are those of
     `dplasso.solvers.gradient.plan_descent`.
@@ -282,6 +291,7 @@ def plan_table(
         neighboring=neighboring,
         n_rows=n_rows,
         n_columns=n_columns,
+        indicators=tuple(map(int, indicators)),
         n_wide=n_wide,
         most_taken=most_taken,
         outputs=loss.outputs,

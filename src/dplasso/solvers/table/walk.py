@@ -29,6 +29,8 @@ from dplasso.solvers.table.questions import (
 AVERAGED = 0.5
 # A spread is at least this share of the mean spread.
 LEAST_SPREAD = 0.05
+# Variance of an indicator in units of that of a number: one level of a category says less.
+OF_INDICATORS = 0.25
 # Share of its variance that a column keeps whose weights have shown nothing but noise.
 LEAST_SHOWN = 0.1
 # Squared weights over their noise count up to this.
@@ -181,7 +183,16 @@ def _standard(
     least = max(LEAST_SPREAD * usual, noise)
     hardly_vary = spreads + noise < LEAST_SPREAD * usual
     spreads = np.maximum(shrunk(spreads, usual, noise), least)
-    return Standard(centres, 1.0 / (np.sqrt(spreads) * CELL), taken), hardly_vary, plan
+    factors = np.sqrt(variances_of(plan)) / (np.sqrt(spreads) * CELL)
+    return Standard(centres, factors, taken), hardly_vary, plan
+
+
+def variances_of(plan: TablePlan) -> Floats:
+    """Variances of the standardised columns: less for indicators than for numbers, 1 on average."""
+    found: Floats = np.ones(plan.n_columns)
+    found[list(plan.indicators)] = OF_INDICATORS
+    found *= plan.n_columns / float(found.sum())
+    return found
 
 
 def shrunk(values: Floats, target: float, noise: float) -> Floats:
