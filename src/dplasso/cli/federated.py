@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dplasso.base.extras import require
-from dplasso.cli.federated_margins import combined, margins_of, table
 from dplasso.cli.federated_terms import proposal_of, with_terms
 from dplasso.cli.options import Force, Json, Quiet, Raw, check_output, check_unused
 from dplasso.cli.output import emit, note, say, show, show_rows
 from dplasso.federated.deployment.kits import open_kit
 from dplasso.federated.deployment.names import DEFAULT_PORT
-from dplasso.federated.deployment.settings import read_party_settings
-from dplasso.federated.model import PartyModel
 from dplasso.storage.atomic import replace_file
 
 if TYPE_CHECKING:  # NVFlare is an extra, and takes a second to import
@@ -172,6 +169,9 @@ def margins(
     """
     check_output(output, data)
     check_unused(output, force)
+    from dplasso.cli.federated_margins import margins_of, table
+    from dplasso.federated.deployment.settings import read_party_settings
+    from dplasso.federated.model import PartyModel
     from dplasso.federated.service import MODEL
 
     opened = open_kit(kit, "party")
@@ -194,6 +194,8 @@ def combine(
     """Add up the margins of all parties to predictions. Above 0 means the second class."""
     check_output(output, *files)
     check_unused(output, force)
+    from dplasso.cli.federated_margins import combined, table
+
     rows = combined(files)
     replace_file(output, table(rows, "prediction", raw))
     note(f"wrote {output}: {len(rows):,} rows")
@@ -214,9 +216,10 @@ def _show_status(seen: "Status") -> None:
     show_rows("Parties", ["party", "is"], rows)
     if seen.jobs:
         say()
-        heads = ["job", "submitted (UTC)", "is", "exchanges", "remarks"]
+        heads = ["job", "submitted (UTC)", "is", "rounds", "remarks"]
         show_rows("Jobs", heads, [_row(job) for job in seen.jobs])
 
 
 def _row(job: "JobStatus") -> list[Any]:
-    return [job.job, job.submitted, job.state, job.exchanges or 0, job.remarks]
+    rounds = "" if job.rounds is None else f"{job.rounds_done} of {job.rounds}"
+    return [job.job, job.submitted, job.state, rounds, job.remarks]
