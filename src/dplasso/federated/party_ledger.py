@@ -6,10 +6,10 @@ from dplasso.ledger import Budget, LedgerError
 
 
 def open_ledger(settings: PartySettings) -> Budget:
-    """Open the ledger of a party, or begin it. Other limits than it was begun with are refused.
+    """Open the ledger of a party, or begin it. Other limits than the ledger has are refused.
 
-    A ledger counts against the limits that it was begun with. A limit that is changed later would
-    not hold for what was charged before.
+    A ledger counts against the limits that it was begun with, or that `Budget.raise_to` has entered
+    since: each change of them is on record.
     """
     limits = settings.max_epsilon, settings.max_delta
     try:
@@ -22,6 +22,6 @@ def open_ledger(settings: PartySettings) -> Budget:
             raise
         raise Refused(
             f"party.toml of {settings.party} has max_epsilon {limits[0]:g} and max_delta "
-            f"{limits[1]:g}, but its ledger was begun with {found.epsilon:g} and {found.delta:g}; "
-            "restore these limits"
+            f"{limits[1]:g}, but its ledger has {found.epsilon:g} and {found.delta:g}; restore "
+            "these limits, or raise them with dplasso federated configure"
         ) from None

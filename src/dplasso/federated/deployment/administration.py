@@ -170,7 +170,7 @@ def administering(kit: Kit) -> Iterator[Administration]:
         os.chdir(before)
 
 
-class _PromptAuthenticator(Authenticator):  # type: ignore[misc]  # NVFlare is untyped
+class _PromptAuthenticator(Authenticator):
     """Asks again soon. The first challenge always comes before the connection stands, and NVFlare
     would wait for a second before the next one."""
 
