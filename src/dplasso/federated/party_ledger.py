@@ -1,5 +1,7 @@
 """The ledger of a party: its charges, within the limits of its settings."""
 
+from pathlib import Path
+
 from dplasso.federated.errors import Refused
 from dplasso.federated.party_settings import PartySettings
 from dplasso.ledger import Budget, LedgerError
@@ -25,3 +27,15 @@ def open_ledger(settings: PartySettings) -> Budget:
             f"{limits[1]:g}, but its ledger has {found.epsilon:g} and {found.delta:g}; restore "
             "these limits, or raise them with dplasso federated configure"
         ) from None
+
+
+def raise_limits(ledger: Path, max_epsilon: float | None, max_delta: float | None) -> bool:
+    """Raise the limits of a ledger that exists; return whether they were lower. None stays."""
+    if not ledger.exists():
+        return False
+    found = Budget.open(str(ledger))
+    wanted = max_epsilon or found.epsilon, max_delta or found.delta
+    if wanted == (found.epsilon, found.delta):
+        return False
+    found.raise_to(*wanted)
+    return True
