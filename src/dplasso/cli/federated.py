@@ -142,8 +142,7 @@ def renew(
     """
     from dplasso.federated.deployment.renewal import Authority
 
-    issuer = Authority(authority)
-    renewed = [issuer.renew(path) for path in certificates]
+    renewed = Authority(authority).renew(certificates)
     if not quiet:
         rows: list[list[Any]] = [[one.name, f"{one.until:%Y-%m-%d}", one.path] for one in renewed]
         show_rows("Renewed", ["named", "valid until", "file"], rows)

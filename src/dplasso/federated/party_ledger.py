@@ -37,5 +37,10 @@ def raise_limits(ledger: Path, max_epsilon: float | None, max_delta: float | Non
     wanted = max_epsilon or found.epsilon, max_delta or found.delta
     if wanted == (found.epsilon, found.delta):
         return False
+    if wanted[0] < found.epsilon or wanted[1] < found.delta:
+        raise ValueError(
+            f"max_epsilon and max_delta can only be raised; the ledger {ledger} has "
+            f"{found.epsilon:g} and {found.delta:g}"
+        )
     found.raise_to(*wanted)
     return True

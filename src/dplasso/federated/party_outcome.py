@@ -49,7 +49,7 @@ class PartyOutcome:
     @property
     def in_words(self) -> str:
         """The outcome for the log of the party."""
-        released = ", ".join(f"{count:,} {kind}" for kind, count in self.releases.items() if count)
+        released = ", ".join(f"{kind} {count:,}" for kind, count in self.releases.items() if count)
         cost = "nothing was charged"
         if self.rho:
             cost = (
@@ -57,7 +57,7 @@ class PartyOutcome:
                 f"{float(self.epsilon):.4g} at delta {self.delta:g}, for what all parties release"
             )
         end = "is under way" if self.ended is None else f"has ended: {printable(self.ended)}"
-        kept = "; its coefficients are in its folder" if self.has_coefficients else ""
+        kept = "; the coefficients are in its folder of state" if self.has_coefficients else ""
         return f"job {self.job} {end}; released here: {released or 'nothing'}; {cost}{kept}"
 
     def save(self, folder: Path) -> None:

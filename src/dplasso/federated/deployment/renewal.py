@@ -1,5 +1,6 @@
 """Renewed certificates: the same names and keys, valid for longer, issued by the same authority."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -49,21 +50,27 @@ class Authority:
             raise ValueError(f"rootCA.key in {folder} is not the key of rootCA.pem")
         self._key = key
 
-    def renew(self, place: Path) -> Renewed:
-        """Renew the certificate of a kit, or a copy of a kit's certificate, in place.
+    def renew(self, places: Sequence[Path]) -> list[Renewed]:
+        """Renew the certificates of kits, or copies of kits' certificates, in place.
 
-        The private key stays where it is: only the certificate, which is public, is needed.
+        Private keys stay where they are: only certificates, which are public, are needed. If one
+        of them was not issued by this authority, none is renewed.
         """
-        path = read_kit(place).certificate if place.is_dir() else place
-        old = load_certificate(path)
-        try:
-            old.verify_directly_issued_by(self._certificate)
-        except (InvalidSignature, TypeError, ValueError):
-            raise ValueError(
-                f"{path} was not issued by this authority; nothing is renewed"
-            ) from None
+        old = {place: self._own(place) for place in places}
         self._last_longer(timedelta(days=_DAYS))
-        new = self._issued(old, timedelta(days=_DAYS))
+        return [self._renewed(place, found) for place, found in old.items()]
+
+    def _own(self, place: Path) -> x509.Certificate:
+        """Read a certificate that this authority has issued; it may have expired."""
+        found = load_certificate(_path_of(place))
+        try:
+            found.verify_directly_issued_by(self._certificate)
+        except (InvalidSignature, TypeError, ValueError):
+            raise ValueError(f"{place} is not of this authority; nothing was renewed") from None
+        return found
+
+    def _renewed(self, place: Path, old: x509.Certificate) -> Renewed:
+        path, new = _path_of(place), self._issued(old, timedelta(days=_DAYS))
         if place.is_dir():
             _write(path.with_name("rootCA.pem"), self._certificate)
         _write(path, new)
@@ -89,6 +96,10 @@ class Authority:
         for extension in old.extensions:
             new = new.add_extension(extension.value, extension.critical)
         return new.sign(self._key, hashes.SHA256())
+
+
+def _path_of(place: Path) -> Path:
+    return read_kit(place).certificate if place.is_dir() else place
 
 
 def _write(path: Path, certificate: x509.Certificate) -> None:
