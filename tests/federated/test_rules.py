@@ -87,8 +87,10 @@ def coins(rows, features, seed, signal=0.0):
     return blocks, np.where(score > 0.0, 1.0, -1.0)
 
 
-def assert_the_mean_is_learnt(epsilon, rows, features, seeds=8):
-    """All weights are 0, and the intercept is the mean of the labels but for its own noise."""
+def assert_the_mean_is_learnt(epsilon, rows, features, seeds=12):
+    """All weights are 0, as often as the rule says, and the intercept is then the mean of the
+    labels but for its own noise."""
+    with_weights = 0
     for seed in range(seeds):
         blocks, y = coins(rows, features, seed, signal=1.5)
         bounds = {"x_bounds": {"a": 1.0, "b": 1.0}, "y_bound": 1.0}
@@ -97,9 +99,12 @@ def assert_the_mean_is_learnt(epsilon, rows, features, seeds=8):
             seed=seed, **bounds,
         )  # fmt: skip
         outcome = simulate(terms, blocks, y, random_state=seed)
-        assert set(outcome.card.weights) <= {0.0}
+        if any(outcome.card.weights):
+            with_weights += 1
+            continue
         spread = plan_of(terms).label_sum_multiplier / rows
         assert abs(outcome.card.intercept - y.mean()) <= 4.0 * spread + 1e-3
+    assert with_weights <= 2
 
 
 @pytest.mark.parametrize(("epsilon", "rows", "features"), [(0.05, 3000, 8), (0.3, 1000, 2)])

@@ -18,7 +18,7 @@ _SWEEPS = 400
 _OF_PRODUCTS, _OF_SLOPES = 0.75, 2.0
 # How likely noise alone may give a model weights, and how many standard deviations the slope of a
 # feature must have to get one.
-CHANCE, _LEAST_SLOPE = 0.01, 1.0
+CHANCE, _LEAST_SLOPE = 0.05, 1.0
 
 
 class Weights(ABC):
