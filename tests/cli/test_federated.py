@@ -1,5 +1,6 @@
 """``dplasso federated``: what it makes, and what it refuses before it asks anything of a server."""
 
+import subprocess
 import sys
 from contextlib import contextmanager, nullcontext
 from dataclasses import fields
@@ -12,6 +13,7 @@ from dplasso.cli.app import app
 from dplasso.federated.declaration import OLD_NAMES, terms_of
 from dplasso.federated.deployment.kits import Kit
 from dplasso.federated.terms import Proposal
+from dplasso.privacy.events import PureDP
 
 KNOWN = ("a", "b", "c")
 GIVEN = {
@@ -139,3 +141,86 @@ def test_init_makes_kits_that_the_other_commands_know(tmp_path):
         assert message in str(done.exception)
     done = run("status", tmp_path / "new" / "admin")
     assert "cannot be reached; is it running" in str(done.exception)
+
+
+@pytest.fixture
+def kit(tmp_path):
+    """The kit of a party, as init lays it out, without certificates."""
+    from dplasso.federated.deployment.settings import write_party_settings
+
+    folder = tmp_path / "kit"
+    folder.mkdir()
+    Kit(folder=folder, role="party", name="a", server="h", port=1, parties=KNOWN).write()
+    write_party_settings(folder, "a")
+    (tmp_path / "rows.csv").write_text("id,age\np1,3\n")
+    (tmp_path / "rows.toml").write_text('[columns.age]\nrole = "number"\nlow = 0\nhigh = 9\n')
+    return folder
+
+
+def test_configure_sets_what_is_given_and_keeps_the_rest(kit, tmp_path, monkeypatch):
+    from dplasso.federated.deployment.settings import read_party_settings
+
+    monkeypatch.chdir(tmp_path)
+    before = (kit / "party.toml").read_text()
+    done = run("configure", kit, "--data", "rows.csv", "--max-epsilon", 2)
+    assert done.exit_code == 0 and "cannot start yet" in done.output
+    done = run("configure", kit, "--schema", "rows.toml", "--max-delta", 1e-6, "--max-asks", 7)
+    assert done.exit_code == 0 and "cannot start yet" not in done.output
+    settings, _ = read_party_settings(kit, "a")
+    assert settings.data == tmp_path / "rows.csv" and settings.schema == tmp_path / "rows.toml"
+    assert (settings.max_epsilon, settings.max_delta, settings.max_asks) == (2.0, 1e-6, 7)
+    after = (kit / "party.toml").read_text()
+    kept = [line for line in before.splitlines() if line.startswith("# ") and " = " not in line]
+    assert kept and set(kept) <= set(after.splitlines())
+    assert (kit / "party.toml").stat().st_mode & 0o077 == 0
+
+
+def test_configure_raises_the_limits_of_a_ledger_and_never_lowers_them(kit, tmp_path):
+    from dplasso.federated.deployment.settings import read_party_settings
+    from dplasso.federated.party_ledger import open_ledger
+
+    files = ("--data", tmp_path / "rows.csv", "--schema", tmp_path / "rows.toml")
+    run("configure", kit, *files, "--max-epsilon", 2, "--max-delta", 1e-6)
+    spent = open_ledger(read_party_settings(kit, "a")[0])
+    spent.charge(PureDP(0.3), delta=1e-6, neighboring="add_remove", label="a job")
+    text = (kit / "party.toml").read_text()
+    for lower in (("--max-epsilon", 1), ("--max-epsilon", 3, "--max-delta", 1e-7)):
+        done = run("configure", kit, *lower)
+        assert isinstance(done.exception, ValueError)
+        assert "can only be raised" in str(done.exception)
+        assert (kit / "party.toml").read_text() == text
+    done = run("configure", kit, "--max-epsilon", 5)
+    assert "raised the limits of" in done.output
+    found = open_ledger(read_party_settings(kit, "a")[0])
+    assert (found.epsilon, found.delta, found.spent_rho) == (5.0, 1e-6, spent.spent_rho)
+    assert [one.epsilon for one in found.verify().raises] == [5.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "nothing to set"),
+        (("--max-delta", 2), "max_delta must be"),
+        (("--max-epsilon", -1), "max_epsilon must be"),
+        (("--max-asks", 0), "max_asks must be"),
+        (("--id-column", ""), "id_column must be"),
+    ],
+)
+def test_configure_refuses_values_that_are_not_valid_and_writes_nothing(kit, options, message):
+    before = (kit / "party.toml").read_text()
+    done = run("configure", kit, *options)
+    assert isinstance(done.exception, ValueError) and message in str(done.exception)
+    assert (kit / "party.toml").read_text() == before
+
+
+def test_an_administrator_waits_for_no_library_that_is_not_needed():
+    """Estimators, their tables and their optimisers take seconds to import."""
+    pytest.importorskip("nvflare")
+    script = (
+        "import sys; from dplasso.cli.app import app_for; app_for(['federated', 'status']); "
+        "import dplasso.federated.deployment.administration; print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    loaded = set(done.stdout.split())
+    assert "dplasso.federated.deployment.administration" in loaded
+    assert not loaded & {"sklearn", "pandas", "pyarrow", "scipy.optimize", "dplasso.estimators"}

@@ -100,7 +100,7 @@ def test_labels_in_a_ledger_and_remarks_of_parties_are_shown_and_not_obeyed(tmp_
         parties = {f"clinic{REORDER}": True}
 
         class Job:
-            job, submitted, state, exchanges = "1", "now", "failed", 3
+            job, submitted, state, rounds_done, rounds = "1", "now", "failed", 3, 9
             remarks = f"refused{CLEAR}\nerror: forged"
 
         jobs = [Job]

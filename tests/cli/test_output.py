@@ -133,8 +133,8 @@ def test_help_and_version():
     helped = runner.invoke(application.app, ["--help"])
     assert helped.exit_code == 0
     for command in application.COMMANDS:
-        assert command.__name__ in helped.output
-        assert runner.invoke(application.app, [command.__name__, "--help"]).exit_code == 0
+        assert command in helped.output
+        assert runner.invoke(application.app, [command, "--help"]).exit_code == 0
     assert runner.invoke(application.app, ["--version"]).output == f"{dplasso.__version__}\n"
 
 

@@ -42,8 +42,8 @@ def by_dp_accounting(terms, party=None):
     asks = sum(plan.asks[name] for name in names)
     parts = [dp_accounting.GaussianDpEvent(plan.sketch_sigma / math.sqrt(sum(budgets)))]
     if terms.label_holder in names:
-        spread = plan.label_multiplier
-        parts += [dp_accounting.GaussianDpEvent(s) for s in (spread, SUM_FACTOR * spread)]
+        spreads = plan.label_multiplier, plan.label_sum_multiplier
+        parts += [dp_accounting.GaussianDpEvent(s) for s in spreads]
     choice = dp_accounting.ZCDpEvent(plan.choice_epsilon**2 / 8.0)
     parts.append(dp_accounting.SelfComposedDpEvent(choice, asks))
     cost = zcdp.rho(plan.event if party is None else plan.event_of(party))
@@ -98,10 +98,21 @@ def test_noise_is_no_less_than_the_event_says(case):
     sigma, spread = Fraction(plan.sketch_sigma), Fraction(plan.label_multiplier)
     assert Fraction(plan.sum_noise) >= sigma * one * SUM_FACTOR
     assert Fraction(plan.sketch_noise) ** 2 >= (sigma * one) ** 2 * size
-    assert Fraction(plan.label_sum_noise) >= spread * one * SUM_FACTOR
+    assert Fraction(plan.label_sum_noise) >= Fraction(plan.label_sum_multiplier) * one
     for centre in (-ENTRY, -5, 0, 77, ENTRY):
         most = max(abs(ENTRY - centre), abs(-ENTRY - centre))
         assert Fraction(plan.label_sketch_noise(centre)) ** 2 >= (spread * most) ** 2 * size
+
+
+@pytest.mark.parametrize(("n_rows", "epsilon"), [(10**6, 3.0), (20_000, 1.0), (2000, 0.3)])
+def test_the_mean_of_the_labels_is_within_a_twentieth_of_their_bound(n_rows, epsilon):
+    """Where half of what the labels get is enough; of a large budget it takes a 65th."""
+    plan = plan_of(agreed(n_rows=n_rows, epsilon=epsilon))
+    labels, mean = (1.0 / (2 * s**2) for s in (plan.label_multiplier, plan.label_sum_multiplier))
+    share = mean / (labels + mean)
+    assert plan.label_sum_multiplier / n_rows <= 0.05 * (1.0 + 1e-9)
+    assert 1 / 65 - 1e-9 <= share <= 0.5 + 1e-9
+    assert (share == pytest.approx(1 / 65)) == (n_rows >= 20_000)
 
 
 def test_centres_are_within_the_bound_whatever_is_released():

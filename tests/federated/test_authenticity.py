@@ -278,7 +278,7 @@ def test_a_limit_that_was_changed_is_refused_with_what_to_do(folder):
     text = path.read_text()
     for limit in (0.5, 2.0):
         path.write_text(text.replace("max_epsilon = 1.0", f"max_epsilon = {limit}"))
-        wanted = f"has max_epsilon {limit:g} .* begun with 1 and 1e-06; restore these limits"
+        wanted = f"has max_epsilon {limit:g} .* ledger has 1 and 1e-06; restore these limits"
         with pytest.raises(Refused, match=wanted):
             opened(folder, "two")
     path.write_text(text)

@@ -1,10 +1,12 @@
 """Configuration files that are damaged or odd are refused by name, never by a stack trace."""
 
+import numpy as np
 import pytest
 
 from dplasso.federated.deployment.settings import (
     PARTY_FILE,
     SERVER_FILE,
+    changed_party_settings,
     read_party_settings,
     read_server_settings,
     write_party_settings,
@@ -12,7 +14,7 @@ from dplasso.federated.deployment.settings import (
 )
 from dplasso.federated.rows import read_party
 from dplasso.reading.plans import TablePlan
-from dplasso.schema import Category, FeatureSpace, Number, Schema, Target
+from dplasso.schema import Category, FeatureSpace, Ignore, Number, Person, Schema, Target
 
 
 @pytest.mark.parametrize(
@@ -89,3 +91,41 @@ def test_a_party_shares_no_column_that_its_owner_did_not_declare(tmp_path):
     path.write_text(text + 'age = "0:120 indicator"\n')
     with pytest.raises(ValueError, match="low:high missing"):
         read_party_settings(tmp_path, "shop")
+
+
+PEOPLE = {"id": Person(), "age": Number(0, 120), "cost": Target(low=-50, high=20)}
+
+
+def stated_in(tmp_path, columns, **facts):
+    """The settings of a party whose columns are in a schema file."""
+    write_party_settings(tmp_path, "shop")
+    (tmp_path / "rows.csv").write_text("id,age,cost\np1,30,-60\np2,60,4\n")
+    Schema(columns, **facts).to_toml(tmp_path / "people.toml")
+    changes = {"data": tmp_path / "rows.csv", "schema": tmp_path / "people.toml"}
+    limits = {"max_epsilon": 1.0, "max_delta": 1e-6}
+    text = changed_party_settings(tmp_path, {**changes, **limits})
+    (tmp_path / PARTY_FILE).write_text(text)
+    return read_party_settings(tmp_path, "shop")[0]
+
+
+def test_a_schema_of_people_names_the_people_and_bounds_the_labels(tmp_path):
+    settings = stated_in(tmp_path, PEOPLE, n_people=2, rows_per_person=1)
+    assert settings.label_bound == 50.0
+    rows = read_party(settings.data, settings.table, settings.id_column)
+    assert (rows.identifiers, rows.features) == (["p1", "p2"], ["age"])
+    assert rows.X.toarray().tolist() == [[0.25], [0.5]]
+    assert np.clip(rows.y, -50, 50).tolist() == [-50.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("columns", "facts", "message"),
+    [
+        ({"id": Number(0, 9)}, {}, "'id' has the identifiers .* cannot be of role \"number\""),
+        ({"id": Ignore(), "age": Person()}, {}, "named by id_column, 'id', and not by 'age'"),
+        ({}, {"rows_per_person": 3}, "a party has one row per person"),
+        ({"cost": Target(["a", "b"], class_weight={"a": 0.5})}, {}, "class_weight is not known"),
+    ],
+)
+def test_what_a_federation_cannot_follow_in_a_schema_is_refused(tmp_path, columns, facts, message):
+    with pytest.raises(ValueError, match=message):
+        stated_in(tmp_path, {**PEOPLE, **columns}, **facts)

@@ -86,6 +86,10 @@ class Coordinator:
         self._lost[party] = why
 
     @property
+    def rounds(self):
+        return min(map(len, self._told.values())), self._terms.rounds
+
+    @property
     def ended(self):
         return self._over or "complete"
 

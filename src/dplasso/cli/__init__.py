@@ -17,7 +17,10 @@ def main() -> None:
         # Libraries come with millions of objects that stay until the end: looking for garbage
         # among them, again and again, takes a third of the time of importing them.
         gc.disable()
+        from dplasso.cli.app import app_for
         from dplasso.cli.app import main as run
+
+        app = app_for(sys.argv[1:])
 
         gc.freeze()
         gc.enable()
@@ -27,7 +30,7 @@ def main() -> None:
     except KeyboardInterrupt:
         print("error: interrupted; nothing was begun", file=sys.stderr)
         sys.exit(130)
-    run()
+    run(app)
 
 
 __all__ = ["main"]

@@ -4,7 +4,8 @@ import gc
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
@@ -14,50 +15,47 @@ from dplasso.base.extras import MissingExtraError
 from dplasso.base.terminal import printable_lines
 from dplasso.base.wording import worded
 from dplasso.cli import endings
-from dplasso.cli.audit import audit
-from dplasso.cli.budget import app as budget
 from dplasso.cli.compiling import compiling_named
-from dplasso.cli.convert import convert
-from dplasso.cli.demo import demo
-from dplasso.cli.evaluate import evaluate
-from dplasso.cli.export import export
-from dplasso.cli.federated import app as federated
-from dplasso.cli.inspect import inspect
-from dplasso.cli.online import online
 from dplasso.cli.output import complain, say, warn
-from dplasso.cli.predict import predict
-from dplasso.cli.report import report
-from dplasso.cli.schema import schema
 from dplasso.cli.signals import ENDED, ended_by_signals, undisturbed
-from dplasso.cli.train import train
 from dplasso.cli.wording import in_options, number_advice
 
-COMMANDS: tuple[Callable[..., None], ...] = (
-    schema,
-    train,
-    predict,
-    evaluate,
-    online,
-    inspect,
-    convert,
-    report,
-    export,
-    audit,
-    demo,
+# Each is a function, or for a group an `app`, in the module of its name. Most bring the estimators,
+# which take seconds to import: only the one that was asked for is imported.
+COMMANDS = (
+    *("schema", "train", "predict", "evaluate", "online", "inspect", "convert", "report"),
+    *("export", "audit", "demo"),
 )
+GROUPS = ("budget", "federated")
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 
-app = typer.Typer(
-    name="dplasso",
-    help="Differentially private sparse linear models for data with millions of features.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-for command in COMMANDS:
-    app.command()(command)
-app.add_typer(budget)
-app.add_typer(federated)
+
+def app_for(words: Sequence[str]) -> typer.Typer:
+    """Return the application with the command that comes first in ``words``, or with all."""
+    known = (*COMMANDS, *GROUPS)
+    asked = tuple(words[:1]) if words and words[0] in known else known
+    app = typer.Typer(
+        name="dplasso",
+        help="Differentially private sparse linear models for data with millions of features.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_global)
+    for name in asked:
+        module = import_module(f"dplasso.cli.{name}")
+        if name in GROUPS:
+            app.add_typer(module.app)
+        else:
+            app.command()(getattr(module, name))
+    return app
+
+
+def __getattr__(name: str) -> Any:
+    if name == "app":
+        globals()["app"] = whole = app_for([])
+        return whole
+    raise AttributeError(f"module 'dplasso.cli.app' has no attribute {name!r}")
 
 
 def _show_version(asked: bool) -> None:
@@ -66,7 +64,6 @@ def _show_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _global(
     version: Annotated[
         bool,
@@ -76,8 +73,8 @@ def _global(
     pass
 
 
-def main() -> None:
-    """Run the command.
+def main(app: typer.Typer | None = None) -> None:
+    """Run the command; by default the application is the one for the words of the command line.
 
     Exit codes: 0 for success, 1 for a rejection or failure, 2 for misuse or a missing extra, 3 for
     an alarm of an audit, 130 for an interrupt, 143 or 129 for SIGTERM or SIGHUP.
@@ -88,8 +85,10 @@ def main() -> None:
     warnings.showwarning = _show_warning
     endings.forget()
     try:
-        with ended_by_signals(), compiling_named():
-            _run()
+        with ended_by_signals():
+            asked = app or app_for(sys.argv[1:])
+            with compiling_named():
+                _run(asked)
     except SystemExit as end:
         if end.code == INTERRUPTED or end.code in ENDED:
             with undisturbed():
@@ -118,7 +117,7 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     warn(message if isinstance(message, str) else worded(message, in_options))
 
 
-def _run() -> None:
+def _run(app: typer.Typer) -> None:
     try:
         sys.exit(app(standalone_mode=False))
     except Exception as error:

@@ -129,6 +129,32 @@ def spend(
         _say_share(budget.verify())
 
 
+@app.command("raise")
+def raise_budget(
+    epsilon: Annotated[
+        float,
+        typer.Option("--epsilon", "-e", help="Epsilon of all releases together, so far and later."),
+    ],
+    store: Store = DEFAULT_LEDGER,
+    delta: Annotated[
+        float | None, typer.Option(help="Delta of all of them; by default it stays as it is.")
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Raise the budget of a ledger, as an entry of its own. What was charged stays charged.
+
+    People whose data these are were promised less: raise a budget only if that is agreed.
+    """
+    budget = Budget.open(store)
+    budget.raise_to(epsilon, delta)
+    facts = _facts(budget, budget.verify())
+    if json:
+        emit(facts)
+    elif not quiet:
+        show("Ledger", _with_spaces(facts, _LEFT))
+
+
 @app.command()
 def export(
     store: Store = DEFAULT_LEDGER,
@@ -143,7 +169,7 @@ def export(
         say(f"wrote {output}: {len(chain.charges)} charges, head {chain.head.hash}")
         return
     chain = budget.verify()
-    for entry in (chain.genesis, *chain.charges):
+    for entry in chain.entries:
         typer.echo(entry.line)
 
 
@@ -157,7 +183,7 @@ def verify(
     """Check every entry; against an earlier export, also that none is missing or rewritten."""
     budget = Budget.open(store)
     chain = budget.verify(against)
-    facts = {"ledger": budget.shown, "entries": len(chain.charges), "head": chain.head.hash}
+    facts = {"ledger": budget.shown, "entries": len(chain.entries) - 1, "head": chain.head.hash}
     if json:
         emit({**facts, "against": None if against is None else str(against), "sound": True})
     elif not quiet:
@@ -166,43 +192,44 @@ def verify(
 
 def _facts(budget: Budget, chain: Chain) -> dict[str, Any]:
     """Return what a ledger is, and how much of it is spent, at one moment."""
-    genesis, head = chain.genesis, chain.head
+    limits, head = chain.limits, chain.head
     spent, left = chain.rho_of(head.total), chain.rho_of(chain.left)
     return {
         "ledger": budget.shown,
-        "neighboring": genesis.neighboring,
+        "neighboring": limits.neighboring,
         "protects": "nobody yet" if budget.unit is None else protects(budget.unit),
-        "delta": genesis.delta,
-        "epsilon": genesis.epsilon,
-        "spent_percent": _percent(chain, genesis.cap - chain.left),
+        "delta": limits.delta,
+        "epsilon": limits.epsilon,
+        "spent_percent": _percent(chain, limits.cap - chain.left),
         "spent_rho": spent,
         "remaining_rho": left,
-        "spent_epsilon": epsilon_of(head.total, head.total_beyond, genesis.delta),
+        "spent_epsilon": epsilon_of(head.total, head.total_beyond, limits.delta),
         "remaining_epsilon": _left(chain),
         "charges": len(chain.charges),
+        "raised": [f"entry {one.sequence}: {one.epsilon:g}, {one.delta:g}" for one in chain.raises],
         "head": head.hash,
     }
 
 
 def _percent(chain: Chain, units: int) -> float:
-    return 100 * units / chain.genesis.cap
+    return 100 * units / chain.limits.cap
 
 
 def _left(chain: Chain, fits: int = 1) -> float:
     """Return the epsilon that each of ``fits`` more fits may have."""
-    return epsilon_per_fit(chain.left, fits, chain.genesis.delta)
+    return epsilon_per_fit(chain.left, fits, chain.limits.delta)
 
 
 def _say_share(chain: Chain) -> None:
     """Print how much of a ledger is spent, in rho, since readers would add epsilons."""
-    genesis, head = chain.genesis, chain.head
-    percent = _percent(chain, genesis.cap - chain.left)
+    limits, head = chain.limits, chain.head
+    percent = _percent(chain, limits.cap - chain.left)
     full = round(BAR * percent / 100)
-    together = epsilon_of(head.total, head.total_beyond, genesis.delta)
+    together = epsilon_of(head.total, head.total_beyond, limits.delta)
     say(f"[{'#' * full}{'.' * (BAR - full)}] {percent:.1f} % of rho is spent")
     say(
-        f"Epsilons do not add; rho does. Of epsilon {genesis.epsilon:g} at delta "
-        f"{genesis.delta:g}, all charges\ntogether are {together:.3g}, and one more fit may have "
+        f"Epsilons do not add; rho does. Of epsilon {limits.epsilon:g} at delta "
+        f"{limits.delta:g}, all charges\ntogether are {together:.3g}, and one more fit may have "
         f"{rounded_down(_left(chain))}."
     )
 
@@ -213,17 +240,19 @@ _LEFT = ("remaining_rho", "remaining_epsilon")
 def _with_spaces(facts: dict[str, Any], left: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return names with spaces; what is left is rounded down, so that it can be spent."""
     rounded = {name: rounded_down(facts[name], 6) for name in left}
-    return {name.replace("_", " "): value for name, value in {**facts, **rounded}.items()}
+    texts = {name: "; ".join(value) for name, value in facts.items() if isinstance(value, list)}
+    shown = {**facts, **rounded, **texts}
+    return {name.replace("_", " "): value for name, value in shown.items() if value != ""}
 
 
 def _row(chain: Chain, charge: Charge) -> dict[str, Any]:
-    delta = chain.genesis.delta
+    delta = chain.limits.delta
     return {
         "entry": charge.sequence,
         "time": charge.time,
         "label": charge.label,
         "rho": charge.rho,
-        "percent": _percent(chain, taken_by(chain.genesis, charge)),
+        "percent": _percent(chain, taken_by(chain.limits, charge)),
         "epsilon_alone": epsilon_of(charge.cost, charge.beyond, delta),
         "epsilon_so_far": epsilon_of(charge.total, charge.total_beyond, delta),
     }

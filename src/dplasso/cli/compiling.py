@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from numba.core import event
-
 from dplasso.cli.output import note
 
 _QUIET = frozenset({"-q", "--quiet"})
@@ -17,25 +15,29 @@ NOTE = "compiling for the first use, up to a minute ..."
 def compiling_named() -> Iterator[None]:
     """Write one line to standard error when the first loop that is kept on disk is compiled.
 
-    Loops that are on disk already are loaded and not compiled. Commands that are quiet stay so.
+    Loops that are on disk already are loaded and not compiled. Commands that are quiet stay so. A
+    command that has not imported numba compiles nothing.
     """
-    with event.install_listener("numba:compile", _Listener()):
+    if "numba" not in sys.modules:
         yield
+        return
+    from numba.core import event
 
+    class Listener(event.Listener):  # type: ignore[misc]  # numba is untyped
+        said = False
 
-class _Listener(event.Listener):  # type: ignore[misc]  # numba is untyped
-    def __init__(self) -> None:
-        self._said = False
+        def on_start(self, event: Any) -> None:
+            if self.said or not _is_kept(event.data["dispatcher"]):
+                return
+            self.said = True
+            if not _QUIET.intersection(sys.argv):
+                note(NOTE)
 
-    def on_start(self, event: Any) -> None:
-        if self._said or not _is_kept(event.data["dispatcher"]):
-            return
-        self._said = True
-        if not _QUIET.intersection(sys.argv):
-            note(NOTE)
+        def on_end(self, event: Any) -> None:
+            pass
 
-    def on_end(self, event: Any) -> None:
-        pass
+    with event.install_listener("numba:compile", Listener()):
+        yield
 
 
 def _is_kept(dispatcher: Any) -> bool:

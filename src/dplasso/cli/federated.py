@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dplasso.base.extras import require
-from dplasso.cli.federated_margins import combined, margins_of, table
 from dplasso.cli.federated_terms import proposal_of, with_terms
 from dplasso.cli.options import Force, Json, Quiet, Raw, check_output, check_unused
 from dplasso.cli.output import emit, note, say, show, show_rows
 from dplasso.federated.deployment.kits import open_kit
 from dplasso.federated.deployment.names import DEFAULT_PORT
-from dplasso.federated.deployment.settings import read_party_settings
-from dplasso.federated.model import PartyModel
 from dplasso.storage.atomic import replace_file
 
 if TYPE_CHECKING:  # NVFlare is an extra, and takes a second to import
@@ -59,6 +56,96 @@ def init(
             "key.\nEach party sets its data and its limits in party.toml. Store "
             f"{project / 'authority'} safely:\nit can make certificates for anyone."
         )
+
+
+@app.command()
+def configure(
+    kit: Kit,
+    data: Annotated[
+        Path | None, typer.Option(help="A table (.csv, .tsv, .parquet) with one row per person.")
+    ] = None,
+    schema: Annotated[
+        Path | None, typer.Option(help="Its schema file (dplasso schema), with all blanks filled.")
+    ] = None,
+    id_column: Annotated[
+        str | None, typer.Option(help="Column with the identifiers, alike at all parties.")
+    ] = None,
+    max_epsilon: Annotated[
+        float | None, typer.Option(help="Limit on epsilon of all jobs together.")
+    ] = None,
+    max_delta: Annotated[
+        float | None, typer.Option(help="Limit on delta of all jobs together.")
+    ] = None,
+    max_row_budget: Annotated[
+        float | None, typer.Option(help="Limit on a row's squared shared entries, per job.")
+    ] = None,
+    max_asks: Annotated[
+        int | None, typer.Option(help="Limit on how often a job may ask this party.")
+    ] = None,
+) -> None:
+    """Set what a party holds, and its limits, in party.toml of its kit.
+
+    Limits on epsilon and delta that a ledger was begun with can only be raised, which its ledger
+    records. A party that runs follows new settings after a restart.
+    """
+    from dplasso.federated.deployment.settings import (
+        PARTY_FILE,
+        changed_party_settings,
+        party_ledger_of,
+        read_party_settings,
+    )
+    from dplasso.federated.party_ledger import raise_limits
+
+    opened = open_kit(kit, "party")
+    given: dict[str, Any] = {
+        "data": data and data.absolute(),
+        "schema": schema and schema.absolute(),
+        "id_column": id_column,
+        "max_epsilon": max_epsilon,
+        "max_delta": max_delta,
+        "max_row_budget": max_row_budget,
+        "max_asks": max_asks,
+    }
+    changes = {name: value for name, value in given.items() if value is not None}
+    if not changes:
+        raise ValueError("there is nothing to set; give --data, --max-epsilon or another option")
+    text = changed_party_settings(opened.folder, changes)
+    ledger = party_ledger_of(opened.folder)
+    if raise_limits(ledger, max_epsilon, max_delta):
+        note(f"raised the limits of {ledger}; it has them on record")
+    place = opened.folder / PARTY_FILE
+    replace_file(place, text.encode())
+    try:
+        read_party_settings(opened.folder, opened.name)
+    except ValueError as error:
+        note(f"wrote {place}; the party cannot start yet: {error}")
+    else:
+        note(f"wrote {place}")
+
+
+@app.command()
+def renew(
+    authority: Annotated[
+        Path, typer.Argument(help="The folder authority that init made.", show_default=False)
+    ],
+    certificates: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Kits, or copies of the certificates in their folders startup.", show_default=False
+        ),
+    ],
+    quiet: Quiet = False,
+) -> None:
+    """Renew certificates in place, for about a year, with the same names and keys.
+
+    Certificates are public. So their owners may send them, and keep their keys.
+    """
+    from dplasso.federated.deployment.renewal import Authority
+
+    renewed = Authority(authority).renew(certificates)
+    if not quiet:
+        rows: list[list[Any]] = [[one.name, f"{one.until:%Y-%m-%d}", one.path] for one in renewed]
+        show_rows("Renewed", ["named", "valid until", "file"], rows)
 
 
 @app.command()
@@ -172,6 +259,9 @@ def margins(
     """
     check_output(output, data)
     check_unused(output, force)
+    from dplasso.cli.federated_margins import margins_of, table
+    from dplasso.federated.deployment.settings import read_party_settings
+    from dplasso.federated.model import PartyModel
     from dplasso.federated.service import MODEL
 
     opened = open_kit(kit, "party")
@@ -194,6 +284,8 @@ def combine(
     """Add up the margins of all parties to predictions. Above 0 means the second class."""
     check_output(output, *files)
     check_unused(output, force)
+    from dplasso.cli.federated_margins import combined, table
+
     rows = combined(files)
     replace_file(output, table(rows, "prediction", raw))
     note(f"wrote {output}: {len(rows):,} rows")
@@ -214,9 +306,10 @@ def _show_status(seen: "Status") -> None:
     show_rows("Parties", ["party", "is"], rows)
     if seen.jobs:
         say()
-        heads = ["job", "submitted (UTC)", "is", "exchanges", "remarks"]
+        heads = ["job", "submitted (UTC)", "is", "rounds", "remarks"]
         show_rows("Jobs", heads, [_row(job) for job in seen.jobs])
 
 
 def _row(job: "JobStatus") -> list[Any]:
-    return [job.job, job.submitted, job.state, job.exchanges or 0, job.remarks]
+    rounds = "" if job.rounds is None else f"{job.rounds_done} of {job.rounds}"
+    return [job.job, job.submitted, job.state, rounds, job.remarks]

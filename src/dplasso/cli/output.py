@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import (
@@ -18,9 +18,10 @@ from rich.progress import (
 from rich.progress import Progress as Bar
 
 from dplasso.base.terminal import printable, printable_lines
-from dplasso.reading.files import Files
-from dplasso.reading.formats import format_of
-from dplasso.reading.options import Progress
+
+if TYPE_CHECKING:  # readers bring numba, which commands that read no rows do without
+    from dplasso.reading.files import Files
+    from dplasso.reading.options import Progress
 
 # Names of features and files may look like markup, which is shown unchanged. Control characters in
 # them never reach the terminal.
@@ -91,11 +92,13 @@ def emit(document: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def reading(files: Files, *, quiet: bool, what: str = "reading") -> Iterator[Progress | None]:
+def reading(files: "Files", *, quiet: bool, what: str = "reading") -> Iterator["Progress | None"]:
     """Yield a callback that shows how much of a file was read; None without a terminal."""
     if quiet or not _err.is_terminal:
         yield None
         return
+    from dplasso.reading.formats import format_of
+
     amount = MofNCompleteColumn() if format_of(files).counts_rows else DownloadColumn()
     columns = (TextColumn(what), BarColumn(), amount, TimeElapsedColumn())
     with Bar(*columns, console=_err, transient=True) as bar:

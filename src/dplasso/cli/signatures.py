@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dplasso.estimators.parameters import warn_of_former
+from dplasso.privacy.leaks import warn_of_former
 
 Command = Callable[..., None]
 

@@ -5,7 +5,7 @@ from inspect import Parameter, signature
 from typing import Any, Self
 
 from dplasso.base.wording import ParameterError, Setting
-from dplasso.privacy.leaks import warn_caller
+from dplasso.privacy.leaks import warn_of_former
 
 # Former names, which work for one version. `_sparsify` occurs in pickled models only.
 FORMER = {"rows": "row_map", "sparsify": "n_nonzero", "_sparsify": "n_nonzero"}
@@ -98,14 +98,6 @@ def current_names(
 def is_former(name: str, known: Collection[str]) -> bool:
     """Whether a name is the former name of one of the parameters ``known``."""
     return name in FORMER and name not in known and FORMER[name] in known
-
-
-def warn_of_former(former: str, name: str) -> None:
-    """Warn that a name has changed."""
-    warn_caller(
-        f"{former} is now called {name}; the next version will not read the old name",
-        FutureWarning,
-    )
 
 
 def reject(options: Mapping[str, object], where: object) -> None:

@@ -73,14 +73,13 @@ def settle(
 
     Entries of a party without a bound in ``x_bounds`` are in units of their own bounds.
     """
-    rounds = proposal.rounds or _default_rounds(proposal)
-    row_budget = proposal.row_budget or _default_budget(proposal, rounds)
+    rounds = proposal.rounds or _default_rounds(proposal, n_features)
     parties = tuple(
         PartyTerms(
             name=name,
             n_features=n_features[name],
             x_bound=(x_bounds or {}).get(name, 1.0),
-            row_budget=row_budget,
+            row_budget=proposal.row_budget or _default_budget(proposal, rounds, n_features[name]),
         )
         for name in proposal.parties
     )
@@ -101,21 +100,28 @@ def _warn_of_bounds(*, entries: bool, labels: bool) -> None:
             )
 
 
-def _default_rounds(proposal: Proposal) -> int:
-    """Every party is asked at least once; with little noise, more features are worthwhile."""
+def _default_rounds(proposal: Proposal, n_features: Mapping[str, int]) -> int:
+    """Every party is asked at least once; with little noise, more features are worthwhile. A party
+    in turn is asked no more often than the one with the most features has any to share.
+    """
     rho = min(zcdp.rho_of(proposal.epsilon, proposal.delta), _MOST_RHO)
-    features = max(_FEATURES * math.pow(proposal.n_rows, 1 / 6), float(len(proposal.parties)))
-    return round(features * math.pow(max(1.0, rho), 1 / 6))
+    parties = len(proposal.parties)
+    features = max(_FEATURES * math.pow(proposal.n_rows, 1 / 6), float(parties))
+    rounds = round(features * math.pow(max(1.0, rho), 1 / 6))
+    in_turn = proposal.sampling == "party" and proposal.step == "corrective"
+    return min(rounds, parties * max(n_features.values())) if in_turn else rounds
 
 
-def _default_budget(proposal: Proposal, rounds: int) -> float:
-    """The budget of a row at each party. Noise grows with the root of all budgets together, but a
-    feature that finds the budgets spent has a sketch of noise only. Without noise nothing is cut.
+def _default_budget(proposal: Proposal, rounds: int, n_features: int) -> float:
+    """The budget of a row at a party with so many features, each of which is shared once at most.
+    Noise grows with the root of all budgets together, but a feature that finds the budgets spent
+    has a sketch of noise only. Without noise nothing is cut.
     """
     if proposal.epsilon == math.inf:
-        return _MOST_OF_A_FEATURE * rounds
+        return _MOST_OF_A_FEATURE * min(rounds, n_features)
+    shared = min(rounds / len(proposal.parties), n_features)
     least = _LEAST_ROW_BUDGET * math.sqrt(math.sqrt(zcdp.rho_of(proposal.epsilon, proposal.delta)))
-    return max(_OF_A_FEATURE * rounds / len(proposal.parties), least)
+    return max(_OF_A_FEATURE * shared, least)
 
 
 def _default_sketch(terms: Terms) -> int:

@@ -103,6 +103,11 @@ class Coordinator:
         self._round = self.terms.rounds + (2 if everybody else 1)
 
     @property
+    def rounds(self) -> tuple[int, int]:
+        """How many rounds are done, and of how many."""
+        return self._followed, self.terms.rounds
+
+    @property
     def ended(self) -> str:
         """How the job ended, in words."""
         lost = "; ".join(f"{party}: {why}" for party, why in self._lost.items())

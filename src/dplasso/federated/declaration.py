@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Self, get_args
 
 from dplasso.base import checks
 from dplasso.base.wording import ParameterError, Setting
-from dplasso.estimators.parameters import warn_of_former
 from dplasso.federated.errors import Refused
+from dplasso.privacy.leaks import warn_of_former
 
 Check = Callable[[str, Any], Any]  # takes a term's name and a value; returns the accepted value
 

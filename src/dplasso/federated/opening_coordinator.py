@@ -90,6 +90,13 @@ class OpeningCoordinator:
             self._stage = Ask.END if self._asked else None
 
     @property
+    def rounds(self) -> tuple[int, int | None]:
+        """How many rounds are done, and of how many; None before the terms are agreed."""
+        if self.coordinator is not None:
+            return self.coordinator.rounds
+        return 0, self._about.rounds
+
+    @property
     def ended(self) -> str:
         """How the job ended, in words."""
         if self.coordinator is not None:

@@ -1,5 +1,6 @@
 """How a job opens at a party: it agrees to terms only if all parties have the same, and can pay."""
 
+import logging
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -34,6 +35,7 @@ from dplasso.storage.private_files import make_folder
 # Opens a party from its terms and the folder of its release log.
 OpenParty = Callable[[Terms, Path], Party]
 
+_LOG = logging.getLogger("dplasso.federated")
 # The purposes of tags.
 _TERMS, _PAID = "the terms of a job", "a part of a job is paid for"
 
@@ -264,7 +266,11 @@ class OpeningParty:
                 self._agreed.terms.delta,
             )
             facts = {"model": self._party.has_model, "releases": self._party.n_releases, "rho": rho}
-        PartyOutcome.of(self.job, ended, delta=delta, **facts).save(self.folder)
+        before, outcome = self.outcome, PartyOutcome.of(self.job, ended, delta=delta, **facts)
+        outcome.save(self.folder)
+        # An end may be told again. A charge is logged when it is made: no end may ever be told.
+        if outcome != before and (ended is not None or before is None or outcome.rho != before.rho):
+            _LOG.info(outcome.in_words)
 
     def _agreed_in(self, asked: PartyRequest) -> AgreedTerms:
         """Return what was agreed to, if the request is about that."""

@@ -4,6 +4,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from dplasso.base.terminal import printable
 from dplasso.federated.errors import Refused
 from dplasso.privacy import zcdp
 from dplasso.privacy.statement import jsonable
@@ -44,6 +45,20 @@ class PartyOutcome:
         epsilon = jsonable(zcdp.epsilon_of(rho, delta) if rho else 0.0)
         told = None if ended is None else ended[:_LONGEST]
         return cls(job, told, model, releases, jsonable(rho), epsilon, delta)
+
+    @property
+    def in_words(self) -> str:
+        """The outcome for the log of the party."""
+        released = ", ".join(f"{kind} {count:,}" for kind, count in self.releases.items() if count)
+        cost = "nothing was charged"
+        if self.rho:
+            cost = (
+                f"the ledger was charged rho {float(self.rho):.4g}, which is epsilon "
+                f"{float(self.epsilon):.4g} at delta {self.delta:g}, for what all parties release"
+            )
+        end = "is under way" if self.ended is None else f"has ended: {printable(self.ended)}"
+        kept = "; the coefficients are in its folder of state" if self.has_coefficients else ""
+        return f"job {self.job} {end}; released here: {released or 'nothing'}; {cost}{kept}"
 
     def save(self, folder: Path) -> None:
         """Write the outcome into the folder of the job."""

@@ -8,7 +8,17 @@ from typing import Any, Self
 
 from dplasso.federated.caps import Caps
 from dplasso.federated.declaration import path, positive, require, term, text, texts
-from dplasso.schema import Hashed, Ignore, Number, Role, Schema, Target, Text
+from dplasso.schema import (
+    Hashed,
+    Identifier,
+    Ignore,
+    Number,
+    Person,
+    Role,
+    Schema,
+    Target,
+    Text,
+)
 
 _NUMBER = r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*"
 _BOUNDS = re.compile(f"{_NUMBER}:{_NUMBER}(missing)?")
@@ -100,15 +110,38 @@ class PartySettings(Caps):
         """The bound on the labels; two classes are -1 and 1. None without labels."""
         if self.table.target is None:
             return None
-        return self.y_bound if self.table.labels.classes is None else 1.0
+        labels = self.table.labels
+        if labels.classes is not None:
+            return 1.0
+        return self.y_bound if labels.bounds is None else max(map(abs, labels.bounds))
+
+    def _described(self, schema: Schema) -> Schema:
+        """Return a schema as a party reads its table: one row per person, whom the identifiers
+        name."""
+        schema.check_filled(labelled=schema.target is not None)
+        role = schema.columns.get(self.id_column, Identifier())
+        if not isinstance(role, Identifier | Person | Ignore):
+            raise ValueError(
+                f"column {self.id_column!r} has the identifiers (id_column), and cannot be of role "
+                f'"{role.kind}"; give it the role "identifier"'
+            )
+        if schema.person not in (None, self.id_column):
+            raise ValueError(
+                f"people are named by id_column, {self.id_column!r}, and not by "
+                f'{schema.person!r}; give that column the role "ignore"'
+            )
+        if schema.rows_per_person not in (None, 1):
+            raise ValueError("rows_per_person must be 1: a party has one row per person")
+        if schema.labels.class_weight:
+            raise ValueError("class_weight is not known to federations; remove it")
+        columns = {**schema.columns, self.id_column: Identifier()}
+        return replace(schema, columns=columns, n_people=None, rows_per_person=None)
 
     @cached_property
     def table(self) -> Schema:
         """How to read the table. Columns that are not named are left out."""
         if self.schema is not None:
-            schema = Schema.from_toml(self.schema)
-            schema.check_filled(labelled=schema.target is not None)
-            return schema
+            return self._described(Schema.from_toml(self.schema))
         require("[columns]", bool(self.columns), _WANTED)
         columns: dict[str, Role] = {}
         for column, role in (self.columns or {}).items():

@@ -23,6 +23,9 @@ ENTRY, WEIGHT = 2**16, 2**20
 # A column's sum is released before its sketch, with this many times the noise. It costs a row its
 # squared entry over the square of this factor, in addition to the squared centred entry.
 SUM_FACTOR = 8
+# The sum of the labels gets what makes the standard deviation of their mean this share of their
+# bound, but at least the second and at most the third share of what the labels get.
+_MEAN_SPREAD, _LEAST_FOR_MEAN, _MOST_FOR_MEAN = 0.05, 1 / 65, 0.5
 # Noise standard deviations that can be drawn exactly, in integers.
 LEAST_NOISE, MOST_NOISE = 2.0**12, 2.0**48
 # More than the rounding errors of the few operations that give a standard deviation.
@@ -42,7 +45,8 @@ class FederatedPlan:
     - Cost in rho: K / (2 ``count_sigma``^2) for the count, with K parties
       (`dplasso.federated.overlap_count`); B / (2 ``sketch_sigma``^2) for all sums and sketches of
       features, however many there are, where B is the sum of the row budgets of all parties;
-      (1 + 1/64) / (2 ``label_multiplier``^2) for the sum and the sketch of the labels;
+      1 / (2 ``label_sum_multiplier``^2) + 1 / (2 ``label_multiplier``^2) for the sum and the
+      sketch of the labels;
       ``choice_epsilon``^2 / 8
       for each request counted in ``asks``. The total is converted to (epsilon, delta) once.
     - Proof. Each of the ``sketch_size`` numbers of a sketch is a sum of signs times centred
@@ -62,6 +66,7 @@ class FederatedPlan:
     choice_epsilon: float
     count_sigma: float = 0.0  # noise of a normalised sum of signs
     count_signs: int = 0  # numbers per party in the count of common rows; 0 without a count
+    label_sum_multiplier: float = 0.0
 
     @property
     def event(self) -> Event:
@@ -107,7 +112,7 @@ class FederatedPlan:
     @property
     def label_sum_noise(self) -> float:
         """Noise standard deviation on the sum of the labels."""
-        return self.label_multiplier * ENTRY * SUM_FACTOR * _PADDING
+        return self.label_sum_multiplier * ENTRY * _PADDING
 
     def label_sketch_noise(self, centre: int) -> float:
         """Return the noise standard deviation on the labels' sketch about a released centre."""
@@ -131,7 +136,7 @@ class FederatedPlan:
             return [PureDP(math.inf)]
         parts: list[Event] = [Gaussian(self.sketch_sigma / math.sqrt(budget))]
         if labels:
-            parts += [Gaussian(self.label_multiplier * SUM_FACTOR), Gaussian(self.label_multiplier)]
+            parts += [Gaussian(self.label_sum_multiplier), Gaussian(self.label_multiplier)]
         return [*parts, Repeated(BoundedRange(self.choice_epsilon), asks)]
 
 
@@ -160,11 +165,13 @@ def plan_of(terms: Terms) -> FederatedPlan:
     count_sigma = math.sqrt(len(terms.parties) / (2.0 * count)) if count else 0.0
     choices = selection_share(sum(party.n_features for party in terms.parties)) * rho
     labels = LABEL_SHARE * (rho - choices)
+    mean = mean_share(terms.n_rows, labels) * labels
     plan = FederatedPlan(
         terms,
         asks,
         sketch_sigma=math.sqrt(budget / (2.0 * (rho - choices - labels))),
-        label_multiplier=math.sqrt((1.0 + SUM_FACTOR**-2) / (2.0 * labels)),
+        label_multiplier=1.0 / math.sqrt(2.0 * (labels - mean)),
+        label_sum_multiplier=1.0 / math.sqrt(2.0 * mean),
         choice_epsilon=math.sqrt(8.0 * choices / max(1, sum(asks.values()))),
         count_sigma=count_sigma,
         # More signs average out chance; beyond n / sigma^2 they add more noise than they tell.
@@ -204,6 +211,17 @@ def selection_share(n_features: int) -> float:
     (0.048, 0.204)
     """
     return min((math.log(2 * n_features) / _SELECTION) ** 2, _MOST_SELECTION)
+
+
+def mean_share(n_rows: int, rho: float) -> float:
+    """Return the share of the labels' rho for their sum. Where the budget is too small for
+    anything else, half of it makes the mean of the labels as exact as it can be.
+
+    >>> round(mean_share(100_000, 0.01), 4), mean_share(1000, 1e-6)
+    (0.0154, 0.5)
+    """
+    wanted = 1.0 / (2.0 * rho * (n_rows * _MEAN_SPREAD) ** 2)
+    return min(max(wanted, _LEAST_FOR_MEAN), _MOST_FOR_MEAN)
 
 
 def centre_of(total: int, n_rows: int) -> int:

@@ -40,6 +40,11 @@ class Coordinates(Protocol):
         """How the job ended, in words: "complete" if it ran to its end."""
         ...
 
+    @property
+    def rounds(self) -> tuple[int, int | None]:
+        """How many rounds are done, and of how many; None while that is not agreed yet."""
+        ...
+
     def requests(self) -> Mapping[str, bytes]:
         """Return the requests of this round by party; none when the job has ended."""
         ...

@@ -2,10 +2,11 @@
 
 import math
 from abc import ABC, abstractmethod
+from statistics import NormalDist
 
 import numpy as np
 
-from dplasso.base.arrays import Floats
+from dplasso.base.arrays import Floats, Ints
 from dplasso.federated.sampling import Sampling
 from dplasso.federated.terms import Terms
 from dplasso.kernels.projections import onto_l1_ball
@@ -15,6 +16,9 @@ Feature = tuple[str, int]  # a party, and the number of the feature there
 _SWEEPS = 400
 # Multiples of the noise in products of two features, and of a feature with the labels.
 _OF_PRODUCTS, _OF_SLOPES = 0.75, 2.0
+# How likely noise alone may give a model weights, and how many standard deviations the slope of a
+# feature must have to get one.
+CHANCE, _LEAST_SLOPE = 0.05, 1.0
 
 
 class Weights(ABC):
@@ -61,25 +65,49 @@ class Corrective(Weights):
     negative eigenvalues are noise. Slopes, the products with the labels, have their own noise. A
     ridge of the size of both keeps weights small that the slopes do not support. No feature is
     chosen twice.
+
+    The model is the mean of the labels unless a slope exceeds what noise alone gives: with
+    probability 1 - `CHANCE`, no slope of a feature that has nothing to do with the labels does.
+    The noise of a sketch is drawn after its feature was chosen, and has as many chances as there
+    are rounds. Features are chosen by the noise of the labels and the error of their sketch, which
+    therefore have as many chances as there are features.
     """
 
     def move(self, t: int, chosen: dict[Feature, int]) -> None:
-        sketches = self._sketches
-        count, size = sketches.shape
+        count, size = self._sketches.shape
+        self.values = np.zeros(count)
         if count == 0:
             return
-        products = sketches @ sketches.T - size * self.sigma**2 * np.eye(count)
+        products = self._sketches @ self._sketches.T - size * self.sigma**2 * np.eye(count)
+        kept = self._supported(products)
+        if len(kept) == 0:
+            return
+        products, sketches = products[np.ix_(kept, kept)], self._sketches[kept]
         levels, directions = np.linalg.eigh(products)
         ridge = self._noise_of(products) + 1e-9 * max(float(levels[-1]), 1e-9)
         levels = np.maximum(levels, 0.0) + ridge
         curvature = (directions * levels) @ directions.T
-        self.values = constrained(
-            curvature, sketches @ self._labels, float(levels[-1]), self.terms.radius, self.values
+        slopes, start = sketches @ self._labels, np.zeros(len(kept))
+        self.values[kept] = constrained(
+            curvature, slopes, float(levels[-1]), self.terms.radius, start
         )
+
+    def _supported(self, products: Floats) -> Ints:
+        """Return the places of the features that get a weight; without noise, of all."""
+        count, size = self._sketches.shape
+        if self.sigma == 0.0:
+            return np.arange(count)
+        squared = (self._sketches @ self._labels) ** 2 / float(self._labels @ self._labels)
+        lengths = np.maximum(np.diag(products), 0.0) / size
+        features = sum(party.n_features for party in self.terms.parties)
+        by_chance = _most(self.terms.rounds) * self.sigma**2 + _most(features) * lengths
+        if not np.any(squared > by_chance):
+            return np.empty(0, np.int64)
+        return np.flatnonzero(squared > _LEAST_SLOPE**2 * (self.sigma**2 + lengths))
 
     def _noise_of(self, products: Floats) -> float:
         """Return the ridge; it is 0 without noise."""
-        count, size = self._sketches.shape
+        count, size = len(products), self.terms.sketch_size
         of_products = self.sigma**2 * math.sqrt(size * count)
         column = max(float(np.trace(products)) / count, 0.0)  # mean squared length of a column
         labels = float(self._labels @ self._labels)
@@ -119,6 +147,11 @@ class Universal(Weights):
 def weights_for(terms: Terms, sigma: float) -> Weights:
     """Return the rule that the terms name."""
     return {"corrective": Corrective, "universal": Universal}[terms.step](terms, sigma)
+
+
+def _most(chances: int) -> float:
+    """Return the square that none of so many normal numbers exceeds, but with `CHANCE`."""
+    return NormalDist().inv_cdf(1.0 - CHANCE / (2.0 * chances)) ** 2
 
 
 def constrained(

@@ -1,14 +1,25 @@
 """`Budget`: the privacy budget of one set of data, and its charges."""
 
 import os
+from collections.abc import Callable
 from typing import Any, Self
 
 from dplasso.base import checks
 from dplasso.base.wording import Message, Setting
 from dplasso.ledger import allowance, chain, checkpoint, fixed_point, search_cost
-from dplasso.ledger.admission import admitted
+from dplasso.ledger.admission import admitted, raised
 from dplasso.ledger.chain import Chain, Position
-from dplasso.ledger.entry import Charge, Genesis, new_id, now, parse, relation
+from dplasso.ledger.entry import (
+    Charge,
+    Entry,
+    Genesis,
+    Limits,
+    Raised,
+    new_id,
+    now,
+    parse,
+    relation,
+)
 from dplasso.ledger.entry import label as checked_label
 from dplasso.ledger.errors import LedgerError
 from dplasso.ledger.event_form import from_form, to_form
@@ -90,7 +101,7 @@ class Budget:
         self._store, self._label = store_of(store), ""
         self._seen: Position | None = None  # the last entry that was verified
         self._store.create(asked)
-        found = self._genesis()
+        found = self._limits()
         for name in ("epsilon", "delta", "neighboring"):
             if getattr(found, name) != getattr(asked, name):
                 raise LedgerError(
@@ -109,7 +120,7 @@ class Budget:
     def open(cls, store: _Path = DEFAULT) -> Self:
         """The budget of an existing ledger."""
         budget = cls._at(store, None)
-        budget._genesis()
+        budget._limits()
         return budget
 
     @classmethod
@@ -150,9 +161,38 @@ class Budget:
             beyond=search_cost.price_beyond(event),
             unit=checked_name(unit),
         )
-        charge = self._append(asked).head
+        position = self._append(asked.id, lambda position: admitted(asked, position, self.shown))
+        charge = position.head
         assert isinstance(charge, Charge)
         return self._receipt(charge)
+
+    def raise_to(self, epsilon: float, delta: float | None = None) -> None:
+        """Raise the budget. The new one is an entry of the ledger, and counts from then on.
+
+        Parameters
+        ----------
+        epsilon, delta : float
+            Budget of all releases together, those so far included. Neither may be smaller than it
+            is, and one must be larger. ``delta`` stays as it is by default.
+
+        Formal guarantees
+        -----------------
+        All releases charged here, before and after, are together (``epsilon``, ``delta``)-DP. What
+        people were promised before is no longer what holds: raise a budget only if they are told.
+        """
+        at = self.delta if delta is None else checks.probability("delta", delta)
+        asked = Raised(
+            sequence=0,  # assigned when the entry is appended
+            id=new_id(),
+            time="",
+            epsilon=checks.bound("epsilon", epsilon),
+            delta=at,
+            neighboring="",
+            cap=fixed_point.cap_of(epsilon, at),
+            total=0,
+            previous="",
+        )
+        self._append(asked.id, lambda position: raised(asked, position))
 
     def receipt_of(self, mark: str) -> Receipt | None:
         """The receipt of the charge whose label ends in ``mark``; None if there is none.
@@ -163,9 +203,9 @@ class Budget:
         return None if found is None else self._receipt(found)
 
     def _receipt(self, charge: Charge) -> Receipt:
-        genesis = self._genesis()
-        spent = search_cost.epsilon_of(charge.total, charge.total_beyond, genesis.delta)
-        return Receipt(charge.sequence, charge.hash, spent, genesis.epsilon, genesis.delta)
+        limits = self._limits()
+        spent = search_cost.epsilon_of(charge.total, charge.total_beyond, limits.delta)
+        return Receipt(charge.sequence, charge.hash, spent, limits.epsilon, limits.delta)
 
     @property
     def shown(self) -> str:
@@ -175,23 +215,22 @@ class Budget:
     @property
     def epsilon(self) -> float:
         """The cap."""
-        return self._genesis().epsilon
+        return self._now().limits.epsilon
 
     @property
     def delta(self) -> float:
         """The delta at which the cap is stated and the spent rho is converted."""
-        return self._genesis().delta
+        return self._now().limits.delta
 
     @property
     def neighboring(self) -> str:
         """The neighbouring relation of all charges."""
-        return self._genesis().neighboring
+        return self._limits().neighboring
 
     @property
     def unit(self) -> str | None:
         """Whom all charges protect: "row", "person" or "person: " and a name; None without any."""
-        head = self._now().head
-        return head.unit if isinstance(head, Charge) else None
+        return self._now().head.unit
 
     @property
     def spent_rho(self) -> float:
@@ -206,8 +245,9 @@ class Budget:
     @property
     def spent_epsilon(self) -> float:
         """The epsilon of all charges together at the ledger's delta: less than their sum."""
-        genesis, head = self._now()
-        return search_cost.epsilon_of(head.total, head.total_beyond, genesis.delta)
+        position = self._now()
+        head, at = position.head, position.limits.delta
+        return search_cost.epsilon_of(head.total, head.total_beyond, at)
 
     def remaining(self, fits: int = 1, delta: float | None = None) -> float:
         """The largest epsilon that each of ``fits`` further fits may have.
@@ -222,7 +262,7 @@ class Budget:
         0.0 if too little is left.
         """
         position = self._now()
-        at = position.genesis.delta if delta is None else delta
+        at = position.limits.delta if delta is None else delta
         return allowance.epsilon_per_fit(position.left, fits, at)
 
     def verify(self, against: str | os.PathLike[str] | None = None) -> Chain:
@@ -233,7 +273,8 @@ class Budget:
         earlier = None if against is None else _chain_of(read_lines(against), os.fsdecode(against))
         seen, lines = self._seen, self._store.lines()
         found = _chain_of(lines, self.shown)
-        seen = seen or Position(found.genesis, found.head)
+        last = found.raises[-1] if found.raises else None
+        seen = seen or Position(found.genesis, found.head, last)
         self._advanced(seen, lines[_start(seen) :])
         if earlier is not None:
             chain.check_continues(found, earlier)
@@ -246,26 +287,24 @@ class Budget:
     def export(self, path: _Path) -> Chain:
         """Verify the ledger and write it to a new file, one line of JSON per entry."""
         found = self.verify()
-        write_lines(path, [found.genesis, *found.charges])
+        write_lines(path, found.entries)
         return found
 
-    def _append(self, asked: Charge) -> Position:
-        """Add a charge as the next entry if it is admitted; returns once it is durable.
+    def _append(self, id: str, made: Callable[[Position], Entry]) -> Position:
+        """Add the entry that is made at the end of the ledger; returns once it is durable.
 
         A ledger not seen before is verified first, so that the lock is held only while entries that
         are new since then are verified.
         """
         seen = self._seen or self._now()
-        line = self._store.append(
-            asked.id,
-            _start(seen),
-            lambda lines: admitted(asked, self._advanced(seen, lines), self.shown),
-        )
-        self._seen = Position(self._genesis(), parse(line))
+        line = self._store.append(id, _start(seen), lambda lines: made(self._advanced(seen, lines)))
+        assert self._seen is not None
+        self._seen = self._seen.after(parse(line))
         return self._seen
 
-    def _genesis(self) -> Genesis:
-        return (self._seen or self._now()).genesis
+    def _limits(self) -> Limits:
+        """The budget, as of the last entry that was seen. A later one may have raised it."""
+        return (self._seen or self._now()).limits
 
     def _now(self) -> Position:
         seen = self._seen

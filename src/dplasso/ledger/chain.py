@@ -12,21 +12,33 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from dplasso.ledger import fixed_point
-from dplasso.ledger.entry import Charge, Entry, Genesis, parse
+from dplasso.ledger.entry import Charge, Entry, Genesis, Limits, Raised, parse
 from dplasso.ledger.errors import LedgerError
 from dplasso.ledger.search_cost import cap_with, price_beyond
 
 
 class Position(NamedTuple):
-    """How far a ledger was walked: its first entry, and the last one that was verified."""
+    """How far a ledger was walked: its first entry, the last one that was verified, and the last
+    one that raised the budget, if there is one."""
 
     genesis: Genesis
     head: Entry
+    raised: Raised | None = None
+
+    @property
+    def limits(self) -> Limits:
+        """The entry that states the budget of today."""
+        return self.raised or self.genesis
 
     @property
     def left(self) -> int:
         """The remaining rho, in units."""
-        return left_after(self.genesis, self.head)
+        return left_after(self.limits, self.head)
+
+    def after(self, entry: Entry) -> "Position":
+        """The position after one more entry."""
+        raised = entry if isinstance(entry, Raised) else self.raised
+        return Position(self.genesis, entry, raised)
 
 
 class Chain(NamedTuple):
@@ -34,15 +46,28 @@ class Chain(NamedTuple):
 
     genesis: Genesis
     charges: list[Charge]
+    raises: Sequence[Raised] = ()
+
+    @property
+    def entries(self) -> list[Entry]:
+        """All entries, in order."""
+        return sorted([self.genesis, *self.charges, *self.raises], key=lambda entry: entry.sequence)
 
     @property
     def head(self) -> Entry:
-        return self.charges[-1] if self.charges else self.genesis
+        """The last entry."""
+        last: list[Entry] = [self.genesis, *self.charges[-1:], *self.raises[-1:]]
+        return max(last, key=lambda entry: entry.sequence)
+
+    @property
+    def limits(self) -> Limits:
+        """The entry that states the budget of today."""
+        return self.raises[-1] if self.raises else self.genesis
 
     @property
     def left(self) -> int:
         """The remaining rho, in units."""
-        return left_after(self.genesis, self.head)
+        return left_after(self.limits, self.head)
 
     @staticmethod
     def rho_of(units: int) -> float:
@@ -50,9 +75,9 @@ class Chain(NamedTuple):
         return fixed_point.to_float(units)
 
 
-def left_after(genesis: Genesis, entry: Entry) -> int:
+def left_after(limits: Limits, entry: Entry) -> int:
     """The rho left after an entry, in units; negative if the cap is exceeded."""
-    cap = cap_with(genesis.cap, genesis.epsilon, genesis.delta, entry.total_beyond)
+    cap = cap_with(limits.cap, limits.epsilon, limits.delta, entry.total_beyond)
     return cap - entry.total
 
 
@@ -61,14 +86,14 @@ def unit_after(head: Entry, asked: str) -> str:
 
     Costs for rows and for people, or for people by different identifiers, do not add up.
     """
-    return head.unit if isinstance(head, Charge) else asked
+    return asked if head.unit is None else head.unit
 
 
-def taken_by(genesis: Genesis, charge: Charge) -> int:
+def taken_by(limits: Limits, charge: Charge) -> int:
     """How much a charge reduced the remaining rho: its cost, if it is not a search."""
     before = charge.total_beyond.plus(charge.beyond, -1)
     caps = [
-        cap_with(genesis.cap, genesis.epsilon, genesis.delta, beyond)
+        cap_with(limits.cap, limits.epsilon, limits.delta, beyond)
         for beyond in (before, charge.total_beyond)
     ]
     return charge.cost + caps[0] - caps[1]
@@ -77,10 +102,11 @@ def taken_by(genesis: Genesis, charge: Charge) -> int:
 def verified(lines: Sequence[object]) -> Chain:
     """The entries of all lines of a ledger; a LedgerError names the faulty line."""
     position = begun(lines)
-    charges = [new.head for new in _walk(position, lines[1:]) if isinstance(new.head, Charge)]
-    if len({position.genesis.id, *(charge.id for charge in charges)}) <= len(charges):
+    others = [new.head for new in _walk(position, lines[1:])]
+    if len({position.genesis.id, *(entry.id for entry in others)}) <= len(others):
         raise LedgerError("an id occurs twice")
-    return Chain(position.genesis, charges)
+    charges = [entry for entry in others if isinstance(entry, Charge)]
+    return Chain(position.genesis, charges, [one for one in others if isinstance(one, Raised)])
 
 
 def begun(lines: Sequence[object]) -> Position:
@@ -108,7 +134,7 @@ def advanced(position: Position, lines: Iterable[object]) -> Position:
 def _walk(position: Position, lines: Iterable[object]) -> Iterator[Position]:
     for line in lines:
         try:
-            position = Position(position.genesis, _next(*position, parse(line)))
+            position = position.after(_next(position.limits, position.head, parse(line)))
         except LedgerError as error:
             number = position.head.sequence + 1
             raise LedgerError(f"entry {number} is not to be trusted: {error}") from None
@@ -117,8 +143,7 @@ def _walk(position: Position, lines: Iterable[object]) -> Iterator[Position]:
 
 def check_continues(chain: Chain, earlier: Chain) -> None:
     """Raise LedgerError unless a ledger still begins with all lines of an earlier export."""
-    before: list[Entry] = [earlier.genesis, *earlier.charges]
-    after: list[Entry] = [chain.genesis, *chain.charges]
+    before, after = earlier.entries, chain.entries
     for old, new in zip(before, after, strict=False):
         if old.line != new.line:
             raise LedgerError(
@@ -132,13 +157,23 @@ def check_continues(chain: Chain, earlier: Chain) -> None:
         )
 
 
-def _next(genesis: Genesis, head: Entry, entry: Entry) -> Charge:
-    if not isinstance(entry, Charge):
+def _next(limits: Limits, head: Entry, entry: Entry) -> Charge | Raised:
+    if isinstance(entry, Genesis):
         raise LedgerError("a second cap stands in it")
     if entry.sequence != head.sequence + 1:
         raise LedgerError("it is out of order")
     if entry.previous != head.hash:
         raise LedgerError("it does not follow from the entry before")
+    if entry.neighboring != limits.neighboring:
+        raise LedgerError("its neighbouring relation is not the ledger's")
+    if isinstance(entry, Raised):
+        _check_raised(limits, head, entry)
+    else:
+        _check_charge(limits, head, entry)
+    return entry
+
+
+def _check_charge(limits: Limits, head: Entry, entry: Charge) -> None:
     if entry.cost != fixed_point.price(entry.event):
         raise LedgerError("its rho is not what its event costs")
     if entry.total != head.total + entry.cost:
@@ -147,27 +182,40 @@ def _next(genesis: Genesis, head: Entry, entry: Entry) -> Charge:
         raise LedgerError("its cost in addition to rho is not what its event costs")
     if entry.total_beyond != head.total_beyond.plus(entry.beyond):
         raise LedgerError("its total in addition to rho does not add up")
-    if _exceeds(genesis, entry):
+    if _exceeds(limits, entry):
         raise LedgerError("it exceeds the cap")
-    if entry.neighboring != genesis.neighboring:
-        raise LedgerError("its neighbouring relation is not the ledger's")
     if entry.unit != unit_after(head, entry.unit):
         raise LedgerError("it protects others than the charges before it do")
-    return entry
 
 
-def _exceeds(genesis: Genesis, entry: Charge) -> bool:
+def _check_raised(limits: Limits, head: Entry, entry: Raised) -> None:
+    if (entry.total, entry.total_beyond) != (head.total, head.total_beyond):
+        raise LedgerError("it changes what was charged")
+    if entry.unit != head.unit:
+        raise LedgerError("it protects others than the charges before it do")
+    if not raises(limits, entry):
+        raise LedgerError("it does not raise the budget")
+    _check_cap(entry)
+
+
+def raises(limits: Limits, entry: Raised) -> bool:
+    """Whether an entry states a larger budget: neither number is smaller, and one is larger."""
+    before, after = (limits.epsilon, limits.delta), (entry.epsilon, entry.delta)
+    return after != before and all(a >= b for a, b in zip(after, before, strict=True))
+
+
+def _exceeds(limits: Limits, entry: Charge) -> bool:
     """Whether the cap does not allow it.
 
     A cap that is not written down is recomputed. Its last digits may differ from those of an
     earlier version, within the margin by which `zcdp.rho_of` stays below the largest valid rho.
     """
-    left = left_after(genesis, entry)
+    left = left_after(limits, entry)
     return left < 0 and (not any(entry.total_beyond) or -left * 10**13 > entry.total)
 
 
-def _check_cap(genesis: Genesis) -> None:
+def _check_cap(limits: Limits) -> None:
     """Check the written cap, which fixes the last digits of a root for later versions."""
-    expected = fixed_point.to_float(fixed_point.cap_of(genesis.epsilon, genesis.delta))
-    if not math.isclose(fixed_point.to_float(genesis.cap), expected, rel_tol=1e-13):
+    expected = fixed_point.to_float(fixed_point.cap_of(limits.epsilon, limits.delta))
+    if not math.isclose(fixed_point.to_float(limits.cap), expected, rel_tol=1e-13):
         raise LedgerError("its cap is not what its epsilon and delta allow")

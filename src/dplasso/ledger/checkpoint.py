@@ -36,10 +36,17 @@ def walked(lines: list[str]) -> Position:
     """Walk all lines of a ledger except those that were verified before and have not changed."""
     begun = chain.begun(lines)
     known = lines_known(begun.genesis, lines)
-    start = Position(begun.genesis, parse(lines[known - 1])) if known else begun
+    start = _after(begun, lines[:known]) if known else begun
     position = chain.advanced(start, lines[known or 1 :])
     keep(begun.genesis, lines, known)
     return position
+
+
+def _after(begun: Position, lines: Sequence[str]) -> Position:
+    """The position after lines that were verified before. The last that raised the budget counts:
+    of all lines, only those that state a budget have a cap."""
+    stated = next((line for line in reversed(lines) if '"cap":"' in line), lines[0])
+    return begun.after(parse(stated)).after(parse(lines[-1]))
 
 
 def lines_known(genesis: Genesis, lines: Sequence[object]) -> int:

@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -65,6 +66,7 @@ class Genesis(_Line):
     sequence = 0
     total = 0
     total_beyond = NOTHING
+    unit = None  # nobody is protected yet
 
     def fields(self) -> dict[str, Any]:
         return {
@@ -76,6 +78,39 @@ class Genesis(_Line):
             "delta": self.delta,
             "neighboring": self.neighboring,
             "cap": fixed_point.to_text(self.cap),
+        }
+
+
+@dataclass(frozen=True)
+class Raised(_Line):
+    """A line that raises the budget from here on. What was charged stays charged."""
+
+    sequence: int
+    id: str
+    time: str
+    epsilon: float
+    delta: float
+    neighboring: str
+    cap: int
+    total: int
+    previous: str
+    total_beyond: Beyond = NOTHING
+    unit: str | None = None  # whom the charges before it protect
+
+    def fields(self) -> dict[str, Any]:
+        beyond = {} if self.total_beyond == NOTHING else self.total_beyond.to_form()
+        return {
+            "sequence": self.sequence,
+            "id": self.id,
+            "time": self.time,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "neighboring": self.neighboring,
+            "unit": self.unit,
+            "cap": fixed_point.to_text(self.cap),
+            "total": fixed_point.to_text(self.total),
+            **({"total_beyond": beyond} if beyond else {}),
+            "previous": self.previous,
         }
 
 
@@ -129,7 +164,8 @@ class Charge(_Line):
         return {"beyond": self.beyond.to_form(), "total_beyond": self.total_beyond.to_form()}
 
 
-Entry = Genesis | Charge
+Entry = Genesis | Raised | Charge
+Limits = Genesis | Raised  # entries that state a budget
 
 
 def new_id() -> str:
@@ -149,7 +185,7 @@ def parse(line: object) -> Entry:
         fields = json.loads(line)
         if not isinstance(fields, dict):
             raise ValueError("it is not a JSON object")
-        entry = _genesis(fields) if "format" in fields else _charge(fields)
+        entry = _kind_of(fields)(fields)
         if entry.line != line:
             raise ValueError("its hash, or the form it is written in, is not what it must be")
     except KeyError as missing:
@@ -158,6 +194,31 @@ def parse(line: object) -> Entry:
         reason = str(error) if not isinstance(error, json.JSONDecodeError) else "it is not JSON"
         raise LedgerError(f"a line of the ledger was altered or damaged: {reason}") from None
     return entry
+
+
+def _kind_of(fields: dict[str, Any]) -> Callable[[dict[str, Any]], Entry]:
+    if "format" in fields:
+        return _genesis
+    return _raised if "cap" in fields else _charge
+
+
+def _raised(fields: dict[str, Any]) -> Raised:
+    unit = fields["unit"]
+    return Raised(
+        sequence=checks.count("sequence", fields["sequence"], least=1),
+        id=_hex("id", fields["id"], 32),
+        time=_time(fields["time"]),
+        epsilon=checks.bound("epsilon", fields["epsilon"]),
+        delta=checks.probability("delta", fields["delta"]),
+        neighboring=relation(fields["neighboring"]),
+        cap=fixed_point.from_text(fields["cap"]),
+        total=fixed_point.from_text(fields["total"]),
+        previous=_hex("previous", fields["previous"], 64),
+        total_beyond=Beyond.from_form(fields["total_beyond"])
+        if "total_beyond" in fields
+        else NOTHING,
+        unit=None if unit is None else checked_name(unit),
+    )
 
 
 def _genesis(fields: dict[str, Any]) -> Genesis:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dplasso.base.extras import require
 from dplasso.base.wording import ParameterError
 from dplasso.ledger import stores
-from dplasso.ledger.entry import Charge, Genesis
+from dplasso.ledger.entry import Entry, Genesis
 from dplasso.ledger.errors import LedgerError
 from dplasso.ledger.postgres_schema import EXISTS, PREPARE, SCHEMA, TRIGGERS
 from dplasso.ledger.stores import no_ledger, retried
@@ -73,7 +73,7 @@ class PostgresStore:
             if not connection.execute(_LINES, [self._ledger, 0]).fetchone():
                 connection.execute(_INSERT, (self._ledger, 0, genesis.id, genesis.line))
 
-    def append(self, id: str, start: int, make: Callable[[list[str]], Charge]) -> str:
+    def append(self, id: str, start: int, make: Callable[[list[str]], Entry]) -> str:
         def add() -> str:
             with self._transaction() as connection:
                 connection.execute(_ONE_AT_A_TIME, [self._ledger])

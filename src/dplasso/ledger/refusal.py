@@ -8,7 +8,7 @@ from dplasso.base.wording import Message, Setting
 from dplasso.ledger import allowance
 from dplasso.ledger.allowance import rounded_down, rounded_up
 from dplasso.ledger.chain import Position
-from dplasso.ledger.entry import Charge, Genesis
+from dplasso.ledger.entry import Charge, Limits
 from dplasso.ledger.search_cost import epsilon_of
 from dplasso.privacy.events import Gaussian, PureDP, ZeroConcentrated
 from dplasso.privacy.statement import protects
@@ -19,8 +19,8 @@ _NOTHING = 10**9  # less than the cap divided by this counts as nothing left
 
 def refusal(asked: Charge, position: Position, shown: str) -> str:
     """The cost of the charge, the remaining budget, and remedies."""
-    genesis, left = position.genesis, position.left
-    spent = left * _NOTHING < genesis.cap
+    limits, left = position.limits, position.left
+    spent = left * _NOTHING < limits.cap
     match asked.event:
         case PureDP(epsilon):
             return _of_release(asked, f"a pure epsilon of {epsilon:g} costs", left, spent, shown)
@@ -29,7 +29,7 @@ def refusal(asked: Charge, position: Position, shown: str) -> str:
             return _of_release(asked, kind, left, spent, shown)
         case ZeroConcentrated():
             return _of_release(asked, "it costs", left, spent, shown)
-    return _of_fit(asked, genesis, left, spent, shown)
+    return _of_fit(asked, limits, left, spent, shown)
 
 
 def of_other_unit(asked: Charge, known: str, shown: str) -> Message:
@@ -73,7 +73,7 @@ def _of_release(asked: Charge, costs: str, left: int, spent: bool, shown: str) -
     )
 
 
-def _of_fit(asked: Charge, genesis: Genesis, left: int, spent: bool, shown: str) -> str:
+def _of_fit(asked: Charge, limits: Limits, left: int, spent: bool, shown: str) -> str:
     wanted = epsilon_of(asked.cost, asked.beyond, asked.delta)
     free = 0.0 if spent else allowance.epsilon_per_fit(left, 1, asked.delta)
     room = (
@@ -87,6 +87,6 @@ def _of_fit(asked: Charge, genesis: Genesis, left: int, spent: bool, shown: str)
         remedy = "lower epsilon or the number of trials, or "
     return (
         f"{asked.label} asks for epsilon {wanted:.6g} (rho {asked.rho:.4g}) at delta "
-        f"{asked.delta:g}, and {room} is left of epsilon {genesis.epsilon:g} (delta "
-        f"{genesis.delta:g}) in {shown}. Nothing was drawn; {remedy}stop using these data"
+        f"{asked.delta:g}, and {room} is left of epsilon {limits.epsilon:g} (delta "
+        f"{limits.delta:g}) in {shown}. Nothing was drawn; {remedy}stop using these data"
     )

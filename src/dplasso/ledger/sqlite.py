@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 from urllib.parse import quote
 
-from dplasso.ledger.entry import Charge, Genesis
+from dplasso.ledger.entry import Entry, Genesis
 from dplasso.ledger.errors import LedgerError
 from dplasso.ledger.stores import no_ledger, retried
 
@@ -83,7 +83,7 @@ class SQLiteStore:
         except OSError as error:
             raise self._failed(error) from None
 
-    def append(self, id: str, start: int, make: Callable[[list[str]], Charge]) -> str:
+    def append(self, id: str, start: int, make: Callable[[list[str]], Entry]) -> str:
         def add(connection: sqlite3.Connection) -> str:
             charge = make(self._lines(connection, start))
             connection.execute(_INSERT, (charge.sequence, id, charge.line))

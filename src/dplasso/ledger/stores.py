@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from dplasso.base.wording import ParameterError
-from dplasso.ledger.entry import Charge, Genesis
+from dplasso.ledger.entry import Entry, Genesis
 from dplasso.ledger.errors import LedgerError
 
 T = TypeVar("T")
@@ -38,7 +38,7 @@ class Store(Protocol):
     def create(self, genesis: Genesis) -> None:
         """Begin a ledger with this line; do nothing if there is one already."""
 
-    def append(self, id: str, start: int, make: Callable[[list[str]], Charge]) -> str:
+    def append(self, id: str, start: int, make: Callable[[list[str]], Entry]) -> str:
         """Add the line that `make` returns for the lines from `start` on; return it once durable.
 
         Other processes wait meanwhile, so that the lines passed to `make` are the latest. If `make`

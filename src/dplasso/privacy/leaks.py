@@ -108,6 +108,14 @@ def warn_caller(message: str | Message, category: type[Warning]) -> None:
         warnings.warn(category(message), stacklevel=level)
 
 
+def warn_of_former(former: str, name: str) -> None:
+    """Warn that a name of a parameter, an option or a setting has changed."""
+    warn_caller(
+        f"{former} is now called {name}; the next version will not read the old name",
+        FutureWarning,
+    )
+
+
 def tell_owner(what: str) -> None:
     """Warn of something that only the owner of the rows may know, unless in strict mode.
 

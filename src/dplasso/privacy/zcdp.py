@@ -30,8 +30,6 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from scipy.optimize import brentq
-
 from dplasso.base import checks
 from dplasso.privacy.events import (
     BoundedRange,
@@ -173,4 +171,6 @@ def _crossing(increasing: Callable[[float], float]) -> float:
         return math.exp(-_MAX_LOG_U)
     if at(_MAX_LOG_U) <= 0.0:
         return math.exp(_MAX_LOG_U)
+    from scipy.optimize import brentq  # it takes long to import, and most processes need none
+
     return math.exp(brentq(at, -_MAX_LOG_U, _MAX_LOG_U, xtol=1e-14, rtol=1e-14))

@@ -76,14 +76,16 @@ def spent_together(models: Sequence[Any], ledger: Budget) -> dict[str, float]:
     beyond = charges[0].beyond
     for charge in charges[1:]:
         beyond = beyond.plus(charge.beyond)
-    spent = epsilon_of(sum(charge.cost for charge in charges), beyond, chain.genesis.delta)
-    return {"epsilon": spent, "delta": chain.genesis.delta}
+    spent = epsilon_of(sum(charge.cost for charge in charges), beyond, chain.limits.delta)
+    return {"epsilon": spent, "delta": chain.limits.delta}
 
 
 def _entry_of(chain: Chain, receipt: dict[str, Any]) -> int:
     """Return the place of a receipt among the charges of its ledger."""
-    place = int(receipt["entry"]) - 1
-    if not 0 <= place < len(chain.charges) or chain.charges[place].hash != receipt["hash"]:
+    stated = int(receipt["entry"]), receipt["hash"]
+    known = ((charge.sequence, charge.hash) for charge in chain.charges)
+    place = next((k for k, one in enumerate(known) if one == stated), None)
+    if place is None:
         raise ParameterError(
             "{accountant} is another ledger than the model was charged to: it has no entry of the "
             "model's number and hash; give the ledger of the fit"
@@ -93,16 +95,16 @@ def _entry_of(chain: Chain, receipt: dict[str, Any]) -> int:
 
 def _shares(chain: Chain, receipt: dict[str, Any]) -> dict[str, Any]:
     place = _entry_of(chain, receipt)
-    genesis, charges = chain.genesis, chain.charges
-    taken = [taken_by(genesis, charge) / genesis.cap for charge in charges]
-    head, left = chain.head, epsilon_per_fit(chain.left, 1, chain.genesis.delta)
+    limits, charges = chain.limits, chain.charges
+    taken = [taken_by(limits, charge) / limits.cap for charge in charges]
+    head, left = chain.head, epsilon_per_fit(chain.left, 1, chain.limits.delta)
     return {
         "before": sum(taken[:place]),
         "own": taken[place],
         "later": sum(taken[place + 1 :]),
-        "left": chain.left / genesis.cap,
+        "left": chain.left / limits.cap,
         "charges": len(charges),
-        "epsilon_now": epsilon_of(head.total, head.total_beyond, genesis.delta),
+        "epsilon_now": epsilon_of(head.total, head.total_beyond, limits.delta),
         "epsilon_left": float(rounded_down(left, 6)),
     }
 

@@ -24,6 +24,8 @@ from nvflare.fuel.flare_api.api_spec import (
     NoReply,
 )
 from nvflare.fuel.flare_api.flare_api import Session, new_secure_session
+from nvflare.fuel.hci.client import api
+from nvflare.private.fed.authenticator import Authenticator
 
 from dplasso.federated.deployment.bookkeeping import OUTCOME_KEY
 from dplasso.federated.deployment.certificates import check_certificate
@@ -34,6 +36,8 @@ from dplasso.federated.terms import Proposal
 
 _JOB, _APP = "dplasso", "federation"
 _CONNECT = 20.0  # seconds
+_ASK_AGAIN = 0.05  # seconds between two challenges of the server
+_PROGRESS = 0.5  # seconds; a job that is under way replies in a hundredth of that
 _TRIES = 5  # for a request that a busy server does not answer
 
 
@@ -44,7 +48,8 @@ class JobStatus:
     job: str
     state: str
     submitted: str
-    exchanges: int | None  # rounds, and the exchanges that open and end a job
+    rounds_done: int
+    rounds: int | None  # of how many; None before the terms are agreed
     remarks: str
 
     @property
@@ -112,10 +117,7 @@ class Administration:
     def _status_of(self, listed: dict[str, Any]) -> JobStatus:
         job, status = str(listed["job_id"]), str(listed["status"])
         if status == "RUNNING":
-            try:
-                facts = self._session.do_app_command(job, PROGRESS, {})
-            except (InternalError, JobNotRunning, NoReply, ValueError):
-                facts = {}  # the job is about to begin, or has just ended
+            facts = self._progress_of(job)
         else:
             meta = self._known(job)
             failure = "; ".join(meta.get("job_deploy_detail") or []) if "FAIL" in status else ""
@@ -123,8 +125,19 @@ class Administration:
         away = ", ".join(facts.get("away", []))
         remarks = str(facts.get("ended", f"waits for {away}" if away else ""))
         submitted = datetime.fromisoformat(listed["submit_time"]).astimezone(UTC)
-        state, exchanges = _STATES.get(status, status), facts.get("exchanges")
-        return JobStatus(job, state, f"{submitted:%Y-%m-%d %H:%M:%S}", exchanges, remarks)
+        state, rounds = _STATES.get(status, status), facts.get("rounds")
+        when, done = f"{submitted:%Y-%m-%d %H:%M:%S}", int(facts.get("rounds_done", 0))
+        return JobStatus(job, state, when, done, rounds, remarks)
+
+    def _progress_of(self, job: str) -> dict[str, Any]:
+        """Ask the process of a job. One that is about to begin, or has just ended, is silent."""
+        self._session.set_timeout(_PROGRESS)
+        try:
+            return dict(self._session.do_app_command(job, PROGRESS, {}))
+        except (InternalError, JobNotRunning, NoReply, TypeError, ValueError):
+            return {}
+        finally:
+            self._session.unset_timeout()
 
 
 _STATES = {
@@ -157,11 +170,28 @@ def administering(kit: Kit) -> Iterator[Administration]:
         os.chdir(before)
 
 
+class _PromptAuthenticator(Authenticator):
+    """Asks again soon. The first challenge always comes before the connection stands, and NVFlare
+    would wait for a second before the next one."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**{**given, "retry_interval": _ASK_AGAIN})
+
+
+@contextmanager
+def _prompt_authentication() -> Iterator[None]:
+    usual, api.Authenticator = api.Authenticator, _PromptAuthenticator
+    try:
+        yield
+    finally:
+        api.Authenticator = usual
+
+
 def _log_in(kit: Kit) -> Session:
     try:
         # NVFlare would try for long before it reports that nobody listens.
         socket.create_connection((kit.server, kit.port), _CONNECT).close()
-        with redirect_stdout(StringIO()):
+        with redirect_stdout(StringIO()), _prompt_authentication():
             return new_secure_session(
                 kit.name, str(kit.folder), timeout=_CONNECT, auto_login_max_tries=1
             )

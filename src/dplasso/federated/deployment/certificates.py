@@ -1,6 +1,8 @@
 """The check of a kit's own certificate, before the server rejects it."""
 
-from datetime import UTC, datetime
+import warnings
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
@@ -9,13 +11,17 @@ from cryptography.x509.oid import NameOID
 
 from dplasso.federated.deployment.kits import Kit
 
+_SOON = timedelta(days=30)
+_REMEDY = "ask the keeper of the authority to renew it (dplasso federated renew)"
+
 
 def check_certificate(kit: Kit) -> None:
     """Refuse a certificate that has expired, or belongs to another participant or federation.
 
-    The server checks the same in the handshake and when a party registers.
+    The server checks the same in the handshake and when a party registers. A certificate that
+    expires soon gives a warning.
     """
-    own, root = (_load(kit, path.name) for path in (kit.certificate, kit.startup / "rootCA.pem"))
+    own, root = load_certificate(kit.certificate), load_certificate(kit.startup / "rootCA.pem")
     name = own.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value
     if name != kit.name:
         raise ValueError(
@@ -23,11 +29,14 @@ def check_certificate(kit: Kit) -> None:
             "every participant needs its own"
         )
     now = datetime.now(UTC)
-    if not own.not_valid_before_utc <= now <= own.not_valid_after_utc:
-        raise ValueError(
-            f"{kit.certificate} is valid from {own.not_valid_before_utc:%Y-%m-%d} to "
-            f"{own.not_valid_after_utc:%Y-%m-%d} only; ask for a new kit"
-        )
+    for path, found in ((kit.certificate, own), (kit.startup / "rootCA.pem", root)):
+        first, last = found.not_valid_before_utc, found.not_valid_after_utc
+        if not first <= now <= last:
+            raise ValueError(
+                f"{path} is valid from {first:%Y-%m-%d} to {last:%Y-%m-%d} only; {_REMEDY}"
+            )
+        if last < now + _SOON:
+            warnings.warn(f"{path} is valid until {last:%Y-%m-%d} only; {_REMEDY}", stacklevel=2)
     try:
         own.verify_directly_issued_by(root)
     except (InvalidSignature, TypeError, ValueError):
@@ -39,8 +48,8 @@ def check_certificate(kit: Kit) -> None:
         raise ValueError(f"{kit.certificate} does not belong to the key next to it")
 
 
-def _load(kit: Kit, name: str) -> x509.Certificate:
-    path = kit.startup / name
+def load_certificate(path: Path) -> x509.Certificate:
+    """Read a certificate; anything else is refused."""
     try:
         return x509.load_pem_x509_certificate(path.read_bytes())
     except ValueError:

@@ -25,7 +25,9 @@ class Stopped(Exception):  # noqa: N818 (nothing went wrong)
 class JobProgress:
     """How far a job is. All of it is public."""
 
-    exchanges: int = 0
+    exchanges: int = 0  # rounds, and what opens and ends a job
+    rounds_done: int = 0
+    rounds: int | None = None  # of how many; None before the terms are agreed
     away: set[str] = field(default_factory=set)
     lost: dict[str, str] = field(default_factory=dict)
 
@@ -84,6 +86,7 @@ class Conductor:
                 self.coordinator.lose(party, why)
         answers = {p: reply.body for p, reply in replies.items() if reply.mark is Mark.ANSWERED}
         self.coordinator.receive(answers)
+        self.progress.rounds_done, self.progress.rounds = self.coordinator.rounds
 
     def _settle(self, party: str, request: bytes) -> Reply:
         """Ask until there is an answer or a refusal, or the patience ends."""

@@ -41,6 +41,16 @@ class Kit:
 
 def open_kit(folder: Path, role: str) -> Kit:
     """Open the kit in a folder, which must be one for this role."""
+    kit = read_kit(folder)
+    if kit.role != role:
+        raise ValueError(
+            f"{folder} is the kit of the {kit.role} {kit.name}; give the kit of a {role}"
+        )
+    return kit
+
+
+def read_kit(folder: Path) -> Kit:
+    """Open the kit in a folder, for whatever role."""
     path = folder / _CARD
     if not path.is_file():
         raise ValueError(
@@ -50,11 +60,6 @@ def open_kit(folder: Path, role: str) -> Kit:
     try:
         facts = json.loads(path.read_text())
         parties = tuple(facts.pop("parties"))
-        kit = Kit(folder=folder.absolute(), parties=parties, **facts)
+        return Kit(folder=folder.absolute(), parties=parties, **facts)
     except (KeyError, TypeError, ValueError):
         raise ValueError(f"{path} cannot be read; ask for a new copy of the kit") from None
-    if kit.role != role:
-        raise ValueError(
-            f"{folder} is the kit of the {kit.role} {kit.name}; give the kit of a {role}"
-        )
-    return kit

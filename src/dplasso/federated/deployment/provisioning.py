@@ -22,6 +22,7 @@ from nvflare.lighter.provisioner import Provisioner
 from dplasso.base import checks
 from dplasso.federated.deployment.kits import Kit
 from dplasso.federated.deployment.names import DEFAULT_PORT, check_host, check_parties
+from dplasso.federated.deployment.renewal import AUTHORITY_DAYS
 from dplasso.federated.deployment.settings import write_party_settings, write_server_settings
 
 NAME, ORGANISATION = "federation", "federation"
@@ -77,7 +78,7 @@ def _provision(folder: Path, server: str, parties: Sequence[str], port: int) -> 
     builders = [
         WorkspaceBuilder(),
         StaticFileBuilder(config_folder=CONFIG, scheme="tcp"),
-        CertBuilder(),
+        CertBuilder(root_valid_days=AUTHORITY_DAYS),
         SignatureBuilder(),
     ]
     provisioner = Provisioner(str(folder), builders)

@@ -5,7 +5,9 @@ Keys, comments and checks come from the declarations: `PartySettings` and `Serve
 
 import importlib
 import json
+import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -42,6 +44,33 @@ def write_server_settings(folder: Path) -> None:
     """Write the settings of a new server."""
     title = "How the server runs jobs. Nothing here is secret."
     (folder / SERVER_FILE).write_text(_new_file(ServerSettings, title))
+
+
+def changed_party_settings(folder: Path, changes: Mapping[str, Any]) -> str:
+    """Return the text of a party's settings with other values; comments stay as they are.
+
+    The new values are checked one by one. The whole may still lack others.
+    """
+    place = folder / PARTY_FILE
+    declared = {one.name: one for one in terms_of(PartySettings)}
+    lines = place.read_text().splitlines()
+    for name, value in changes.items():
+        checked = declared[name].metadata["check"](name, value)
+        written = f"{name} = {json.dumps(str(value) if isinstance(checked, Path) else checked)}"
+        found = [k for k, line in enumerate(lines) if re.match(rf"{name}\s*=", line)]
+        found += [k for k, line in enumerate(lines) if line.startswith(f"# {name} = ")]
+        if found:
+            lines[found[0]] = written
+        else:  # before the first table
+            lines.insert(0, written)
+    text = "\n".join([*lines, ""])
+    _parsed(place, text)
+    return text
+
+
+def party_ledger_of(folder: Path) -> Path:
+    """Return where the ledger of a party is, also if other settings are still missing."""
+    return folder / str(_toml(folder / PARTY_FILE).get("ledger", "ledger.db"))
 
 
 def read_party_settings(
@@ -83,8 +112,15 @@ def _new_file(declared: type, title: str) -> str:
 
 def _toml(place: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(place.read_text())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return _parsed(place, place.read_text())
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{place} is no TOML: {error}") from None
+
+
+def _parsed(place: Path, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{place} is no TOML: {error}") from None
     except RecursionError:
         raise ValueError(f"{place} is no TOML: it is nested too deep") from None
