@@ -23,6 +23,7 @@ from dplasso.estimators.charging import bits_of, charge
 from dplasso.estimators.export import Exportable
 from dplasso.estimators.online_by_name import RowsByName
 from dplasso.estimators.online_checks import check_parameters, checked
+from dplasso.estimators.online_rows import one_label_of, one_row_of
 from dplasso.estimators.online_run import OnlineRun, Snapshot, margins_of, refuse_rows
 from dplasso.estimators.online_statement import statement
 from dplasso.estimators.parameters import StoredParameters, reject
@@ -112,6 +113,25 @@ class PrivateOnline(SeedsByName, StoredParameters, Exportable, RowsByName, BaseE
     def _learn_rows(self, X: Any, y: Any) -> Floats:
         with np.errstate(all="ignore"):  # else numpy may raise or warn depending on the rows
             return self._learn_checked(X, y)
+
+    def _learn_one_row(self, X: Any, y: Any) -> bool:
+        """Learn from one plain row of numbers; False, and nothing happens, if it is not that.
+
+        Rows that need any other check, or an error, are left to `_learn_rows`.
+        """
+        stream = vars(self).get("stream_")
+        if not isinstance(stream, OnlineRun) or "feature_names_in_" in vars(self):
+            return False
+        entries = one_row_of(X, self.n_features_in_)
+        label = one_label_of(y)
+        if entries is None or label is None or not np.isfinite(entries[1]).all():
+            return False
+        try:
+            encoded = self._encode_one(label)
+        except ValueError:
+            return False
+        stream.learn_one(entries, encoded, gaps=False)
+        return True
 
     def _learn_checked(self, X: Any, y: Any) -> Floats:
         if isinstance(X, RowsOfPeople):

@@ -43,9 +43,16 @@ class RowsByName:
 
     def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:
         """Learn from one row of features by name, as in river."""
-        with np.errstate(all="ignore"):  # else numpy may raise or warn depending on the row
-            self._meet([x], [y])
-            self.stream_.learn(self.stream_.form.of_dicts([x]), self.encode(np.array([y])))
+        if "stream_" not in vars(self):
+            with np.errstate(all="ignore"):  # else numpy may raise or warn depending on the row
+                self._meet([x], [y])
+        stream = self.stream_
+        stream.learn_one(stream.form.entries(x), self._encode_one(y))
+
+    def _encode_one(self, y: Any) -> float:
+        """Encode one label as a number."""
+        with np.errstate(all="ignore"):
+            return float(self.encode(np.array([y]))[0])
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:
         """Predict one row of features by name, as in river."""
@@ -59,8 +66,17 @@ class RowsByName:
         self._meet((), ())
 
     def _margins_one(self, x: Mapping[Any, Any]) -> Floats:
-        self._meet([x], ())
-        return margins_of(self.stream_.form.of_dicts([x]), self.stream_.weights)
+        if "stream_" not in vars(self):
+            self._meet([x], ())
+        form = self.stream_.form
+        return margins_of(form.of_entries(form.entries(x), gaps=True), self.stream_.weights)
+
+    def _margin_one(self, x: Mapping[Any, Any]) -> float:
+        """The margin of a model with one output: the same as `_margins_one`, faster."""
+        if "stream_" not in vars(self):
+            self._meet([x], ())
+        stream = self.stream_
+        return stream.form.margin_of(x, stream.only_weights)
 
     def _meet(self, rows: Sequence[Mapping[Any, Any]], labels: Sequence[Any]) -> None:
         """Check these rows, then begin a stream, whose columns must be declared."""
