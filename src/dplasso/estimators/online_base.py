@@ -2,7 +2,7 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,6 +23,7 @@ from dplasso.estimators.charging import bits_of, charge
 from dplasso.estimators.export import Exportable
 from dplasso.estimators.online_by_name import RowsByName
 from dplasso.estimators.online_checks import check_parameters, checked
+from dplasso.estimators.online_river import RiverEstimator, register
 from dplasso.estimators.online_rows import one_label_of, one_row_of
 from dplasso.estimators.online_run import OnlineRun, Snapshot, margins_of, refuse_rows
 from dplasso.estimators.online_statement import statement
@@ -43,7 +44,9 @@ if TYPE_CHECKING:
     from dplasso.estimators.export.portable import Portable
 
 
-class PrivateOnline(SeedsByName, StoredParameters, Exportable, RowsByName, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped
+class PrivateOnline(  # type: ignore[misc]  # scikit-learn is untyped
+    SeedsByName, StoredParameters, Exportable, RowsByName, RiverEstimator, BaseEstimator, ABC
+):
     """Base class of `PrivateOnlineClassifier` and `PrivateOnlineRegressor`."""
 
     epsilon: float
@@ -69,6 +72,10 @@ class PrivateOnline(SeedsByName, StoredParameters, Exportable, RowsByName, BaseE
     accountant: Accountant | None
     random_state: Any
     stream_: OnlineRun | Snapshot
+
+    def _store(self, given: Mapping[str, Any]) -> None:
+        super()._store(given)
+        register(self)
 
     @abstractmethod
     def partial_fit(self, X: Any, y: Any, **rejected: Any) -> Self:

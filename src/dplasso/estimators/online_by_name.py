@@ -18,9 +18,7 @@ class RowsByName:
 
     n_features: int | None
     feature_names: Sequence[str] | None
-    # river reads these: whether the model needs labels, and whether it takes more than two classes.
-    _supervised, _multiclass = True, True
-    stream_: OnlineStream
+    stream_: Any
 
     @abstractmethod
     def _begin(self, columns: int) -> None:

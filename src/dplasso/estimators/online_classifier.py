@@ -139,6 +139,7 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
     """
 
     classes_: NDArray[Any]
+    _kind = "Classifier"
 
     def __init__(
         self,
@@ -265,6 +266,11 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
         if len(self.classes_) > 2:
             return self.decide(self._margins_one(x)).tolist()[0]
         return self.classes_.tolist()[self._margin_one(x) > 0.0]
+
+    @property
+    def _multiclass(self) -> bool:
+        """Whether the declared classes are more than two, as river asks."""
+        return self.classes is not None and len(self.classes) > 2
 
     def _make_loss(self) -> Loss:
         return class_loss(self.loss).two_classes()

@@ -1,7 +1,7 @@
 """The private online regressor."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 from numpy.typing import NDArray
@@ -112,6 +112,8 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
     1
     """
 
+    _kind = "Regressor"
+
     def __init__(
         self,
         epsilon: float = 1.0,
@@ -195,6 +197,10 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
     def _margin_unit(self) -> float:
         bound: float = bound_or_one(self, "y_bound")
         return bound
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"n_features": 64, "random_state": 0, "y_bound": 100.0}
 
     def _outputs(self) -> int:
         return 1

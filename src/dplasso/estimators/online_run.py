@@ -65,7 +65,7 @@ class Snapshot:
     @property
     def only_weights(self) -> Floats:
         """The weights of a model with one output, as a vector."""
-        return self.weights[0]
+        return self.weights.reshape(-1)
 
     @property
     def known_labels(self) -> dict[Any, float]:

@@ -7,10 +7,12 @@ weights are stored one output after the other in one vector.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
 
+from dplasso.base.arrays import Floats
 from dplasso.kernels.projections import onto_l1_ball, onto_l2_ball, onto_simplex
 from dplasso.kernels.residuals import Residual, to_residuals
 from dplasso.kernels.stream_rows import FINE, one_row
@@ -156,7 +158,7 @@ def learn_row(  # type: ignore[no-untyped-def]
     bounds = numbers[15:]
     lower, upper = bounds[:lowers], bounds[lowers : lowers + uppers]
     leader = (np.int64(numbers[3]), lower, upper, mu, start_rows, bounds[lowers + uppers :])
-    loss = (Residual(np.int64(numbers[0]), np.int64(numbers[1]), numbers[10]), clip)
+    loss = (Residual(int(numbers[0]), int(numbers[1]), numbers[10]), clip)
     labels, margins, rounded = np.empty(1), np.empty((1, outputs)), np.empty(1, np.int64)
     labels[0], rounded[0] = label, floors
     return found, learn_steps(
@@ -165,7 +167,14 @@ def learn_row(  # type: ignore[no-untyped-def]
     )
 
 
-def row_numbers(loss, bits, unit, leader, outputs, form):  # type: ignore[no-untyped-def]
+def row_numbers(
+    loss: tuple[Residual, float],
+    bits: int,
+    unit: float,
+    leader: tuple[Any, ...],
+    outputs: int,
+    form: tuple[int, bool, bool],
+) -> Floats:
     """The numbers of a step in the order of `learn_row`; doubles hold addresses exactly."""
     (residuals, curvatures, shape), clip = loss
     kind, lower, upper, mu, start_rows, pull = leader
