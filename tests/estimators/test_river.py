@@ -1,4 +1,4 @@
-"""The online models in river: its own checks, pipelines, ensembles, and a scaler that is private."""
+"""The online models in river: its checks, pipelines, ensembles, and a scaler that is private."""
 
 import copy
 import math

@@ -44,8 +44,14 @@ if TYPE_CHECKING:
     from dplasso.estimators.export.portable import Portable
 
 
-class PrivateOnline(  # type: ignore[misc]  # scikit-learn is untyped
-    SeedsByName, StoredParameters, Exportable, RowsByName, RiverEstimator, BaseEstimator, ABC
+class PrivateOnline(
+    SeedsByName,
+    StoredParameters,
+    Exportable,
+    RowsByName,
+    RiverEstimator,
+    BaseEstimator,  # type: ignore[misc]  # scikit-learn is untyped
+    ABC,
 ):
     """Base class of `PrivateOnlineClassifier` and `PrivateOnlineRegressor`."""
 
@@ -259,8 +265,8 @@ class PrivateOnline(  # type: ignore[misc]  # scikit-learn is untyped
 
         A state is used once. Before this model continues to learn, it makes the saved state
         useless. Save again before you stop; after a crash in between, start a new stream. For a
-        stream that must survive crashes, use ``dplasso online`` or `dplasso.StreamSession`, which
-        keep a journal of the rows.
+        stream that must survive crashes, use `dplasso.DurableStream`, `dplasso.StreamSession` or
+        ``dplasso online``, which keep a journal of the rows.
 
         Formal guarantees
         -----------------
@@ -273,6 +279,11 @@ class PrivateOnline(  # type: ignore[misc]  # scikit-learn is untyped
         check_is_fitted(self)
         if isinstance(self.stream_, Snapshot):
             raise ValueError("this model is a copy or was loaded, and has no state to save")
+        if self.stream_.recorder is not None:
+            raise ValueError(
+                "this stream is kept in a folder, which has its state; close it, and continue from "
+                "the folder"
+            )
         with self.stream_.alone():
             handover.hand_over(self.stream_, path, lambda: saving.save_state(self, path))
 
@@ -286,7 +297,8 @@ class PrivateOnline(  # type: ignore[misc]  # scikit-learn is untyped
             if "saves" in self.resume(path):
                 raise ModelFileError(
                     f"{os.fsdecode(path)} belongs to a stream session, whose journal has rows that "
-                    "follow it; go on with `dplasso online`, or dplasso.StreamSession"
+                    "follow it; go on with `dplasso online`, dplasso.StreamSession or "
+                    "dplasso.DurableStream, whichever began it"
                 )
             assert isinstance(self.stream_, OnlineRun)
             handover.use_up(self.stream_, path)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dplasso.base.arrays import Floats
 from dplasso.base.wording import ParameterError
 from dplasso.estimators.online_rules import row_form
-from dplasso.estimators.online_run import OnlineStream, margins_of
+from dplasso.estimators.online_run import margins_of
 
 
 class RowsByName:
@@ -74,7 +74,8 @@ class RowsByName:
         if "stream_" not in vars(self):
             self._meet([x], ())
         stream = self.stream_
-        return stream.form.margin_of(x, stream.only_weights)
+        margin: float = stream.form.margin_of(x, stream.only_weights)
+        return margin
 
     def _meet(self, rows: Sequence[Mapping[Any, Any]], labels: Sequence[Any]) -> None:
         """Check these rows, then begin a stream, whose columns must be declared."""

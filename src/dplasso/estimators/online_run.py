@@ -53,6 +53,16 @@ class OnlineStream(Protocol):
         """Learn from the entries of one row; with ``gaps``, NaN is a missing entry."""
 
 
+class Recorder(Protocol):
+    """Keeps the rows of a stream on disk, so that the stream can continue after a crash."""
+
+    def before(self, rows: Compressed, labels: Floats) -> None:
+        """Record rows before noise is drawn for them; an error refuses them."""
+
+    def after(self) -> None:
+        """Note that all recorded rows were learned from."""
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """A stream as it was when it was copied or saved: it predicts, but does not learn."""
@@ -91,7 +101,8 @@ class OnlineRun:
     Formal guarantees
     -----------------
     See `StreamLearner`. Rows that do not fill a batch wait, and are in no release yet. A saved
-    state is made useless before the next row is learned from: see `online_handover`.
+    state is made useless before the next row is learned from: see `online_handover`. With a
+    ``recorder``, rows are recorded before noise is drawn for them, whoever passes them.
     """
 
     def __init__(
@@ -107,6 +118,7 @@ class OnlineRun:
     ) -> None:
         self.learner, self.total, self.form, self.plan = learner, total, form, plan
         self.known_labels: dict[Any, float] = {}
+        self.recorder: Recorder | None = None
         self.receipt: Receipt | None = None
         self.saved: str | None = None  # path of a saved state, until this stream learns again
         self._outputs, self._batch, self._most_rows = outputs, batch, most_rows
@@ -155,13 +167,19 @@ class OnlineRun:
         if len(rows[0]) - 1 != len(labels):
             raise ValueError("X and y differ in their number of rows; give one label per row")
         with self.alone():
-            if len(labels):
-                handover.reclaim(self)
-            return self._learned(rows, labels)
+            if not len(labels):
+                return self._learned(rows, labels)
+            handover.reclaim(self)
+            if self.recorder is None:
+                return self._learned(rows, labels)
+            self.recorder.before(rows, labels)
+            margins = self._learned(rows, labels)
+            self.recorder.after()
+            return margins
 
     def learn_one(self, entries: Entries, label: float, *, gaps: bool = True) -> None:
         """Learn from the entries of one row, as `learn` does, with less work around the step."""
-        if not self._row_by_row:
+        if not self._row_by_row or self.recorder is not None:
             self.learn(self.form.of_entries(entries, gaps=gaps), np.array([label]))
             return
         if self._most_rows is not None:
