@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         PrivateLassoRegressor,
         PrivateOnlineClassifier,
         PrivateOnlineRegressor,
+        PublicScaler,
         Sparsifier,
         TableEncoder,
         load,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from dplasso.reading import Rows, read_rows
     from dplasso.schema import Schema
     from dplasso.search import PrivateScores, PrivateSearch, private_score
-    from dplasso.session import StreamSession
+    from dplasso.session import DurableStream, StreamSession
     from dplasso.solvers.frank_wolfe import Solution, frank_wolfe
 
 __version__ = "0.1.0"
@@ -42,6 +43,7 @@ __all__ = [
     "BudgetError",
     "Cluster",
     "ColumnMatrix",
+    "DurableStream",
     "LedgerError",
     "LogisticLoss",
     "OnlyNoiseWarning",
@@ -55,6 +57,7 @@ __all__ = [
     "PrivateOnlineRegressor",
     "PrivateScores",
     "PrivateSearch",
+    "PublicScaler",
     "RowCountWarning",
     "Rows",
     "Schema",
@@ -87,6 +90,7 @@ _HOMES = {
         "PrivateLassoRegressor",
         "PrivateOnlineClassifier",
         "PrivateOnlineRegressor",
+        "PublicScaler",
         "Sparsifier",
         "TableEncoder",
         "load",
@@ -108,7 +112,7 @@ _HOMES = {
     "dplasso.reading": ("Rows", "read_rows"),
     "dplasso.schema": ("Schema",),
     "dplasso.search": ("PrivateScores", "PrivateSearch", "private_score"),
-    "dplasso.session": ("StreamSession",),
+    "dplasso.session": ("DurableStream", "StreamSession"),
     "dplasso.solvers": ("Solution", "frank_wolfe"),
 }
 

@@ -3,6 +3,7 @@
 from dplasso.estimators.classifier import PrivateLassoClassifier
 from dplasso.estimators.online_classifier import PrivateOnlineClassifier
 from dplasso.estimators.online_regressor import PrivateOnlineRegressor
+from dplasso.estimators.public_scaler import PublicScaler
 from dplasso.estimators.regressor import PrivateLassoRegressor
 from dplasso.estimators.saving import load
 from dplasso.estimators.table_encoder import TableEncoder
@@ -13,6 +14,7 @@ __all__ = [
     "PrivateLassoRegressor",
     "PrivateOnlineClassifier",
     "PrivateOnlineRegressor",
+    "PublicScaler",
     "Sparsifier",
     "TableEncoder",
     "load",

@@ -2,7 +2,7 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,6 +23,8 @@ from dplasso.estimators.charging import bits_of, charge
 from dplasso.estimators.export import Exportable
 from dplasso.estimators.online_by_name import RowsByName
 from dplasso.estimators.online_checks import check_parameters, checked
+from dplasso.estimators.online_river import RiverEstimator, register
+from dplasso.estimators.online_rows import one_label_of, one_row_of
 from dplasso.estimators.online_run import OnlineRun, Snapshot, margins_of, refuse_rows
 from dplasso.estimators.online_statement import statement
 from dplasso.estimators.parameters import StoredParameters, reject
@@ -42,7 +44,15 @@ if TYPE_CHECKING:
     from dplasso.estimators.export.portable import Portable
 
 
-class PrivateOnline(SeedsByName, StoredParameters, Exportable, RowsByName, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn is untyped
+class PrivateOnline(
+    SeedsByName,
+    StoredParameters,
+    Exportable,
+    RowsByName,
+    RiverEstimator,
+    BaseEstimator,  # type: ignore[misc]  # scikit-learn is untyped
+    ABC,
+):
     """Base class of `PrivateOnlineClassifier` and `PrivateOnlineRegressor`."""
 
     epsilon: float
@@ -68,6 +78,10 @@ class PrivateOnline(SeedsByName, StoredParameters, Exportable, RowsByName, BaseE
     accountant: Accountant | None
     random_state: Any
     stream_: OnlineRun | Snapshot
+
+    def _store(self, given: Mapping[str, Any]) -> None:
+        super()._store(given)
+        register(self)
 
     @abstractmethod
     def partial_fit(self, X: Any, y: Any, **rejected: Any) -> Self:
@@ -112,6 +126,25 @@ class PrivateOnline(SeedsByName, StoredParameters, Exportable, RowsByName, BaseE
     def _learn_rows(self, X: Any, y: Any) -> Floats:
         with np.errstate(all="ignore"):  # else numpy may raise or warn depending on the rows
             return self._learn_checked(X, y)
+
+    def _learn_one_row(self, X: Any, y: Any) -> bool:
+        """Learn from one plain row of numbers; False, and nothing happens, if it is not that.
+
+        Rows that need any other check, or an error, are left to `_learn_rows`.
+        """
+        stream = vars(self).get("stream_")
+        if not isinstance(stream, OnlineRun) or "feature_names_in_" in vars(self):
+            return False
+        entries = one_row_of(X, self.n_features_in_)
+        label = one_label_of(y)
+        if entries is None or label is None or not np.isfinite(entries[1]).all():
+            return False
+        try:
+            encoded = self._encode_one(label)
+        except ValueError:
+            return False
+        stream.learn_one(entries, encoded, gaps=False)
+        return True
 
     def _learn_checked(self, X: Any, y: Any) -> Floats:
         if isinstance(X, RowsOfPeople):
@@ -232,8 +265,8 @@ class PrivateOnline(SeedsByName, StoredParameters, Exportable, RowsByName, BaseE
 
         A state is used once. Before this model continues to learn, it makes the saved state
         useless. Save again before you stop; after a crash in between, start a new stream. For a
-        stream that must survive crashes, use ``dplasso online`` or `dplasso.StreamSession`, which
-        keep a journal of the rows.
+        stream that must survive crashes, use `dplasso.DurableStream`, `dplasso.StreamSession` or
+        ``dplasso online``, which keep a journal of the rows.
 
         Formal guarantees
         -----------------
@@ -246,6 +279,11 @@ class PrivateOnline(SeedsByName, StoredParameters, Exportable, RowsByName, BaseE
         check_is_fitted(self)
         if isinstance(self.stream_, Snapshot):
             raise ValueError("this model is a copy or was loaded, and has no state to save")
+        if self.stream_.recorder is not None:
+            raise ValueError(
+                "this stream is kept in a folder, which has its state; close it, and continue from "
+                "the folder"
+            )
         with self.stream_.alone():
             handover.hand_over(self.stream_, path, lambda: saving.save_state(self, path))
 
@@ -259,7 +297,8 @@ class PrivateOnline(SeedsByName, StoredParameters, Exportable, RowsByName, BaseE
             if "saves" in self.resume(path):
                 raise ModelFileError(
                     f"{os.fsdecode(path)} belongs to a stream session, whose journal has rows that "
-                    "follow it; go on with `dplasso online`, or dplasso.StreamSession"
+                    "follow it; go on with `dplasso online`, dplasso.StreamSession or "
+                    "dplasso.DurableStream, whichever began it"
                 )
             assert isinstance(self.stream_, OnlineRun)
             handover.use_up(self.stream_, path)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dplasso.base.arrays import Floats
 from dplasso.base.wording import ParameterError
 from dplasso.estimators.online_rules import row_form
-from dplasso.estimators.online_run import OnlineStream, margins_of
+from dplasso.estimators.online_run import margins_of
 
 
 class RowsByName:
@@ -18,9 +18,7 @@ class RowsByName:
 
     n_features: int | None
     feature_names: Sequence[str] | None
-    # river reads these: whether the model needs labels, and whether it takes more than two classes.
-    _supervised, _multiclass = True, True
-    stream_: OnlineStream
+    stream_: Any
 
     @abstractmethod
     def _begin(self, columns: int) -> None:
@@ -43,9 +41,16 @@ class RowsByName:
 
     def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:
         """Learn from one row of features by name, as in river."""
-        with np.errstate(all="ignore"):  # else numpy may raise or warn depending on the row
-            self._meet([x], [y])
-            self.stream_.learn(self.stream_.form.of_dicts([x]), self.encode(np.array([y])))
+        if "stream_" not in vars(self):
+            with np.errstate(all="ignore"):  # else numpy may raise or warn depending on the row
+                self._meet([x], [y])
+        stream = self.stream_
+        stream.learn_one(stream.form.entries(x), self._encode_one(y))
+
+    def _encode_one(self, y: Any) -> float:
+        """Encode one label as a number."""
+        with np.errstate(all="ignore"):
+            return float(self.encode(np.array([y]))[0])
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:
         """Predict one row of features by name, as in river."""
@@ -59,8 +64,18 @@ class RowsByName:
         self._meet((), ())
 
     def _margins_one(self, x: Mapping[Any, Any]) -> Floats:
-        self._meet([x], ())
-        return margins_of(self.stream_.form.of_dicts([x]), self.stream_.weights)
+        if "stream_" not in vars(self):
+            self._meet([x], ())
+        form = self.stream_.form
+        return margins_of(form.of_entries(form.entries(x), gaps=True), self.stream_.weights)
+
+    def _margin_one(self, x: Mapping[Any, Any]) -> float:
+        """The margin of a model with one output: the same as `_margins_one`, faster."""
+        if "stream_" not in vars(self):
+            self._meet([x], ())
+        stream = self.stream_
+        margin: float = stream.form.margin_of(x, stream.only_weights)
+        return margin
 
     def _meet(self, rows: Sequence[Mapping[Any, Any]], labels: Sequence[Any]) -> None:
         """Check these rows, then begin a stream, whose columns must be declared."""

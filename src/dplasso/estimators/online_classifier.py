@@ -31,6 +31,9 @@ from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.statement import READ, fact
 from dplasso.streams.settings import Calibration, Construction, NoiseLaw
 
+# Types of labels that are remembered by value.
+_PLAIN = (bool, int, float, str)
+
 
 class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
     """Private linear classification of a stream, which releases new weights after every row.
@@ -136,6 +139,7 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
     """
 
     classes_: NDArray[Any]
+    _kind = "Classifier"
 
     def __init__(
         self,
@@ -192,7 +196,8 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
         reject(rejected, "partial_fit")
         if classes is not None:
             self._declare(classes, "declared")
-        self._learn_rows(X, y)
+        if not self._learn_one_row(X, y):
+            self._learn_rows(X, y)
         return self
 
     @available_if(tells_probabilities)  # type: ignore[untyped-decorator]
@@ -243,6 +248,29 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
 
     def encode(self, y: NDArray[Any]) -> Floats:
         return positions(y, self.classes_.tolist())
+
+    def _encode_one(self, y: Any) -> float:
+        # Of these types, labels that are equal have equal positions, and no others are remembered.
+        if type(y) not in _PLAIN:
+            return super()._encode_one(y)
+        known = self.stream_.known_labels
+        found = known.get(y)
+        if found is None:
+            found = known[y] = super()._encode_one(y)
+        return found
+
+    def predict_one(self, x: Mapping[Any, Any]) -> Any:
+        """Predict one row of features by name, as in river."""
+        if "classes_" not in vars(self):
+            self._declare_usual()
+        if len(self.classes_) > 2:
+            return self.decide(self._margins_one(x)).tolist()[0]
+        return self.classes_.tolist()[self._margin_one(x) > 0.0]
+
+    @property
+    def _multiclass(self) -> bool:
+        """Whether the declared classes are more than two, as river asks."""
+        return self.classes is not None and len(self.classes) > 2
 
     def _make_loss(self) -> Loss:
         return class_loss(self.loss).two_classes()

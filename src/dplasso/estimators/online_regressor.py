@@ -1,7 +1,7 @@
 """The private online regressor."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 from numpy.typing import NDArray
@@ -112,6 +112,8 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
     1
     """
 
+    _kind = "Regressor"
+
     def __init__(
         self,
         epsilon: float = 1.0,
@@ -161,7 +163,8 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
         The guarantee of the class holds over all calls. The first call charges the accountant.
         """
         reject(rejected, "partial_fit")
-        self._learn_rows(X, y)
+        if not self._learn_one_row(X, y):
+            self._learn_rows(X, y)
         return self
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
@@ -177,6 +180,16 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
     def encode(self, y: NDArray[Any]) -> Floats:
         return self._make_loss().encode(y)
 
+    def _encode_one(self, y: Any) -> float:
+        if type(y) is not float or not math.isfinite(y):
+            return super()._encode_one(y)
+        bound = self._margin_unit()
+        return min(max(y, -bound), bound)
+
+    def predict_one(self, x: Mapping[Any, Any]) -> Any:
+        """Predict one row of features by name, as in river."""
+        return self._margin_one(x)
+
     def _make_loss(self) -> SquaredLoss:
         checks.choice("loss", self.loss, ("squared",))
         return SquaredLoss(self._margin_unit(), self._margin_unit())
@@ -184,6 +197,10 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
     def _margin_unit(self) -> float:
         bound: float = bound_or_one(self, "y_bound")
         return bound
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"n_features": 64, "random_state": 0, "y_bound": 100.0}
 
     def _outputs(self) -> int:
         return 1

@@ -1,19 +1,28 @@
 """Convert rows of a stream, from matrices or dicts of features, to the form that learners use."""
 
 import math
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
+from dplasso.base.arrays import Floats
 from dplasso.base.silence import raise_alone
+from dplasso.base.wording import ParameterError
 from dplasso.data.merging import merged
 from dplasso.kernels import stream_rows
 from dplasso.online.stream_learner import Compressed
 
 ROW_MAPS = ("unit", "as_is")
+_TEXTS = {str}
+_PLAIN = (bool, int, float, str)
+_UNCHANGING = {float, int, bool}  # types of values that nobody can change in place
+_MADE_AGAIN = ("facts", "_met", "_last")
+_MOST_MET = 1 << 17  # names that are remembered, one by one and in rows
 _COMPLAINTS = {
     stream_rows.NOT_FINITE: "rows hold NaN or infinity; remove or impute those rows first",
     stream_rows.OUT_OF_RANGE: "rows hold a column outside the weights; declare all columns",
@@ -38,6 +47,20 @@ class RowForm:
     ) -> None:
         self.columns, self._unit, self._intercept = columns, unit, intercept
         self._places = None if names is None else {name: k for k, name in enumerate(names)}
+        # Number of columns, whether rows have length 1, and whether there is an intercept.
+        self.facts = (columns, unit, intercept)
+        self._met = MetNames(self._place, hashed=names is None)
+        # The latest row, a copy of it, and its entries: a row is often predicted, then learned.
+        self._last: tuple[Any, Any, Entries] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in _MADE_AGAIN}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.facts = (self.columns, self._unit, self._intercept)
+        self._met = MetNames(self._place, hashed=self._places is None)
+        self._last = None
 
     @property
     def width(self) -> int:
@@ -63,19 +86,62 @@ class RowForm:
         places: list[int] = []
         values: list[float] = []
         for k, row in enumerate(rows):
-            for name, value in row.items():
-                if isinstance(value, str):
-                    name, value = f"{name}={value}", 1.0
-                place, number = self._place(name), _number(value)
-                if place is not None and not math.isnan(number):
+            for place, number in self._entries(row):
+                if place >= 0 and not math.isnan(number):
                     places.append(place)
                     values.append(number)
             starts[k + 1] = len(places)
         return self.of_parts(starts, np.array(places, np.int32), np.array(values, np.float64))
 
-    def _place(self, name: Any) -> int | None:
+    def entries(self, row: Mapping[Any, Any]) -> "Entries":
+        """Return the entries of one row of features by name; `of_dicts` makes the same of it."""
+        last = self._last
+        if last is not None and last[0] is row and last[1] == row:
+            return last[2]  # predicted just now, and unchanged since
+        try:
+            # Texts and None are no numbers, and raise a TypeError.
+            values = np.frombuffer(array("d", row.values()))
+            entries = self._met.places(row), values
+        except (TypeError, ValueError, OverflowError):
+            found = self._entries(row)
+            places = np.array([place for place, _ in found], np.int64)
+            return places, np.array([number for _, number in found])
+        if type(row) is dict and _UNCHANGING.issuperset(map(type, row.values())):
+            self._last = (row, row.copy(), entries)
+        return entries
+
+    def of_entries(self, entries: "Entries", *, gaps: bool) -> Compressed:
+        """Convert the entries of one row; with ``gaps``, NaN means that an entry is missing."""
+        found, made = stream_rows.one_row(*entries, *self.facts, gaps)
+        check_fine(found)
+        row: Compressed = made
+        return row
+
+    def margin_of(self, row: Mapping[Any, Any], weights: Floats) -> float:
+        """Multiply one row of features by name with the weights of one output."""
+        found, margin = stream_rows.one_margin(*self.entries(row), *self.facts, weights)
+        if found != stream_rows.FINE:
+            check_fine(found)
+        return float(margin)
+
+    def _entries(self, row: Mapping[Any, Any]) -> list[tuple[int, float]]:
+        return [self._entry(name, value) for name, value in row.items()]
+
+    def _entry(self, name: Any, value: Any) -> tuple[int, float]:
+        if not isinstance(value, str):
+            return self._place(name), _number(value)
+        place = self._place(f"{name}={value}")
+        if place < 0 and self._place(name) >= 0:
+            raise ParameterError(
+                "features under a name in {feature_names} must be numbers, got a text; declare "
+                "'name=text' for each text instead, or declare {n_features} to have them hashed"
+            )
+        return place, 1.0
+
+    def _place(self, name: Any) -> int:
+        """The column of a name; -1 if it is not declared."""
         if self._places is not None:
-            return self._places.get(name)
+            return self._places.get(name, -1)
         try:
             text = str(name).encode()
         except UnicodeEncodeError:  # its message quotes the text
@@ -89,17 +155,91 @@ class RowForm:
         return int.from_bytes(digest, "little") % self.columns
 
     def _made(self, starts: Any, places: Any, values: Any) -> Compressed:
-        finding = stream_rows.finding(starts, places, values, self.columns)
-        if finding != stream_rows.FINE:
-            raise ValueError(_COMPLAINTS[finding])
-        made: Compressed = stream_rows.prepared(
-            starts, places, values, self.columns, self._unit, self._intercept
-        )
+        found = stream_rows.finding(starts, places, values, self.columns)
+        check_fine(found)
+        made: Compressed = stream_rows.prepared(starts, places, values, *self.facts)
         return made
 
     def shares(self) -> float:
         """Factor that turns weights into coefficients of rows, scaled to length 1 or not."""
         return math.sqrt(0.5) if self._unit and self._intercept else 1.0
+
+
+class MetNames:
+    """Places of names that were met before, so that each name is looked up or hashed once.
+
+    Names that are equal may have different texts, such as 1 and True, and hash to different places:
+    only plain texts are remembered. Rows usually have the same names in the same order, so whole
+    rows of names are remembered, too. Memory is bounded: what does not fit is forgotten.
+
+    Formal guarantees
+    -----------------
+    What is remembered changes the time that a row takes, and nothing else. It is neither copied nor
+    saved with a `RowForm`, since names that occurred may be private.
+    """
+
+    def __init__(self, place: Callable[[Any], int], *, hashed: bool) -> None:
+        self._place, self._hashed = place, hashed
+        self._names: dict[Any, int] = {}
+        self._rows: dict[tuple[Any, ...], NDArray[np.int64]] = {}
+        self._room = _MOST_MET
+
+    def places(self, row: Mapping[Any, Any]) -> NDArray[np.int64]:
+        """The places of the names of a row, in their order."""
+        if self._hashed and set(map(type, row)) != _TEXTS:
+            return np.array([self._place(name) for name in row], np.int64)
+        names = tuple(row)
+        found = self._rows.get(names)
+        if found is None:
+            found = np.array([self._place_of(name) for name in names], np.int64)
+            if len(names) <= self._room:
+                self._room -= len(names)
+                self._rows[names] = found
+        return found
+
+    def _place_of(self, name: Any) -> int:
+        found = self._names.get(name)
+        if found is None:
+            if len(self._names) >= _MOST_MET:
+                self._names.clear()
+            found = self._names[name] = self._place(name)
+        return found
+
+
+# Places and values of one row in any order; entries at negative places are ignored.
+Entries = tuple[NDArray[np.int64], Floats]
+
+
+def one_row_of(X: Any, columns: int) -> Entries | None:
+    """The entries of a plain matrix of one row, dense or row-compressed; None for all else."""
+    if type(X) is np.ndarray:
+        if X.shape != (1, columns) or X.dtype != np.float64:
+            return None
+        return np.arange(columns), np.ascontiguousarray(X[0])
+    if type(X) not in (sp.csr_array, sp.csr_matrix) or X.shape != (1, columns):
+        return None
+    parts: tuple[Any, ...] = (X.indptr, X.indices, X.data)
+    if any(type(part) is not np.ndarray or part.ndim != 1 for part in parts):
+        return None
+    starts, places, values = parts
+    whole = places.dtype in (np.int32, np.int64) and values.dtype == np.float64
+    if not whole or starts.tolist() != [0, len(places)] or len(places) != len(values):
+        return None
+    inside = not len(places) or (places.min() >= 0 and places.max() < columns)
+    return (places.astype(np.int64), np.ascontiguousarray(values)) if inside else None
+
+
+def one_label_of(y: Any) -> Any:
+    """The label in a plain list or array of one; None for all else."""
+    if type(y) is np.ndarray and y.shape == (1,) and y.dtype.kind in "bifU":
+        return y.tolist()[0]
+    return y[0] if type(y) is list and len(y) == 1 and type(y[0]) in _PLAIN else None
+
+
+def check_fine(found: int) -> None:
+    """Raise the error of a finding about rows."""
+    if found != stream_rows.FINE:
+        raise ValueError(_COMPLAINTS[found])
 
 
 def _number(value: Any) -> float:

@@ -11,9 +11,10 @@ import numpy as np
 from dplasso.base.arrays import Floats
 from dplasso.base.wording import ParameterError
 from dplasso.estimators import online_handover as handover
-from dplasso.estimators.online_rows import RowForm, joined, tail
+from dplasso.estimators.online_rows import Entries, RowForm, check_fine, joined, tail
 from dplasso.estimators.online_rules import LeaderPlan
 from dplasso.kernels import stream_rows
+from dplasso.kernels.stream_rows import FINE
 from dplasso.online.stream_learner import Compressed, StreamLearner
 from dplasso.privacy.accountant import Receipt
 from dplasso.privacy.online_statement import OnlineStatement
@@ -37,8 +38,29 @@ class OnlineStream(Protocol):
     def rows_seen(self) -> int:
         """Number of rows that were learned from or wait for their batch."""
 
+    @property
+    def only_weights(self) -> Floats:
+        """The latest release of a model with one output, as a vector."""
+
+    @property
+    def known_labels(self) -> dict[Any, float]:
+        """Labels that were encoded before, all of declared classes."""
+
     def learn(self, rows: Compressed, labels: Floats) -> Floats:
         """Learn from rows; return the margins before each was learned: rows x outputs."""
+
+    def learn_one(self, entries: Entries, label: float, *, gaps: bool = True) -> None:
+        """Learn from the entries of one row; with ``gaps``, NaN is a missing entry."""
+
+
+class Recorder(Protocol):
+    """Keeps the rows of a stream on disk, so that the stream can continue after a crash."""
+
+    def before(self, rows: Compressed, labels: Floats) -> None:
+        """Record rows before noise is drawn for them; an error refuses them."""
+
+    def after(self) -> None:
+        """Note that all recorded rows were learned from."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +72,24 @@ class Snapshot:
     rows_seen: int
     stated: OnlineStatement
 
-    def learn(self, rows: Compressed, labels: Floats) -> NoReturn:
+    @property
+    def only_weights(self) -> Floats:
+        """The weights of a model with one output, as a vector."""
+        return self.weights.reshape(-1)
+
+    @property
+    def known_labels(self) -> dict[Any, float]:
+        """No labels: a snapshot does not learn."""
+        return {}
+
+    def learn(self, *_: object) -> NoReturn:
         """Raise, since two copies sharing a noise key could be subtracted to reveal rows."""
         raise ValueError(
             "this model is a copy or was loaded: it predicts, and only the original, or "
             "load_state, continues to learn with its noise; fit starts a new stream"
         )
+
+    learn_one = learn
 
 
 class OnlineRun:
@@ -67,7 +101,8 @@ class OnlineRun:
     Formal guarantees
     -----------------
     See `StreamLearner`. Rows that do not fill a batch wait, and are in no release yet. A saved
-    state is made useless before the next row is learned from: see `online_handover`.
+    state is made useless before the next row is learned from: see `online_handover`. With a
+    ``recorder``, rows are recorded before noise is drawn for them, whoever passes them.
     """
 
     def __init__(
@@ -82,10 +117,13 @@ class OnlineRun:
         most_rows: int | None,
     ) -> None:
         self.learner, self.total, self.form, self.plan = learner, total, form, plan
+        self.known_labels: dict[Any, float] = {}
+        self.recorder: Recorder | None = None
         self.receipt: Receipt | None = None
         self.saved: str | None = None  # path of a saved state, until this stream learns again
         self._outputs, self._batch, self._most_rows = outputs, batch, most_rows
         self._waiting, self._labels = _NONE, np.empty(0)
+        self._row_by_row = batch in (None, 1) and learner.takes_rows(form.facts)
         self._one_thread = threading.RLock()
 
     def alone(self) -> AbstractContextManager[Any]:
@@ -113,6 +151,11 @@ class OnlineRun:
         """The latest release: outputs x columns, with the intercept last."""
         return self.learner.weights.reshape(self._outputs, -1)
 
+    @property
+    def only_weights(self) -> Floats:
+        """The latest release of a model with one output, as a vector."""
+        return self.learner.weights
+
     def check_room(self, rows: int) -> None:
         """Reject more rows than were declared."""
         if rows > self.room:
@@ -124,9 +167,30 @@ class OnlineRun:
         if len(rows[0]) - 1 != len(labels):
             raise ValueError("X and y differ in their number of rows; give one label per row")
         with self.alone():
-            if len(labels):
+            if not len(labels):
+                return self._learned(rows, labels)
+            handover.reclaim(self)
+            if self.recorder is None:
+                return self._learned(rows, labels)
+            self.recorder.before(rows, labels)
+            margins = self._learned(rows, labels)
+            self.recorder.after()
+            return margins
+
+    def learn_one(self, entries: Entries, label: float, *, gaps: bool = True) -> None:
+        """Learn from the entries of one row, as `learn` does, with less work around the step."""
+        if not self._row_by_row or self.recorder is not None:
+            self.learn(self.form.of_entries(entries, gaps=gaps), np.array([label]))
+            return
+        if self._most_rows is not None:
+            self.check_room(1)
+        self.total.check_process()  # as in `alone`
+        with self._one_thread:
+            if self.saved is not None:
                 handover.reclaim(self)
-            return self._learned(rows, labels)
+            found = self.learner.learn_row(entries, label, gaps)
+        if found != FINE:
+            check_fine(found)
 
     def _learned(self, rows: Compressed, labels: Floats) -> Floats:
         if self._batch is None:

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from dplasso.kernels.arithmetic import exponential
-from dplasso.kernels.chacha import WORDS, key_stream
+from dplasso.kernels.chacha import BLOCKS, WORDS, fill, first_words
 
 # Boxes of the alias table, and tickets in each.
 BOX_BITS, TICKET_BITS = 10, 53
@@ -65,15 +65,23 @@ def add_noise(cells: Cells, key, block, values, undecided):  # type: ignore[no-u
     """
     words32 = np.empty(_BUFFER, np.uint32)
     words = words32.view(np.uint64)
-    nonce = np.array([0, block & 0xFFFFFFFF, block >> 32], np.uint32)
-    counter, at, left, found = np.int64(0), np.int64(0), 0, 0
+    nonce = np.empty(3, np.uint32)  # an array of a list would take as long as a hundred draws
+    nonce[0], nonce[1], nonce[2] = 0, block & 0xFFFFFFFF, block >> 32
+    start, memory = first_words(key, nonce), np.empty(WORDS, np.uint32)
+    counter, at, left, made, found = np.int64(0), np.int64(0), 0, 0, 0
     bits = np.uint64(cells.width_bits)
     inside = (np.uint64(1) << bits) - np.uint64(1)
     cut, alias, sure, tail = cells.cut, cells.alias, cells.sure, cells.sure.size
     while at < values.size:
         if left < 3:
-            counter = key_stream(key, nonce, counter, words32)
-            left = words.size
+            left = made = words.size
+            counter += _BUFFER // WORDS * BLOCKS
+        # Words are used from the last to the first, and made when they are needed: few draws need
+        # few of them.
+        while left - 3 < made and made > 0:
+            made -= WORDS // 2
+            ahead = counter - (words.size - made) // (WORDS // 2) * BLOCKS
+            fill(start, ahead, memory, words32[2 * made : 2 * made + WORDS])
         choice, place = words[np.uint64(left - 1)], words[np.uint64(left - 2)]
         left -= 2
         box = choice & np.uint64((1 << BOX_BITS) - 1)

@@ -5,6 +5,8 @@ import math
 import numpy as np
 from numba import njit
 
+from dplasso.kernels.repeats import add_repeats
+
 # Findings about rows.
 FINE, NOT_FINITE, OUT_OF_RANGE, OUT_OF_ORDER = 0, 1, 2, 3
 
@@ -72,3 +74,41 @@ def margins_of(weights, indptr, indices, values, margins):  # type: ignore[no-un
         for p in range(indptr[i], indptr[i + 1]):
             margin += weights[indices[p]] * values[p]
         margins[i] = margin
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def one_row(places, values, columns, unit, intercept, gaps):  # type: ignore[no-untyped-def]
+    """One row from entries in any order: a finding, and the row as `prepared` returns it.
+
+    Entries at negative places are ignored, and with ``gaps`` those that are NaN. Repeated places
+    are added up, and zeros dropped, as for a matrix.
+    """
+    kept, plain = 0, True
+    indices, entries = np.empty(places.size, np.int32), np.empty(places.size)
+    for p in range(places.size):
+        if places[p] < 0 or (gaps and math.isnan(values[p])):
+            continue
+        if places[p] >= columns:
+            return OUT_OF_RANGE, prepared(np.zeros(2, np.int64), indices, entries, 0, False, False)
+        plain = plain and values[p] != 0.0 and (kept == 0 or places[p] > indices[kept - 1])
+        indices[kept], entries[kept] = places[p], values[p]
+        kept += 1
+    starts, indices, entries = np.empty(2, np.int64), indices[:kept], entries[:kept]
+    starts[0], starts[1] = 0, kept
+    if not plain:
+        order = np.argsort(indices)
+        ends, merged, sums = starts.copy(), np.empty_like(indices), np.empty_like(entries)
+        add_repeats(starts, indices[order], entries[order], ends, merged, sums)
+        starts, indices, entries = ends, merged, sums
+    found = finding(starts, indices, entries, columns)
+    return found, prepared(starts, indices, entries, columns, unit, intercept)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def one_margin(places, values, columns, unit, intercept, weights):  # type: ignore[no-untyped-def]
+    """A finding about one row by name, and its product with the weights of one output."""
+    found, row = one_row(places, values, columns, unit, intercept, True)
+    margins = np.zeros(1)
+    if found == FINE:
+        margins_of(weights, row[0], row[1], row[2], margins)
+    return found, margins[0]

@@ -7,12 +7,15 @@ weights are stored one output after the other in one vector.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
 
+from dplasso.base.arrays import Floats
 from dplasso.kernels.projections import onto_l1_ball, onto_l2_ball, onto_simplex
-from dplasso.kernels.residuals import to_residuals
+from dplasso.kernels.residuals import Residual, to_residuals
+from dplasso.kernels.stream_rows import FINE, one_row
 
 # Sets that weights are projected onto.
 L2, L1, SIMPLEX, BOX = 0, 1, 2, 3
@@ -94,6 +97,23 @@ def projected(x, kind, lower, upper):  # type: ignore[no-untyped-def]
     return x
 
 
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})
+def _square(x):  # type: ignore[no-untyped-def]
+    square = 0.0
+    for j in range(x.size):
+        square += x[j] * x[j]
+    return square
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def is_inside(x, kind, upper):  # type: ignore[no-untyped-def]
+    """Whether the projection surely leaves ``x`` as it is, found at less cost than projecting.
+
+    The square is summed in any order. Its relative error is far below the margin left to the ball.
+    """
+    return kind == L2 and upper[0] > 1e-100 and _square(x) < upper[0] * upper[0] * (1.0 - 1e-6)
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def learn_steps(  # type: ignore[no-untyped-def]
     rows, labels, batch, weights, loss, bits, unit, total, noise, floors, seen, leader, margins
@@ -116,5 +136,47 @@ def learn_steps(  # type: ignore[no-untyped-def]
         else:
             for j in range(x.size):
                 x[j] *= -inverse
-        weights = projected(x, kind, lower, upper)
+        weights = x if is_inside(x, kind, upper) else projected(x, kind, lower, upper)
     return weights
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def learn_row(  # type: ignore[no-untyped-def]
+    places, values, gaps, label, weights, total, noise, step, floors, seen, numbers
+):
+    """Run one step from one row; returns a finding about the row, and the weights.
+
+    The row is made as in `one_row`, and if it cannot be learned from nothing changes. Few plain
+    arrays are passed faster than tuples: ``numbers`` holds what `row_numbers` puts there.
+    """
+    columns, unit_rows, intercept = np.int64(numbers[5]), numbers[6] != 0.0, numbers[7] != 0.0
+    found, row = one_row(places, values, columns, unit_rows, intercept, gaps)
+    if found != FINE:
+        return found, weights
+    outputs, lowers, uppers = np.int64(numbers[4]), np.int64(numbers[8]), np.int64(numbers[9])
+    clip, unit, mu, start_rows = numbers[11], numbers[12], numbers[13], numbers[14]
+    bounds = numbers[15:]
+    lower, upper = bounds[:lowers], bounds[lowers : lowers + uppers]
+    leader = (np.int64(numbers[3]), lower, upper, mu, start_rows, bounds[lowers + uppers :])
+    loss = (Residual(int(numbers[0]), int(numbers[1]), numbers[10]), clip)
+    labels, margins, rounded = np.empty(1), np.empty((1, outputs)), np.empty(1, np.int64)
+    labels[0], rounded[0] = label, floors
+    return found, learn_steps(
+        *(row, labels, 1, weights, loss, np.int64(numbers[2]), unit),
+        *(total, noise[step : step + 1], rounded, seen, leader, margins),
+    )
+
+
+def row_numbers(
+    loss: tuple[Residual, float],
+    bits: int,
+    unit: float,
+    leader: tuple[Any, ...],
+    outputs: int,
+    form: tuple[int, bool, bool],
+) -> Floats:
+    """The numbers of a step in the order of `learn_row`; doubles hold addresses exactly."""
+    (residuals, curvatures, shape), clip = loss
+    kind, lower, upper, mu, start_rows, pull = leader
+    whole = [residuals, curvatures, bits, kind, outputs, *form, lower.size, upper.size]
+    return np.concatenate([whole, [shape, clip, unit, mu, start_rows], lower, upper, pull])

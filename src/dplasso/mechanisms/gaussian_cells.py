@@ -20,6 +20,7 @@ needed. This module reads no data: the mechanism that adds the noise states cost
 relation. The time a draw takes depends on the draw, and is not protected.
 """
 
+import functools
 import math
 from decimal import Decimal, localcontext
 
@@ -167,6 +168,12 @@ class GaussianCells:
                 if verdict is not None and whole == math.floor(high):
                     return edge + whole if verdict else None
             digits *= 2
+
+
+@functools.lru_cache(maxsize=32)
+def cells_of(sigma: float) -> GaussianCells:
+    """The table for one sigma, made once: it takes some milliseconds, and depends on sigma only."""
+    return GaussianCells(sigma)
 
 
 def _error(digits: int) -> Decimal:

@@ -10,6 +10,7 @@ from dplasso.base import checks
 from dplasso.base.arrays import Floats, Ints
 from dplasso.domains import Box, L1Ball, L2Ball, Simplex
 from dplasso.kernels import stream_steps
+from dplasso.kernels.stream_rows import FINE
 from dplasso.losses import Loss, OneMarginLoss, check_taken
 from dplasso.online.leaders import Leader, ProjectedLeader
 
@@ -29,7 +30,9 @@ class RunningSum(Protocol):
     """An integer sum that compiled loops add to: `dplasso.streams.RunningSum`.
 
     It alone provides the privacy of a learner: the window, the noise and the accounting. `stretch`
-    returns the noise of the next steps, and how often each was rounded down.
+    returns the noise of the next steps, and how often each was rounded down. `next_step` returns
+    noises, the place of the next step's among them, and how often it was rounded down; `take_back`
+    undoes it.
     """
 
     total: Ints
@@ -37,6 +40,10 @@ class RunningSum(Protocol):
     unit: float
 
     def stretch(self, steps: int) -> tuple[Ints, Ints]: ...
+
+    def next_step(self) -> tuple[Ints, int, int]: ...
+
+    def take_back(self) -> None: ...
 
 
 class StreamLearner:
@@ -67,6 +74,7 @@ class StreamLearner:
         check_taken(loss, LOSSES, "a stream")
         self._loss = (loss.compiled(), checks.bound("clip", clip))
         self._compiled = _compiled(leader)
+        self._row_numbers = np.empty(0)  # for `learn_row`
         self._one_thread = threading.Lock()
         self.rows = 0
 
@@ -92,6 +100,39 @@ class StreamLearner:
                 self._learn((starts, *rows[1:]), labels[mine], margins[mine], batch)
             done += count
         return margins
+
+    def takes_rows(self, form: tuple[int, bool, bool]) -> bool:
+        """Prepare for `learn_row`; False if only `learn` takes rows.
+
+        ``form`` holds the number of columns without the intercept, whether rows are scaled to
+        length 1, and whether there is an intercept.
+        """
+        if self._compiled is not None:
+            total = self._total
+            self._row_numbers = stream_steps.row_numbers(
+                self._loss, total.bits, total.unit, self._compiled, self._outputs, form
+            )
+        return self._compiled is not None
+
+    def learn_row(self, entries: tuple[Ints, Floats], label: float, gaps: bool) -> int:
+        """Learn from the entries of one row, with one release; returns a finding about the row.
+
+        It does what `learn` does for a row that `stream_rows.one_row` has made. A row that is not
+        fine changes nothing. The caller has checked the process of ``total``, and keeps other
+        threads away.
+        """
+        total, leader = self._total, self._leader
+        noise, step, floors = total.next_step()
+        found, weights = stream_steps.learn_row(
+            *(entries[0], entries[1], gaps, label, leader.weights, total.total),
+            *(noise, step, floors, self.rows, self._row_numbers),
+        )
+        if found == FINE:
+            leader.weights = weights
+            self.rows += 1
+        else:
+            total.take_back()
+        return found  # type: ignore[no-any-return]  # numba is untyped
 
     def _learn(self, rows: Compressed, labels: Floats, margins: Floats, batch: int) -> None:
         steps = len(labels) // batch

@@ -50,6 +50,7 @@ class StateFolder:
             raise ValueError(f"{folder} is in use by another process; stop that one first")
         self.more: dict[str, Any] = dict(START)
         self._journal: Journal | None = None
+        self._unlearned = False
 
     @property
     def exists(self) -> bool:
@@ -81,9 +82,27 @@ class StateFolder:
         return list(self._journal.records())
 
     def append(self, lines: bytes) -> None:
-        """Journal lines that will be learned from; they are on the disk when this returns."""
+        """Journal lines that will be learned from; they are on the disk when this returns.
+
+        If the lines of the call before were not `learned`, as after an interrupt, this raises: a
+        crash would bring them back at a step whose noise was used for other lines.
+        """
         assert self._journal is not None
-        self._journal.append(lines)
+        if self._unlearned:
+            raise ValueError(
+                "the stream was interrupted after rows were recorded and before they were learned "
+                "from; open its folder again, which learns from them"
+            )
+        self._unlearned = True
+        try:
+            self._journal.append(lines)
+        except OSError:  # nothing was recorded
+            self._unlearned = False
+            raise
+
+    def learned(self) -> None:
+        """Note that the journaled lines were learned from."""
+        self._unlearned = False
 
     def save(self, model: PrivateOnline, more: Mapping[str, Any] = START) -> None:
         """Save the state, and begin a journal of the lines that follow it.

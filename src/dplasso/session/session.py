@@ -138,6 +138,7 @@ class StreamSession:
         batches = -(-checks.count("every", every, least=1) // int(model.batch))
         self._every = batches * int(model.batch)
         self._stopping, self._started = False, False
+        self._gate = _Gate()
         self._out: Any = None
         self._watch: Callable[[], None] | None = None
         self._folder = StateFolder(Path(folder))
@@ -204,6 +205,7 @@ class StreamSession:
             self._folder.save(self.model)
         self._more = dict(self._folder.more)
         self._scores = RunningScores(self._more, regression=self._form.regression)
+        self._stream.recorder = self._gate
         self._received, self._started = received, True
         self._out = self._opened()
         for lines in journaled:  # with the same noise as before
@@ -231,6 +233,7 @@ class StreamSession:
         ready = self._read(lines)
         self._folder.append(lines)
         predicted = self._learn(lines, ready)
+        self._folder.learned()
         self._save_if_due()
         return predicted
 
@@ -367,7 +370,8 @@ class StreamSession:
 
     def _learn(self, lines: bytes, ready: _Ready) -> list[str]:
         rows, labels, encoded = ready
-        margins = self._stream.learn(rows, encoded)
+        with self._gate:
+            margins = self._stream.learn(rows, encoded)
         decided = self.model.decide(margins)
         if self._proba:
             predicted = probability_lines(probabilities(margins).tolist())
@@ -395,6 +399,29 @@ class StreamSession:
         if self._snapshot is not None:
             self.model.save(self._snapshot)
         self._folder.write("metrics.json", self._scores.published(self.rows, self.input_bytes))
+
+
+class _Gate:
+    """Lets a model learn from journaled lines only, since other rows would be lost in a crash."""
+
+    def __init__(self) -> None:
+        self._open = False
+
+    def __enter__(self) -> None:
+        self._open = True
+
+    def __exit__(self, *_: object) -> None:
+        self._open = False
+
+    def before(self, rows: Compressed, labels: Floats) -> None:
+        if not self._open:
+            raise ValueError(
+                "the model of a session learns from the lines of the session only, which keeps "
+                "them; pass lines to its learn, or use dplasso.DurableStream for rows"
+            )
+
+    def after(self) -> None:
+        """Do nothing: the session itself notes what was learned."""
 
 
 def _checked_columns(model: PrivateOnlineClassifier | PrivateOnlineRegressor) -> int:

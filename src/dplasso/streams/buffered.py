@@ -17,7 +17,7 @@ from dplasso.base import threads as pool
 from dplasso.base.arrays import Floats, Ints
 from dplasso.kernels.buffered import FINE_BITS, draw_blocks, echo, responses
 from dplasso.kernels.grid_gaussian import BLOCK, FIELDS
-from dplasso.mechanisms.gaussian_cells import GaussianCells
+from dplasso.mechanisms.gaussian_cells import cells_of
 from dplasso.mechanisms.noise_key import NoiseKey
 from dplasso.streams.band import real_coefficients
 from dplasso.streams.process import Arrays, Grid, Noise, NoiseProcess, Stretch, toeplitz
@@ -116,7 +116,7 @@ class BufferedNoise(NoiseProcess):
         self, dimension: int, window: int, sigma: float, grid: Grid, key: NoiseKey
     ) -> None:
         self._echoes, self._deviation = echoes(window), sigma / grid.reach
-        self._cells, self._key = GaussianCells(sigma), key
+        self._cells, self._key = cells_of(sigma), key
         self._words = np.frombuffer(key.generator(0).bytes(32), "<u4").astype(np.uint32)
         self._dimension = dimension
         self._resumed: _Place | None = None

@@ -14,6 +14,7 @@ from dplasso.mechanisms.noise_key import NoiseKey
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.privacy.events import Gaussian, PureDP
 from dplasso.streams import account, constructions, statement
+from dplasso.streams.drawn_ahead import DrawnAhead
 from dplasso.streams.process import Stretch
 from dplasso.streams.settings import Settings
 from dplasso.streams.whole_rows import WholeRows
@@ -68,11 +69,12 @@ class RunningSum:
         self.settings, self.position = constructions.chosen(settings), 0
         self.before_release = before_release
         grid = constructions.grid_of(self.settings)
-        self._key = key
+        self._key, self._private, self._limited = key, settings.private, settings.steps is not None
         self.bits, self.unit = grid.bits, settings.sensitivity / (1 << grid.bits)
         sizes = settings.dimension, settings.sensitivity, grid.bits
         self._rows = WholeRows(*sizes, settings.batch, settings.too_long)
-        self.noise = constructions.noise_process(self.settings, grid, key)
+        process = constructions.noise_process(self.settings, grid, key)
+        self.noise = DrawnAhead(process, settings.dimension, settings.steps)
         # The exact sum in units of `unit`, to which a compiled loop adds: secret.
         self.total: Ints = np.zeros(settings.dimension, np.int64)
         # Two threads at the same step could release two sums with the same noise.
@@ -125,6 +127,21 @@ class RunningSum:
             self.position += steps
             return self.noise.ahead(self.position - steps + 1, steps)
 
+    def next_step(self) -> tuple[Ints, int, int]:
+        """Noise of the next step, as `stretch`: see `DrawnAhead.located`.
+
+        It is for learners of single rows, and leaves out what would slow them down: they call
+        `check_process` first, and take one step at a time.
+        """
+        if self._limited:
+            self._check_room(1)
+        self.position = step = self.position + 1
+        return self.noise.located(step)
+
+    def take_back(self) -> None:
+        """Undo `next_step` before its noise was added to anything, as for a row that is refused."""
+        self.position -= 1
+
     def _check_room(self, steps: int) -> None:
         declared = self.settings.steps
         if declared is not None and self.position + steps > declared:
@@ -133,7 +150,7 @@ class RunningSum:
     def check_process(self) -> None:
         """Raise in a forked child."""
         # Buffers draw from words derived from the key, and would not check this themselves.
-        if self.settings.private:
+        if self._private:
             self._key.check_process()
 
     @property

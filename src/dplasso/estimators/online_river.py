@@ -1,0 +1,95 @@
+"""The interface of river's estimators, and how river recognises the online models as its own.
+
+river is optional. Its base classes are asked only when river itself calls, so it is loaded then.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Self
+
+_registered: set[type] = set()
+
+
+class RiverEstimator:
+    """What river asks of an estimator: copies without data, parameters, tags, sizes, pipelines.
+
+    ``_kind`` is the name of the class in ``river.base`` that a model belongs to.
+
+    Formal guarantees
+    -----------------
+    A clone has the parameters of a model and nothing that it learned: it begins a stream of its
+    own, with noise of its own, and charges the accountant again.
+    """
+
+    _kind: ClassVar[str]
+    _supervised = True
+
+    def clone(
+        self, new_params: Mapping[str, Any] | None = None, include_attributes: bool = False
+    ) -> Self:
+        """Return a new model with the same parameters that has learned nothing, as in river.
+
+        With ``include_attributes``, it is a snapshot: it predicts, and does not learn.
+        """
+        found: Self = _base().Base.clone(self, new_params, include_attributes)
+        return found
+
+    def mutate(self, new_attrs: Mapping[str, Any]) -> None:
+        """Reject changes: what is promised about a stream cannot be changed while it goes on."""
+        _base().Base.mutate(self, new_attrs)
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return set()
+
+    def _get_params(self) -> dict[str, Any]:
+        params: dict[str, Any] = _base().Base._get_params(self)
+        return params
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"n_features": 64, "random_state": 0}
+
+    def _unit_test_skips(self) -> set[str]:
+        return set()
+
+    def _more_tags(self) -> set[str]:
+        return set()
+
+    @property
+    def _tags(self) -> set[str]:
+        return set()
+
+    @property
+    def _is_stochastic(self) -> bool:
+        return False  # of river's own seeds: noise is not repeatable by design
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        size: int = _base().Base._raw_memory_usage.fget(self)
+        return size
+
+    @property
+    def _memory_usage(self) -> str:
+        size: str = _base().Base._memory_usage.fget(self)
+        return size
+
+    def __or__(self, other: Any) -> Any:
+        return _base().Estimator.__or__(self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return _base().Estimator.__ror__(self, other)
+
+
+def register(model: RiverEstimator) -> None:
+    """Let river recognise a kind of model, if river is loaded."""
+    kind, loaded = type(model), sys.modules.get("river.base")
+    if loaded is not None and kind not in _registered:
+        getattr(loaded, model._kind).register(kind)
+        _registered.add(kind)
+
+
+def _base() -> Any:
+    from river import base
+
+    return base

@@ -1,0 +1,126 @@
+"""The online models in river: its checks, pipelines, ensembles, and a scaler that is private."""
+
+import copy
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+from dplasso import PrivateOnlineClassifier, PrivateOnlineRegressor, PublicScaler
+
+river = pytest.importorskip("river")
+from river import base, checks, compose, datasets, evaluate, metrics, multiclass  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+KINDS = (PrivateOnlineClassifier, PrivateOnlineRegressor, PublicScaler)
+SEGMENTS = sorted({label for _, label in datasets.ImageSegments()})
+
+
+def models():
+    for kind in KINDS:
+        for params in kind._unit_test_params():
+            yield kind(**params)
+
+
+CHECKS = [(model, check) for model in models() for check in checks.yield_checks(model)]
+
+
+@pytest.mark.parametrize(
+    ("model", "check"), CHECKS, ids=[f"{type(m).__name__}-{c.__name__}" for m, c in CHECKS]
+)
+def test_the_checks_of_river_pass(model, check):
+    check(model.clone())
+
+
+def test_the_checks_of_river_pass_for_declared_classes():
+    """river checks each model on sets of several labels: those with other labels are left out."""
+    model = PrivateOnlineClassifier(n_features=64, classes=SEGMENTS, random_state=0)
+    run = []
+    for check in checks.yield_checks(model):
+        rows = list(getattr(check, "keywords", {}).get("dataset", ()))
+        if not rows:
+            check(model.clone())
+        elif rows[0][1] in SEGMENTS:
+            check.func(model.clone(), dataset=rows)
+            run.append(check.__name__)
+    assert model._multiclass and "check_classifier_tracks_seen_labels" in run and len(run) > 10
+
+
+def test_river_knows_the_models_by_their_kind():
+    assert isinstance(PrivateOnlineClassifier(), base.Classifier)
+    assert isinstance(PrivateOnlineRegressor(), base.Regressor)
+    assert isinstance(PublicScaler(), base.Transformer)
+    assert not isinstance(PrivateOnlineRegressor(), base.Classifier)
+
+
+def test_a_pipeline_with_public_bounds_learns():
+    rows = list(datasets.Phishing())
+    model = PrivateOnlineClassifier(8.0, window=100, n_features=64)
+    pipeline = PublicScaler(others=(0, 1)) | model
+    assert isinstance(pipeline, compose.Pipeline)
+    found = evaluate.progressive_val_score(rows, pipeline, metrics.Accuracy())
+    assert found.get() > 0.7 and model.rows_seen_ == len(rows)
+    assert evaluate.progressive_val_score(rows[:99], pipeline.clone(), metrics.ROCAUC()).get() > 0.4
+
+
+def test_one_model_per_class_charges_every_row_once_per_class():
+    class Charges(list):
+        """An accountant of the simplest kind."""
+
+        def charge(self, event, delta, **facts):
+            self.append(event)
+
+        def __deepcopy__(self, memo):
+            return self
+
+    charges = Charges()
+    model = PrivateOnlineClassifier(4.0, window=50, n_features=64, accountant=charges)
+    several = multiclass.OneVsRestClassifier(model)
+    for row, label in datasets.ImageSegments().take(40):
+        several.predict_one(row)
+        several.learn_one(row, label)
+    assert len(charges) == len(several.classifiers) > 1
+
+
+def test_a_clone_has_learned_nothing_and_has_noise_of_its_own():
+    model = PrivateOnlineClassifier(n_features=8, window=5)
+    model.learn_one({"a": 1.0}, True)
+    other = model.clone({"epsilon": 2.0})
+    assert other.epsilon == 2.0 and other.rows_seen_ == 0
+    other.learn_one({"a": 1.0}, True)
+    assert other.stream_.total.place[0] != model.stream_.total.place[0]
+    with pytest.raises(ValueError, match="not a mutable attribute"):
+        model.mutate({"epsilon": 9.0})
+
+
+def test_a_scaler_clips_to_its_bounds_and_keeps_gaps_and_texts():
+    scaler = PublicScaler({"a": (0, 10), 3: (-1, 1)})
+    scaled = scaler.transform_one({"a": 40, 3: -0.5, "t": "x", "n": None})
+    assert scaled == {"a": 1.0, 3: -0.5, "t": "x", "n": None}
+    assert math.isnan(scaler.transform_one({"a": math.nan})["a"])
+    assert scaler.transform_one({"a": np.float32(5.0)}) == {"a": 0.0}
+    wide = PublicScaler(others=(-1.7e308, 1.7e308)).transform_one({"a": math.inf})
+    assert wide == {"a": 1.0}
+
+
+@pytest.mark.parametrize("pair", [(1, 1), (2, 1), (0, math.inf), ("a", "b"), 3, (1, 2, 3)])
+def test_a_scaler_refuses_bounds_that_are_none(pair):
+    with pytest.raises(ValueError, match="pairs of two finite numbers"):
+        PublicScaler(others=pair).transform_one({"a": 1.0})
+
+
+def test_a_scaler_refuses_what_it_cannot_scale_without_quoting_it():
+    scaler = PublicScaler({"a": (0, 1)})
+    with pytest.raises(ValueError, match="a feature that bounds does not name"):
+        scaler.transform_one({"b": 1.0})
+    with pytest.raises(ValueError, match="numbers or texts") as told:
+        scaler.transform_one({"a": [17.5]})
+    assert "17.5" not in str(told.value) and told.value.__context__ is None
+
+
+def test_a_scaler_learns_nothing():
+    scaler = PublicScaler(others=(0, 1))
+    before = pickle.dumps(scaler)
+    scaler.learn_one({"a": 5.0})
+    assert pickle.dumps(scaler) == before == pickle.dumps(copy.deepcopy(scaler))
