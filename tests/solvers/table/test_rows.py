@@ -24,7 +24,7 @@ from dplasso.solvers.table.questions import (
     SpreadSums,
     Standard,
 )
-from dplasso.solvers.table.rows import _WholeWeights
+from dplasso.solvers.table.rows import WholeWeights
 from tables import LOSSES, multiplier, private_table, small_plan, square, square_limit
 
 ROWS, COLUMNS = 5, 3
@@ -155,7 +155,7 @@ def test_partial_sums_of_a_margin_are_whole_numbers_below_2_to_the_53(size: floa
     plan = small_plan(LOSSES["squared"], 40)
     standard = Standard(np.zeros(40, np.int64), np.ones(40))
     weights = size * np.random.default_rng(0).uniform(0.1, 1.0, (1, 40))
-    whole = _WholeWeights(Position(standard, weights, np.zeros(1), 1.0), plan).weights
+    whole = WholeWeights(Position(standard, weights, np.zeros(1), 1.0), plan).weights
     length = sum(int(weight) ** 2 for weight in whole[0])
     assert np.array_equal(whole, np.trunc(whole))
     assert length * plan.unit**2 < 2**106
