@@ -203,11 +203,11 @@ def test_numbers_are_not_read_as_present_beside_many_columns():
     words = sp.random_array((4000, 1100), density=0.01, rng=rng)
     X = sp.csr_array(sp.hstack([sp.csr_array(numbers[:, None]), words]))
     y = numbers > 55.0
-    found = PrivateLassoClassifier(
-        8.0, classes=[False, True], n_rows=4000, x_bound=[(0, 120), *[1.0] * 1100], random_state=0
-    ).fit(X, y)
-    assert (found.solver_, found.row_map_) == ("gradient", "presence")
-    assert found.score(X, y) > 0.9
+    facts = {"classes": [False, True], "n_rows": 4000, "x_bound": [(0, 120), *[1.0] * 1100]}
+    for row_map, expected in (("auto", "sqrt"), ("presence", "presence")):
+        model = PrivateLassoClassifier(8.0, row_map=row_map, random_state=0, **facts).fit(X, y)
+        assert (model.solver_, model.row_map_) == ("gradient", expected)
+        assert model.score(X, y) > 0.9
 
 
 def test_a_centred_column_counts_where_very_many_others_are_empty():

@@ -160,6 +160,15 @@ def roots_in_the_precision_of_the_entries(monkeypatch):
 
     for module in (fit_by_frank_wolfe, gradient):
         monkeypatch.setattr(module, "row_view", row_view)
+    rooted = gradient.rooted
+
+    def rooted_alike(matrix):
+        found = rooted(matrix)
+        if matrix.values is None or matrix.values.dtype != np.float32:
+            return found
+        return dataclasses.replace(found, values=found.values.astype(np.float32), trusted=True)
+
+    monkeypatch.setattr(gradient, "rooted", rooted_alike)
 
 
 def rows_keep_their_precision(monkeypatch):

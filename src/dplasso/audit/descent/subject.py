@@ -18,7 +18,7 @@ from dplasso.audit.descent.reference import (
 )
 from dplasso.audit.fit_subject import WIDE, FitSubject, Ratios
 from dplasso.audit.reference import PRESENCE, Claim, Table
-from dplasso.audit.representation.holders import dense
+from dplasso.audit.representation.holders import unit_entries
 from dplasso.audit.session import Session
 from dplasso.audit.subject import Again, Charged, Draw, Figures, NoisySubject
 from dplasso.audit.verdict import ROUNDING
@@ -239,8 +239,7 @@ class DescentSubject(FitSubject, NoisySubject):
         return draw
 
     def held(self, task: Any) -> list[Floats]:
-        # Their product alone counts: whole numbers may be stored in another unit.
-        return [dense(task.rows) * task.rows.units[:, np.newaxis]]
+        return [*unit_entries(task.rows)]
 
     def _fix_settings(self) -> None:
         self._model.set_params(solver="gradient")

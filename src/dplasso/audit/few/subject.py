@@ -18,7 +18,7 @@ from dplasso.audit.few import data, law, reference
 from dplasso.audit.few.reference import FewFacts
 from dplasso.audit.fit_subject import WIDE, FitSubject, Ratios
 from dplasso.audit.reference import PRESENCE, Table
-from dplasso.audit.representation.holders import dense
+from dplasso.audit.representation.holders import dense, unit_entries
 from dplasso.audit.session import Session
 from dplasso.audit.subject import Again, Charged, DrawingSubject, Figures
 from dplasso.audit.synthetic import Neighbours, random_form
@@ -195,7 +195,7 @@ class FewSubject(descent.DescentSubject, DrawingSubject):
 
     def held(self, task: SelectTask) -> list[Floats]:
         rows, labels = task.scores.rows, task.scores.labels.astype(np.float64)
-        return [dense(rows) * rows.units[:, np.newaxis], labels, dense(task.matrix)]
+        return [*unit_entries(rows), labels, dense(task.matrix)]
 
     def _fix_settings(self) -> None:
         self._fix_row_map(PRESENCE)

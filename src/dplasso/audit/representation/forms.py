@@ -199,11 +199,17 @@ def rows_of_kind(
 
 
 def telling_rows(columns: int, bound: float, rng: np.random.Generator) -> Iterator[Floats]:
-    """Rows that do not fit the narrowest storage of most other rows."""
+    """Rows that do not fit the narrowest storage of most other rows.
+
+    The last one has entries of different size, where the entries of a row may all be alike.
+    """
     for value in (3.0, _SMALL, 10.0 * bound, float(2**31 + 1), _LARGE):
         row = np.zeros(columns)
         row[rng.integers(min(columns, USED))] = value
         yield row
+    row = np.zeros(columns)
+    row[:2] = bound, bound / 4.0
+    yield row
 
 
 def ways_to_store(X: Floats) -> Iterator[tuple[str, Any]]:
@@ -219,7 +225,8 @@ def ways_to_store(X: Floats) -> Iterator[tuple[str, Any]]:
 def with_a_repeat(X: Floats) -> sp.coo_array:
     """The narrowest sparse matrix, with an entry of the last row given in two parts."""
     narrow = narrowest(X)
-    narrow = narrow.astype(np.float32) if narrow.dtype.kind in "bi" else narrow
+    if narrow.dtype.kind in "bi" or narrow.dtype == np.float16:
+        narrow = narrow.astype(np.float32)
     found = sp.coo_array(narrow)
     last = np.flatnonzero(found.coords[0] == len(X) - 1)[:1]
     found.data[last] /= 2

@@ -161,6 +161,14 @@ def dense(matrix: ColumnMatrix | UnitRows) -> Floats:
     return sp.csc_array(found, shape=matrix.shape)[:, kept].toarray()
 
 
+def unit_entries(rows: UnitRows) -> tuple[Floats, Floats]:
+    """Entries of unit rows in units of what they count in sums, and those units.
+
+    Whole numbers are stored in another unit where all are alike, which must not show.
+    """
+    return dense(rows) / rows.largest, rows.units * rows.largest
+
+
 class StreamHolder(Holder):
     """A short stream that learns in several calls."""
 
