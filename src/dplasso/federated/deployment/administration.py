@@ -27,11 +27,10 @@ from nvflare.fuel.flare_api.flare_api import Session, new_secure_session
 from nvflare.fuel.hci.client import api
 from nvflare.private.fed.authenticator import Authenticator
 
-from dplasso.federated.deployment.bookkeeping import OUTCOME_KEY
 from dplasso.federated.deployment.certificates import check_certificate
-from dplasso.federated.deployment.coordination import CARD, OUTCOME, PROGRESS
 from dplasso.federated.deployment.kits import Kit
 from dplasso.federated.deployment.permissions import COORDINATION
+from dplasso.federated.deployment.results import CARD, OUTCOME, OUTCOME_KEY, PROGRESS
 from dplasso.federated.terms import Proposal
 
 _JOB, _APP = "dplasso", "federation"

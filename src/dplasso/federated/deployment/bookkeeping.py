@@ -10,10 +10,9 @@ from nvflare.apis.fl_constant import FLContextKey, SystemComponents
 from nvflare.apis.fl_context import FLContext
 from nvflare.apis.job_def import RunStatus
 
-from dplasso.federated.deployment.coordination import OUTCOME
+from dplasso.federated.deployment.results import OUTCOME, OUTCOME_KEY
 from dplasso.federated.deployment.settings import read_server_settings
 
-OUTCOME_KEY = "dplasso_outcome"
 # The server is fully up by then, which it is not yet at its own SYSTEM_START.
 _PARTY_CONNECTED = (EventType.CLIENT_REGISTER_PROCESSED, EventType.CLIENT_HEARTBEAT_PROCESSED)
 

@@ -21,6 +21,7 @@ from nvflare.private.defs import new_cell_message
 from dplasso.federated.deployment.conduct import Conductor, JobProgress, Send, Stopped
 from dplasso.federated.deployment.kits import open_kit
 from dplasso.federated.deployment.replies import CHANNEL, TOPIC, Reply
+from dplasso.federated.deployment.results import CARD, OUTCOME, PROGRESS
 from dplasso.federated.deployment.settings import read_server_settings
 from dplasso.federated.deployment.transcript import Transcript
 from dplasso.federated.requests import signed
@@ -29,8 +30,7 @@ from dplasso.federated.terms import Proposal
 from dplasso.storage.atomic import replace_file
 from dplasso.storage.private_files import make_folder
 
-CARD, OUTCOME, TRANSCRIPT = "model_card.json", "outcome.json", "transcript"
-PROGRESS = "progress"  # a command to a running job
+TRANSCRIPT = "transcript"
 _TRY = 10.0  # seconds for one reply; a busy party replies earlier
 
 Sign = Callable[[str, int, bytes], bytes]
