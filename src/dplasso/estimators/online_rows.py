@@ -33,7 +33,8 @@ _COMPLAINTS = {
 class RowForm:
     """How rows are read: a public map, the same for learning and predicting.
 
-    ``unit`` scales rows to length 1, and ``intercept`` appends a column. Without ``names`` of the
+    ``unit`` scales rows to length 1, and ``intercept`` appends a column, whose length in a scaled
+    row is ``share``. Without ``names`` of the
     columns, the names of features in dicts are hashed to ``columns`` buckets.
 
     Formal guarantees
@@ -43,12 +44,17 @@ class RowForm:
     """
 
     def __init__(
-        self, columns: int, *, unit: bool, intercept: bool, names: Sequence[str] | None = None
+        self,
+        columns: int,
+        *,
+        unit: bool,
+        intercept: bool,
+        share: float = math.sqrt(0.5),
+        names: Sequence[str] | None = None,
     ) -> None:
-        self.columns, self._unit, self._intercept = columns, unit, intercept
+        self.columns, self._unit, self._intercept, self._share = columns, unit, intercept, share
         self._places = None if names is None else {name: k for k, name in enumerate(names)}
-        # Number of columns, whether rows have length 1, and whether there is an intercept.
-        self.facts = (columns, unit, intercept)
+        self.facts = self._facts()
         self._met = MetNames(self._place, hashed=names is None)
         # The latest row, a copy of it, and its entries: a row is often predicted, then learned.
         self._last: tuple[Any, Any, Entries] | None = None
@@ -57,10 +63,14 @@ class RowForm:
         return {name: value for name, value in vars(self).items() if name not in _MADE_AGAIN}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self.facts = (self.columns, self._unit, self._intercept)
+        vars(self).update({"_share": math.sqrt(0.5), **state})  # earlier files do not name it
+        self.facts = self._facts()
         self._met = MetNames(self._place, hashed=self._places is None)
         self._last = None
+
+    def _facts(self) -> tuple[int, bool, float, float]:
+        """Columns, whether rows are scaled, and the lengths of their entries and intercepts."""
+        return self.columns, self._unit, *self.shares()
 
     @property
     def width(self) -> int:
@@ -160,9 +170,15 @@ class RowForm:
         made: Compressed = stream_rows.prepared(starts, places, values, *self.facts)
         return made
 
-    def shares(self) -> float:
-        """Factor that turns weights into coefficients of rows, scaled to length 1 or not."""
-        return math.sqrt(0.5) if self._unit and self._intercept else 1.0
+    def shares(self) -> tuple[float, float]:
+        """Factors that turn weights into coefficients of rows, and into intercepts."""
+        if not self._intercept:
+            return 1.0, 0.0
+        if not self._unit:
+            return 1.0, 1.0
+        if self._share == math.sqrt(0.5):
+            return self._share, self._share  # to the last bit what earlier streams had
+        return math.sqrt(1.0 - self._share**2), self._share
 
 
 class MetNames:
