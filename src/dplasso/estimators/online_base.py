@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from dplasso.base import checks
 from dplasso.base.arrays import Floats
 from dplasso.base.wording import ParameterError
 from dplasso.data.rows_of_people import RowsOfPeople
@@ -172,6 +171,7 @@ class PrivateOnline(
         # A stream continues by the rules that it began with: other weights would make other
         # gradients of the same rows, beside the same noise.
         version = rules.VERSION if saved is None else saved.state.header.get("rules", 1)
+        rules.check_version(version)
         form = rules.row_form(self, columns, version)
         outputs, clip = self._outputs(), rules.clip_of(self, self._margin_unit(), version)
         dimension = outputs * form.width

@@ -74,8 +74,8 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
         Bound on the length of a row's gradient. "auto" is 0.5 for logistic loss, the gradient of a
         row of length 1 that the first weights know nothing about, and otherwise 1.
     half_life : float or None, default=None
-        Number of rows after which a row counts half. None lets no row fade. It costs no privacy, and
-        rows stay protected as long as without.
+        Number of rows after which a row counts half. None lets no row fade. It costs no privacy,
+        and rows stay protected as long as without.
     learner : {"projection", "oracle"}, default="projection"
         "oracle" takes local linear steps, which need no projection.
     construction : str, default="auto"

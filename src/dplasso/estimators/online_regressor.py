@@ -57,8 +57,8 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
     clip : float or "auto", default="auto"
         Bound on the length of a row's gradient. "auto" is ``y_bound``.
     half_life : float or None, default=None
-        Number of rows after which a row counts half. None lets no row fade. It costs no privacy, and
-        rows stay protected as long as without.
+        Number of rows after which a row counts half. None lets no row fade. It costs no privacy,
+        and rows stay protected as long as without.
     learner : {"projection", "oracle"}, default="projection"
         "oracle" takes local linear steps, which need no projection.
     construction : str, default="auto"

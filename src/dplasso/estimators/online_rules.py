@@ -1,7 +1,8 @@
 """Public rules of online learners: the values of "auto", and the parts that parameters select.
 
 All are functions of the parameters and the number of columns. Their constants were chosen by sweeps
-at epsilon 1 over three public data sets, and tested on three others: see benchmarks/online.py.
+at epsilon 1 and 4 over some public data sets, and tested on others: see benchmarks/online.py and
+benchmarks/online_short.py.
 """
 
 import math
@@ -49,10 +50,10 @@ def check_version(version: Any) -> None:
         raise ValueError("the stream began with rules of a later version; install that one")
 
 
-def row_form(model: Any, columns: int, version: int = VERSION) -> RowForm:
-    """Return how rows with this many columns are read."""
+def row_form(model: Any, columns: int, version: int | None = None) -> RowForm:
+    """Return how rows with this many columns are read, in a new stream by default."""
     unit, intercept = model.row_map == "unit", bool(model.fit_intercept)
-    share = math.sqrt(0.5) if version == 1 else INTERCEPT_SHARE
+    share = math.sqrt(0.5) if (version or VERSION) == 1 else INTERCEPT_SHARE
     return RowForm(columns, unit=unit, intercept=intercept, share=share, names=model.feature_names)
 
 

@@ -179,6 +179,8 @@ class RunningSum:
             "secure": self._key.secure,
         }
         noise = {f"noise_{name}": array for name, array in self.noise.state().items()}
+        if noise:  # the noise may stand before the position, which is therefore told twice
+            noise["noise_position"] = np.array([self.position])
         return State(header, {"sum": self.total.copy(), **noise})
 
     def __reduce__(self) -> NoReturn:
@@ -214,7 +216,9 @@ class RunningSum:
 
 
 def _check_reached(noise: dict[str, NDArray[Any]], position: int) -> None:
-    """Reject noise far from its position, which would take too long to catch up step by step."""
+    """Reject noise of another position, or so far from it that catching up would take too long."""
+    if "position" in noise and noise["position"].tolist() != [position]:
+        raise ValueError("state must have noise of the steps that were taken; it has not")
     if "step" in noise:
         before = (1 << int(noise["epoch"][0])) - 1 if "epoch" in noise else 0
         if not 0 <= position - before - int(noise["step"][0]) <= _MOST_BEHIND:
