@@ -21,6 +21,7 @@ ROW_MAPS = ("unit", "as_is")
 _TEXTS = {str}
 _PLAIN = (bool, int, float, str)
 _UNCHANGING = {float, int, bool}  # types of values that nobody can change in place
+_NO_ROW = (None, None, None)
 _MADE_AGAIN = ("facts", "_met", "_last")
 _MOST_MET = 1 << 17  # names that are remembered, one by one and in rows
 _COMPLAINTS = {
@@ -57,7 +58,7 @@ class RowForm:
         self.facts = self._facts()
         self._met = MetNames(self._place, hashed=names is None)
         # The latest row, a copy of it, and its entries: a row is often predicted, then learned.
-        self._last: tuple[Any, Any, Entries] | None = None
+        self._last: tuple[Any, Any, Any] = _NO_ROW
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in _MADE_AGAIN}
@@ -66,7 +67,7 @@ class RowForm:
         vars(self).update({"_share": math.sqrt(0.5), **state})  # earlier files do not name it
         self.facts = self._facts()
         self._met = MetNames(self._place, hashed=self._places is None)
-        self._last = None
+        self._last = _NO_ROW
 
     def _facts(self) -> tuple[int, bool, float, float]:
         """Columns, whether rows are scaled, and the lengths of their entries and intercepts."""
@@ -105,9 +106,9 @@ class RowForm:
 
     def entries(self, row: Mapping[Any, Any]) -> "Entries":
         """Return the entries of one row of features by name; `of_dicts` makes the same of it."""
-        last = self._last
-        if last is not None and last[0] is row and last[1] == row:
-            return last[2]  # predicted just now, and unchanged since
+        last, copy, known = self._last
+        if last is row and copy == row:
+            return known  # type: ignore[no-any-return]  # predicted just now, unchanged since
         try:
             # Texts and None are no numbers, and raise a TypeError.
             values = np.frombuffer(array("d", row.values()))
@@ -126,13 +127,6 @@ class RowForm:
         check_fine(found)
         row: Compressed = made
         return row
-
-    def margin_of(self, row: Mapping[Any, Any], weights: Floats) -> float:
-        """Multiply one row of features by name with the weights of one output."""
-        found, margin = stream_rows.one_margin(*self.entries(row), *self.facts, weights)
-        if found != stream_rows.FINE:
-            check_fine(found)
-        return float(margin)
 
     def _entries(self, row: Mapping[Any, Any]) -> list[tuple[int, float]]:
         return [self._entry(name, value) for name, value in row.items()]

@@ -128,15 +128,20 @@ class RunningSum:
             return self.noise.ahead(self.position - steps + 1, steps)
 
     def next_step(self) -> tuple[Ints, int, int]:
-        """Noise of the next step, as `stretch`: see `DrawnAhead.located`.
+        """Noises, the place of the next step's among them, and how often it was rounded down.
 
-        It is for learners of single rows, and leaves out what would slow them down: they call
-        `check_process` first, and take one step at a time.
+        It is `stretch` for learners of single rows, and leaves out what would slow them down: they
+        call `check_process` first, and take one step at a time.
         """
         if self._limited:
             self._check_room(1)
         self.position = step = self.position + 1
-        return self.noise.located(step)
+        start, (values, _), rounded, _ = self.noise.held
+        place = step - start
+        if 0 <= place < len(rounded):
+            return values, place, rounded[place]
+        values, floors = self.noise.ahead(step, 1)
+        return values, 0, int(floors[0])
 
     def take_back(self) -> None:
         """Undo `next_step` before its noise was added to anything, as for a row that is refused."""

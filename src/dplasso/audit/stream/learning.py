@@ -13,8 +13,8 @@ from dplasso.online.stream_learner import Compressed
 from dplasso.privacy import leaks
 from dplasso.streams.process import Stretch
 
-# Settings under which the weights reveal the released sums: no projection onto a set, no fading, and
-# a start so heavy that margins stay small.
+# Settings under which the weights reveal the released sums: no projection onto a set, no fading,
+# and a start so heavy that margins stay small.
 READABLE: dict[str, Any] = {
     "domain": "l2",
     "radius": 1e12,
