@@ -165,7 +165,7 @@ def test_several_classes_are_learned_in_one_sum():
     assert model.coef_.shape == (3, 8) and model.intercept_.shape == (3,)
     assert np.allclose(model.predict_proba(X[:5]).sum(axis=1), 1.0)
     assert model.stream_.total.settings.dimension == 27
-    assert model.stream_.total.settings.sensitivity == 1.0
+    assert model.stream_.total.settings.sensitivity == 0.5
 
 
 def test_a_regressor_learns_and_clips_labels():
@@ -188,7 +188,7 @@ def test_what_is_stated_is_what_the_sum_promises():
     assert told["mu"] == plain.privacy["mu"] and told["epsilon"] == 1.0
     assert (told["window_rows"], told["rows_seen"], told["rows_expired"]) == (100, 400, 300)
     assert told["whole_stream"] == "inf" and "NOT PROTECTED" in str(told)
-    assert told["bounds"]["clip"] == {"value": 1.0, "source": "public rule"}
+    assert told["bounds"]["clip"] == {"value": 0.5, "source": "public rule"}
     assert told["public"]["classes"] == {"value": [0, 1], "source": "declared"}
     json.dumps(told, allow_nan=False)
     whole = classifier(window=None).fit(X, y).privacy_

@@ -119,6 +119,21 @@ def test_a_scaler_refuses_what_it_cannot_scale_without_quoting_it():
     assert "17.5" not in str(told.value) and told.value.__context__ is None
 
 
+def test_a_scaler_spreads_numbers_over_bins_by_their_distance():
+    scaler = PublicScaler({"a": (0, 3), "b": (-1, 1)}, bins=4)
+    scaled = scaler.transform_one({"a": 1.25, "t": "x", "b": math.nan})
+    assert scaled == {"a@1": 0.75, "a@2": 0.25, "t": "x"}
+    for number in (-5.0, 0.0, 0.4, 3.0, 99.0):
+        shares = scaler.transform_one({"a": number})
+        mean = sum(int(name[2:]) * share for name, share in shares.items())
+        assert math.isclose(sum(shares.values()), 1.0) and min(shares.values()) >= 0.0
+        assert math.isclose(mean, min(max(number, 0.0), 3.0), abs_tol=1e-12)
+        assert set(shares) <= set(scaler.names)
+    assert scaler.names[:5] == ["a@0", "a@1", "a@2", "a@3", "b@0"]
+    with pytest.raises(ValueError, match="bins"):
+        PublicScaler(others=(0, 1), bins=1).transform_one({"a": 1.0})
+
+
 def test_a_scaler_learns_nothing():
     scaler = PublicScaler(others=(0, 1))
     before = pickle.dumps(scaler)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from dplasso.base import checks
 from dplasso.base.arrays import Floats
 from dplasso.base.wording import ParameterError
 from dplasso.data.rows_of_people import RowsOfPeople
@@ -66,6 +65,7 @@ class PrivateOnline(
     regularisation: float | str
     start_rows: float | str
     clip: float | str
+    half_life: float | None
     learner: str
     construction: Construction
     noise: NoiseLaw
@@ -168,8 +168,12 @@ class PrivateOnline(
 
     def _begin(self, columns: int, saved: saving.SavedState | None = None) -> None:
         """Begin and charge a new stream, or continue from a state, which is already paid for."""
-        form = rules.row_form(self, columns)
-        outputs, clip = self._outputs(), self._clip()
+        # A stream continues by the rules that it began with: other weights would make other
+        # gradients of the same rows, beside the same noise.
+        version = rules.VERSION if saved is None else saved.state.header.get("rules", 1)
+        rules.check_version(version)
+        form = rules.row_form(self, columns, version)
+        outputs, clip = self._outputs(), rules.clip_of(self, self._margin_unit(), version)
         dimension = outputs * form.width
         if saved is None:
             total = rules.sum_of(self, dimension, clip, self._random_bits())
@@ -181,13 +185,16 @@ class PrivateOnline(
         plan = rules.plan_of(self, total.settings, self._margin_unit())
         leader, loss = rules.leader_of(self, plan), self._make_loss()
         stream = OnlineRun(
-            StreamLearner(leader, loss, total, clip=clip, outputs=outputs),
+            StreamLearner(
+                leader, loss, total, clip=clip, outputs=outputs, half_life=self.half_life
+            ),
             total,
             form,
             plan,
             outputs=outputs,
             batch=rules.rows_a_release(self),
             most_rows=self._most_rows,
+            rules=version,
         )
         if saved is None:
             stream.receipt = charge(self, total.event, float(self.delta), self.neighboring)
@@ -203,12 +210,6 @@ class PrivateOnline(
         """Reject invalid parameters before any row is read."""
         check_parameters(self)
         self._make_loss()  # rejects an unknown name
-
-    def _clip(self) -> float:
-        """Bound on the length of a row's gradient over all outputs."""
-        if self.clip == "auto":
-            return self._margin_unit()
-        return checks.bound("clip", self.clip)
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         return checked(self, X, y)
@@ -231,7 +232,7 @@ class PrivateOnline(
         """Coefficients of rows that are scaled as ``row_map`` says: outputs x columns."""
         check_is_fitted(self)
         form = self.stream_.form
-        return self.stream_.weights[:, : form.columns] * form.shares()
+        return self.stream_.weights[:, : form.columns] * form.shares()[0]
 
     @property
     def intercept_(self) -> Floats:
@@ -239,7 +240,7 @@ class PrivateOnline(
         check_is_fitted(self)
         if not self.fit_intercept:
             return np.zeros(len(self.stream_.weights))
-        return self.stream_.weights[:, -1] * self.stream_.form.shares()
+        return self.stream_.weights[:, -1] * self.stream_.form.shares()[1]
 
     def _margins(self, X: Any) -> Floats:
         check_is_fitted(self)
@@ -334,7 +335,7 @@ class PrivateOnline(
         stream = found.get("stream_")
         if isinstance(stream, OnlineRun):
             found["stream_"] = Snapshot(
-                stream.form, stream.weights, stream.rows_seen, self.privacy_
+                stream.form, stream.weights, stream.rows_seen, self.privacy_, stream.rules
             )
         return found
 

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from dplasso.base.arrays import Floats
 from dplasso.base.wording import ParameterError
+from dplasso.estimators.online_rows import check_fine
 from dplasso.estimators.online_rules import row_form
 from dplasso.estimators.online_run import margins_of
+from dplasso.kernels.stream_rows import FINE, one_margin
 
 
 class RowsByName:
@@ -74,8 +76,12 @@ class RowsByName:
         if "stream_" not in vars(self):
             self._meet([x], ())
         stream = self.stream_
-        margin: float = stream.form.margin_of(x, stream.only_weights)
-        return margin
+        form = stream.form
+        places, values = form.entries(x)
+        found, margin = one_margin(places, values, *form.facts, stream.only_weights)
+        if found != FINE:
+            check_fine(found)
+        return margin  # type: ignore[no-any-return]  # numba is untyped
 
     def _meet(self, rows: Sequence[Mapping[Any, Any]], labels: Sequence[Any]) -> None:
         """Check these rows, then begin a stream, whose columns must be declared."""

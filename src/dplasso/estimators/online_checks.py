@@ -47,6 +47,8 @@ def check_parameters(model: Any) -> None:
     names = [] if model.feature_names is None else list(model.feature_names)
     if len(set(names)) != len(names):
         raise ParameterError("{feature_names} must all differ; rename those that do not")
+    if model.half_life is not None:
+        checks.bound("half_life", model.half_life)
     if model.clip != "auto":
         checks.bound("clip", model.clip)
     check_accountant(model)

@@ -71,7 +71,11 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
     start_rows : float or "auto", default="auto"
         Number of rows that the starting point weighs as much as, while the noise is large.
     clip : float or "auto", default="auto"
-        Bound on the length of a row's gradient. "auto" is 1, which rows of length 1 do not exceed.
+        Bound on the length of a row's gradient. "auto" is 0.5 for logistic loss, the gradient of a
+        row of length 1 that the first weights know nothing about, and otherwise 1.
+    half_life : float or None, default=None
+        Number of rows after which a row counts half. None lets no row fade. It costs no privacy,
+        and rows stay protected as long as without.
     learner : {"projection", "oracle"}, default="projection"
         "oracle" takes local linear steps, which need no projection.
     construction : str, default="auto"
@@ -155,6 +159,7 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
         regularisation: float | str = "auto",
         start_rows: float | str = "auto",
         clip: float | str = "auto",
+        half_life: float | None = None,
         learner: str = "projection",
         construction: Construction = "auto",
         noise: NoiseLaw = "gaussian",

@@ -56,6 +56,9 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
         Number of rows that the starting point weighs as much as, while the noise is large.
     clip : float or "auto", default="auto"
         Bound on the length of a row's gradient. "auto" is ``y_bound``.
+    half_life : float or None, default=None
+        Number of rows after which a row counts half. None lets no row fade. It costs no privacy,
+        and rows stay protected as long as without.
     learner : {"projection", "oracle"}, default="projection"
         "oracle" takes local linear steps, which need no projection.
     construction : str, default="auto"
@@ -129,6 +132,7 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
         regularisation: float | str = "auto",
         start_rows: float | str = "auto",
         clip: float | str = "auto",
+        half_life: float | None = None,
         learner: str = "projection",
         construction: Construction = "auto",
         noise: NoiseLaw = "gaussian",

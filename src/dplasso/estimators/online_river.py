@@ -53,9 +53,6 @@ class RiverEstimator:
     def _unit_test_skips(self) -> set[str]:
         return set()
 
-    def _more_tags(self) -> set[str]:
-        return set()
-
     @property
     def _tags(self) -> set[str]:
         return set()

@@ -21,6 +21,7 @@ ROW_MAPS = ("unit", "as_is")
 _TEXTS = {str}
 _PLAIN = (bool, int, float, str)
 _UNCHANGING = {float, int, bool}  # types of values that nobody can change in place
+_NO_ROW = (None, None, None)
 _MADE_AGAIN = ("facts", "_met", "_last")
 _MOST_MET = 1 << 17  # names that are remembered, one by one and in rows
 _COMPLAINTS = {
@@ -33,7 +34,8 @@ _COMPLAINTS = {
 class RowForm:
     """How rows are read: a public map, the same for learning and predicting.
 
-    ``unit`` scales rows to length 1, and ``intercept`` appends a column. Without ``names`` of the
+    ``unit`` scales rows to length 1, and ``intercept`` appends a column, whose length in a scaled
+    row is ``share``. Without ``names`` of the
     columns, the names of features in dicts are hashed to ``columns`` buckets.
 
     Formal guarantees
@@ -43,24 +45,33 @@ class RowForm:
     """
 
     def __init__(
-        self, columns: int, *, unit: bool, intercept: bool, names: Sequence[str] | None = None
+        self,
+        columns: int,
+        *,
+        unit: bool,
+        intercept: bool,
+        share: float = math.sqrt(0.5),
+        names: Sequence[str] | None = None,
     ) -> None:
-        self.columns, self._unit, self._intercept = columns, unit, intercept
+        self.columns, self._unit, self._intercept, self._share = columns, unit, intercept, share
         self._places = None if names is None else {name: k for k, name in enumerate(names)}
-        # Number of columns, whether rows have length 1, and whether there is an intercept.
-        self.facts = (columns, unit, intercept)
+        self.facts = self._facts()
         self._met = MetNames(self._place, hashed=names is None)
         # The latest row, a copy of it, and its entries: a row is often predicted, then learned.
-        self._last: tuple[Any, Any, Entries] | None = None
+        self._last: tuple[Any, Any, Any] = _NO_ROW
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in _MADE_AGAIN}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self.facts = (self.columns, self._unit, self._intercept)
+        vars(self).update({"_share": math.sqrt(0.5), **state})  # earlier files do not name it
+        self.facts = self._facts()
         self._met = MetNames(self._place, hashed=self._places is None)
-        self._last = None
+        self._last = _NO_ROW
+
+    def _facts(self) -> tuple[int, bool, float, float]:
+        """Columns, whether rows are scaled, and the lengths of their entries and intercepts."""
+        return self.columns, self._unit, *self.shares()
 
     @property
     def width(self) -> int:
@@ -95,9 +106,9 @@ class RowForm:
 
     def entries(self, row: Mapping[Any, Any]) -> "Entries":
         """Return the entries of one row of features by name; `of_dicts` makes the same of it."""
-        last = self._last
-        if last is not None and last[0] is row and last[1] == row:
-            return last[2]  # predicted just now, and unchanged since
+        last, copy, known = self._last
+        if last is row and copy == row:
+            return known  # type: ignore[no-any-return]  # predicted just now, unchanged since
         try:
             # Texts and None are no numbers, and raise a TypeError.
             values = np.frombuffer(array("d", row.values()))
@@ -116,13 +127,6 @@ class RowForm:
         check_fine(found)
         row: Compressed = made
         return row
-
-    def margin_of(self, row: Mapping[Any, Any], weights: Floats) -> float:
-        """Multiply one row of features by name with the weights of one output."""
-        found, margin = stream_rows.one_margin(*self.entries(row), *self.facts, weights)
-        if found != stream_rows.FINE:
-            check_fine(found)
-        return float(margin)
 
     def _entries(self, row: Mapping[Any, Any]) -> list[tuple[int, float]]:
         return [self._entry(name, value) for name, value in row.items()]
@@ -160,9 +164,15 @@ class RowForm:
         made: Compressed = stream_rows.prepared(starts, places, values, *self.facts)
         return made
 
-    def shares(self) -> float:
-        """Factor that turns weights into coefficients of rows, scaled to length 1 or not."""
-        return math.sqrt(0.5) if self._unit and self._intercept else 1.0
+    def shares(self) -> tuple[float, float]:
+        """Factors that turn weights into coefficients of rows, and into intercepts."""
+        if not self._intercept:
+            return 1.0, 0.0
+        if not self._unit:
+            return 1.0, 1.0
+        if self._share == math.sqrt(0.5):
+            return self._share, self._share  # to the last bit what earlier streams had
+        return math.sqrt(1.0 - self._share**2), self._share
 
 
 class MetNames:

@@ -71,6 +71,7 @@ class Snapshot:
     weights: Floats
     rows_seen: int
     stated: OnlineStatement
+    rules: int = 1  # version of the public rules that the stream began with
 
     @property
     def only_weights(self) -> Floats:
@@ -115,7 +116,9 @@ class OnlineRun:
         outputs: int,
         batch: int | None,
         most_rows: int | None,
+        rules: int,
     ) -> None:
+        self.rules = rules  # version of the public rules that the stream began with
         self.learner, self.total, self.form, self.plan = learner, total, form, plan
         self.known_labels: dict[Any, float] = {}
         self.recorder: Recorder | None = None
@@ -220,7 +223,8 @@ class OnlineRun:
         header, arrays = self.total.state()
         public = self.learner.state()
         mine = {f"learner_{name}": value for name, value in public.items() if name != "rows"}
-        return State({"sum": header, "rows": public["rows"]}, {**arrays, **mine})
+        told = {"sum": header, "rows": public["rows"], "rules": self.rules}
+        return State(told, {**arrays, **mine})
 
     def resume(self, state: State) -> None:
         """Continue from a state of `state`, from which the running sum was already restored."""

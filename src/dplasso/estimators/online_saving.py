@@ -19,7 +19,7 @@ from dplasso.estimators.model_header import (
     parameter_forms,
 )
 from dplasso.estimators.online_checks import check_parameters
-from dplasso.estimators.online_rules import outputs_for, row_form
+from dplasso.estimators.online_rules import check_version, outputs_for, row_form
 from dplasso.estimators.online_run import OnlineRun, Snapshot
 from dplasso.estimators.parameters import current_names
 from dplasso.estimators.statement import in_current_words
@@ -75,6 +75,7 @@ def save(model: Any, path: _Path) -> None:
         header, arrays = _described(model)
         header |= {
             "rows_seen": model.rows_seen_,
+            "rules": model.stream_.rules,
             "privacy": to_json(dict(model.privacy_), "privacy", arrays),
         }
         arrays["weights"] = np.ascontiguousarray(model.stream_.weights)
@@ -90,7 +91,9 @@ def loaded(header: dict[str, Any], arrays: _Arrays) -> Any:
     check_parameters(model)
     known = _known(model, header, arrays)
     weights, rows_seen = arrays.get("weights"), header["rows_seen"]
-    form = row_form(model, known.n_features)
+    version = header.get("rules", 1)
+    check_version(version)
+    form = row_form(model, known.n_features, version)
     shape = (outputs_for(known.classes), form.width)
     if weights is None or weights.dtype != np.float64 or weights.shape != shape:
         raise ValueError("weights are missing, or do not fit the classes and columns")
@@ -101,7 +104,7 @@ def loaded(header: dict[str, Any], arrays: _Arrays) -> Any:
     known.describe(model)
     if header.get("table_plan") is not None:
         model.table_plan_ = _checked_plan(from_json(header["table_plan"], arrays), known)
-    model.stream_ = Snapshot(form, weights, rows_seen, stated)
+    model.stream_ = Snapshot(form, weights, rows_seen, stated, version)
     return model
 
 

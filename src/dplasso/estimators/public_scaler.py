@@ -6,6 +6,7 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from dplasso.base import checks
 from dplasso.base.silence import raise_alone
 from dplasso.base.wording import ParameterError
 from dplasso.estimators.online_river import RiverEstimator, register
@@ -25,6 +26,10 @@ class PublicScaler(RiverEstimator, BaseEstimator):  # type: ignore[misc]  # scik
         The lowest and the highest value of features, as facts known without the rows.
     others : pair of float or None, default=None
         Bounds of all features that ``bounds`` does not name. None rejects their rows.
+    bins : int or None, default=None
+        Spread a number over so many features instead, which stand at equal distances between its
+        bounds: the two nearest get shares that sum to 1. A linear model then learns a curve over
+        the number, and values that lie close together within wide bounds are told apart.
 
     Formal guarantees
     -----------------
@@ -37,15 +42,20 @@ class PublicScaler(RiverEstimator, BaseEstimator):  # type: ignore[misc]  # scik
     >>> scaler = PublicScaler({"age": (0, 120)}, others=(-1, 1))
     >>> scaler.transform_one({"age": 90.0, "shift": 3.0, "town": "Ulm"})
     {'age': 0.5, 'shift': 1.0, 'town': 'Ulm'}
+    >>> PublicScaler({"age": (0, 120)}, bins=4).transform_one({"age": 90.0})
+    {'age@2': 0.75, 'age@3': 0.25}
     """
 
     _kind = "Transformer"
     _supervised = False
 
     def __init__(
-        self, bounds: Mapping[Any, _Pair] | None = None, others: _Pair | None = None
+        self,
+        bounds: Mapping[Any, _Pair] | None = None,
+        others: _Pair | None = None,
+        bins: int | None = None,
     ) -> None:
-        self.bounds, self.others = bounds, others
+        self.bounds, self.others, self.bins = bounds, others, bins
         register(self)
 
     def learn_one(self, x: Mapping[Any, Any]) -> None:
@@ -53,7 +63,28 @@ class PublicScaler(RiverEstimator, BaseEstimator):  # type: ignore[misc]  # scik
 
     def transform_one(self, x: Mapping[Any, Any]) -> dict[Any, Any]:
         """Return the scaled row."""
-        return {name: self._scaled(name, value) for name, value in x.items()}
+        if self.bins is None:
+            return {name: self._scaled(name, value) for name, value in x.items()}
+        most = checks.count("bins", self.bins, least=2) - 1
+        spread: dict[Any, Any] = {}
+        for name, value in x.items():
+            scaled = self._scaled(name, value)
+            if scaled is None or isinstance(scaled, str):
+                spread[name] = scaled
+            elif not math.isnan(scaled):
+                place = (scaled + 1.0) / 2.0 * most
+                low = min(int(place), most - 1)
+                spread[f"{name}@{low}"] = low + 1 - place
+                spread[f"{name}@{low + 1}"] = place - low
+        return spread
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all features that ``bounds`` makes, to declare as ``feature_names``."""
+        known = [str(name) for name in self.bounds or {}]
+        if self.bins is None:
+            return known
+        return [f"{name}@{k}" for name in known for k in range(self.bins)]
 
     def _scaled(self, name: Any, value: Any) -> Any:
         if value is None or isinstance(value, str):
@@ -77,6 +108,7 @@ class PublicScaler(RiverEstimator, BaseEstimator):  # type: ignore[misc]  # scik
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"others": (0.0, 100.0)}
+        yield {"others": (0.0, 100.0), "bins": 8}
 
 
 def _ends(pair: Any) -> _Pair:

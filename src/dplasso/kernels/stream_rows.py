@@ -32,34 +32,33 @@ def finding(indptr, indices, values, dimension):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def prepared(indptr, indices, values, columns, unit, intercept):  # type: ignore[no-untyped-def]
-    """Row-compressed rows, scaled to length 1 (``unit``) or with a last column of ones.
+def prepared(indptr, indices, values, columns, unit, rest, share):  # type: ignore[no-untyped-def]
+    """Row-compressed rows with a last column of ``share``, unless that is 0, for the intercept.
 
-    With ``unit`` and ``intercept`` together the whole row has length 1, and the intercept is as
-    long as the rest. Each row's result depends on that row alone.
+    With ``unit`` the other entries are scaled to length ``rest``. Each row's result depends on that
+    row alone.
     """
-    rows, more = indptr.size - 1, 1 if intercept else 0
+    rows, more = indptr.size - 1, 1 if share > 0.0 else 0
     starts = np.empty(rows + 1, np.int64)
     size = indptr[rows] - indptr[0] + more * rows
     places, entries = np.empty(size, np.int32), np.empty(size)
     starts[0], at = 0, 0
-    share = math.sqrt(0.5) if unit and intercept else 1.0
     for i in range(rows):
         largest = 0.0
         for p in range(indptr[i], indptr[i + 1]):
             largest = max(largest, abs(values[p]))
-        factor = share
+        factor = rest
         if unit and largest > 0.0:
             square = 0.0
             for p in range(indptr[i], indptr[i + 1]):
                 square += (values[p] / largest) ** 2
-            factor = share / math.sqrt(square) / largest
+            factor = rest / math.sqrt(square) / largest
             if not math.isfinite(factor):  # the row is too short to be scaled
                 factor = 0.0
         for p in range(indptr[i], indptr[i + 1]):
             places[at], entries[at] = indices[p], values[p] * factor
             at += 1
-        if intercept:
+        if more:
             places[at], entries[at] = columns, share
             at += 1
         starts[i + 1] = at
@@ -77,7 +76,7 @@ def margins_of(weights, indptr, indices, values, margins):  # type: ignore[no-un
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def one_row(places, values, columns, unit, intercept, gaps):  # type: ignore[no-untyped-def]
+def one_row(places, values, columns, unit, rest, share, gaps):  # type: ignore[no-untyped-def]
     """One row from entries in any order: a finding, and the row as `prepared` returns it.
 
     Entries at negative places are ignored, and with ``gaps`` those that are NaN. Repeated places
@@ -89,7 +88,9 @@ def one_row(places, values, columns, unit, intercept, gaps):  # type: ignore[no-
         if places[p] < 0 or (gaps and math.isnan(values[p])):
             continue
         if places[p] >= columns:
-            return OUT_OF_RANGE, prepared(np.zeros(2, np.int64), indices, entries, 0, False, False)
+            return OUT_OF_RANGE, prepared(
+                np.zeros(2, np.int64), indices, entries, 0, False, 1.0, 0.0
+            )
         plain = plain and values[p] != 0.0 and (kept == 0 or places[p] > indices[kept - 1])
         indices[kept], entries[kept] = places[p], values[p]
         kept += 1
@@ -101,13 +102,13 @@ def one_row(places, values, columns, unit, intercept, gaps):  # type: ignore[no-
         add_repeats(starts, indices[order], entries[order], ends, merged, sums)
         starts, indices, entries = ends, merged, sums
     found = finding(starts, indices, entries, columns)
-    return found, prepared(starts, indices, entries, columns, unit, intercept)
+    return found, prepared(starts, indices, entries, columns, unit, rest, share)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def one_margin(places, values, columns, unit, intercept, weights):  # type: ignore[no-untyped-def]
+def one_margin(places, values, columns, unit, rest, share, weights):  # type: ignore[no-untyped-def]
     """A finding about one row by name, and its product with the weights of one output."""
-    found, row = one_row(places, values, columns, unit, intercept, True)
+    found, row = one_row(places, values, columns, unit, rest, share, True)
     margins = np.zeros(1)
     if found == FINE:
         margins_of(weights, row[0], row[1], row[2], margins)

@@ -97,6 +97,19 @@ def projected(x, kind, lower, upper):  # type: ignore[no-untyped-def]
     return x
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def forget(x, rows, half_life, forgotten, faded_rows):  # type: ignore[no-untyped-def]
+    """Turn a released sum into one whose rows fade; returns the number of rows it counts as."""
+    kept = 0.5 ** (rows / half_life)
+    for j in range(x.size):
+        released = x[j]
+        x[j] = released - forgotten[j]
+        forgotten[j] = (1.0 - kept) * released + kept * forgotten[j]
+    counted = faded_rows[0] + rows
+    faded_rows[0] = counted * kept
+    return counted
+
+
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})
 def _square(x):  # type: ignore[no-untyped-def]
     square = 0.0
@@ -121,15 +134,19 @@ def learn_steps(  # type: ignore[no-untyped-def]
     """Run one step per row of ``noise``; returns the weights after the last.
 
     ``leader`` holds the kind of the set, its two bounds, mu, the number of rows that the starting
-    point weighs like, and mu times that number times the starting point (empty if it is 0).
+    point weighs like, mu times that number times the starting point (empty if it is 0), and what
+    `forget` takes (empty where nothing fades).
     """
-    kind, lower, upper, mu, start_rows, pull = leader
+    kind, lower, upper, mu, start_rows, pull, half_life, forgotten, faded_rows = leader
     for step in range(noise.shape[0]):
         first = step * batch
         add_rows(rows, labels, first, first + batch, weights, loss, bits, total, margins)
         seen += batch
         x = released(total, noise[step], floors[step], unit)
-        inverse = 1.0 / (mu * (seen + start_rows))
+        counted = np.float64(seen)
+        if forgotten.size:
+            counted = forget(x, batch, half_life, forgotten, faded_rows)
+        inverse = 1.0 / (mu * (counted + start_rows))
         if pull.size:
             for j in range(x.size):
                 x[j] = (pull[j] - x[j]) * inverse
@@ -142,23 +159,29 @@ def learn_steps(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def learn_row(  # type: ignore[no-untyped-def]
-    places, values, gaps, label, weights, total, noise, step, floors, seen, numbers
+    places, values, gaps, label, weights, total, noise, step, floors, seen, numbers, forgotten
 ):
     """Run one step from one row; returns a finding about the row, and the weights.
 
     The row is made as in `one_row`, and if it cannot be learned from nothing changes. Few plain
-    arrays are passed faster than tuples: ``numbers`` holds what `row_numbers` puts there.
+    arrays are passed faster than tuples: ``numbers`` holds what `row_numbers` puts there, and
+    ``forgotten`` the rows that faded, then what was forgotten.
     """
-    columns, unit_rows, intercept = np.int64(numbers[5]), numbers[6] != 0.0, numbers[7] != 0.0
-    found, row = one_row(places, values, columns, unit_rows, intercept, gaps)
+    columns, unit_rows = np.int64(numbers[5]), numbers[6] != 0.0
+    found, row = one_row(places, values, columns, unit_rows, numbers[7], numbers[8], gaps)
     if found != FINE:
         return found, weights
-    outputs, lowers, uppers = np.int64(numbers[4]), np.int64(numbers[8]), np.int64(numbers[9])
-    clip, unit, mu, start_rows = numbers[11], numbers[12], numbers[13], numbers[14]
-    bounds = numbers[15:]
-    lower, upper = bounds[:lowers], bounds[lowers : lowers + uppers]
-    leader = (np.int64(numbers[3]), lower, upper, mu, start_rows, bounds[lowers + uppers :])
-    loss = (Residual(int(numbers[0]), int(numbers[1]), numbers[10]), clip)
+    outputs, lowers, uppers = np.int64(numbers[4]), np.int64(numbers[9]), np.int64(numbers[10])
+    clip, unit, mu, start_rows = numbers[12], numbers[13], numbers[14], numbers[15]
+    bounds = numbers[17:]
+    lower, upper, pull = (
+        bounds[:lowers],
+        bounds[lowers : lowers + uppers],
+        bounds[lowers + uppers :],
+    )
+    faded = (numbers[16], forgotten[1:], forgotten[:1])
+    leader = (np.int64(numbers[3]), lower, upper, mu, start_rows, pull, *faded)
+    loss = (Residual(int(numbers[0]), int(numbers[1]), numbers[11]), clip)
     labels, margins, rounded = np.empty(1), np.empty((1, outputs)), np.empty(1, np.int64)
     labels[0], rounded[0] = label, floors
     return found, learn_steps(
@@ -173,10 +196,11 @@ def row_numbers(
     unit: float,
     leader: tuple[Any, ...],
     outputs: int,
-    form: tuple[int, bool, bool],
+    form: tuple[int, bool, float, float],
 ) -> Floats:
     """The numbers of a step in the order of `learn_row`; doubles hold addresses exactly."""
     (residuals, curvatures, shape), clip = loss
-    kind, lower, upper, mu, start_rows, pull = leader
+    kind, lower, upper, mu, start_rows, pull, half_life, _, _ = leader
     whole = [residuals, curvatures, bits, kind, outputs, *form, lower.size, upper.size]
-    return np.concatenate([whole, [shape, clip, unit, mu, start_rows], lower, upper, pull])
+    real = [shape, clip, unit, mu, start_rows, half_life]
+    return np.concatenate([whole, real, lower, upper, pull])

@@ -36,6 +36,8 @@ class Loss(ABC):
     # How small the noise of a stream's first weights must be, relative to a margin of 1. A
     # predicted class is often still right if a margin is off by half; a predicted number is not.
     steadiness: ClassVar[float] = 1.0
+    # Bound of a stream on a row's residual, where "auto" is given, relative to a margin of 1.
+    usual_clip: ClassVar[float] = 1.0
     of_numbers: ClassVar[bool] = False
     # Public number that `encode` takes off labels; solvers predict labels without it.
     middle: float = 0.0

@@ -41,6 +41,7 @@ class LogisticLoss(TwoClassLoss, Probabilities):
     loops = Loops(_residuals, _curvatures, LOGISTIC)
     curvature = (0.0, 0.25)
     lipschitz = 0.25
+    usual_clip = 0.5  # residuals begin at a half: a larger bound would only let mistakes grow
 
     def gradient_bound(self, radius: float, x_bound: float) -> float:
         return float(expit(radius * x_bound))

@@ -30,7 +30,7 @@ class Leader(ABC):
         self.objective = LeaderObjective(regularisation, self.weights, start_rows)
 
     @abstractmethod
-    def follow(self, total: Floats, rows: int) -> None:
+    def follow(self, total: Floats, rows: float) -> None:
         """Update the weights; ``total`` is the released sum of the first ``rows`` rows."""
 
     def state(self) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class ProjectedLeader(Leader):
     array([ 0.5, -0. ])
     """
 
-    def follow(self, total: Floats, rows: int) -> None:
+    def follow(self, total: Floats, rows: float) -> None:
         self.weights = self.domain.project(self.objective.minimiser(total, rows))
 
 
@@ -76,7 +76,7 @@ class OracleLeader(Leader):
     rows, which is millions in 100 dimensions: docs/online_learners.md has the measurement.
     """
 
-    def follow(self, total: Floats, rows: int) -> None:
+    def follow(self, total: Floats, rows: float) -> None:
         x, curvature = self.weights, self.objective.curvature(rows)
         gradient = self.objective.gradient(total, rows, x)
         vertex = self.domain.linear_oracle(gradient)

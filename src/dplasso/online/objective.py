@@ -24,18 +24,18 @@ class LeaderObjective:
         pull = self.regularisation * self.start_rows * start
         self.pull = pull if np.any(pull) else None
 
-    def curvature(self, rows: int) -> float:
+    def curvature(self, rows: float) -> float:
         """Strong-convexity and smoothness constant of J, the same in every direction."""
         return self.regularisation * (rows + self.start_rows)
 
-    def minimiser(self, total: Floats, rows: int) -> Floats:
+    def minimiser(self, total: Floats, rows: float) -> Floats:
         """The minimiser of J over all vectors; its projection minimises J over a convex set."""
         inverse = 1.0 / self.curvature(rows)
         if self.pull is None:
             return total * -inverse
         return (self.pull - total) * inverse
 
-    def gradient(self, total: Floats, rows: int, x: Floats) -> Floats:
+    def gradient(self, total: Floats, rows: float, x: Floats) -> Floats:
         """``G + n mu x + m mu (x - start)``."""
         gradient = total + self.curvature(rows) * x
         return gradient if self.pull is None else gradient - self.pull

@@ -1,5 +1,6 @@
 """A linear model that learns from a stream in compiled loops of thousands of steps per call."""
 
+import math
 import threading
 from typing import Any, Protocol
 
@@ -12,6 +13,7 @@ from dplasso.domains import Box, L1Ball, L2Ball, Simplex
 from dplasso.kernels import stream_steps
 from dplasso.kernels.stream_rows import FINE
 from dplasso.losses import Loss, OneMarginLoss, check_taken
+from dplasso.online.forgetting import Forgetting
 from dplasso.online.leaders import Leader, ProjectedLeader
 
 # Row-compressed rows: starts of rows, columns in increasing order, values.
@@ -23,6 +25,7 @@ LOSSES = (OneMarginLoss,)
 # Most noise values, and most steps, drawn ahead.
 _MOST_NUMBERS, _MOST_STEPS = 1 << 20, 4096
 
+_NOTHING = np.empty(0)
 _MOST_ROWS = 1 << 62  # compiled loops count in 64 bits
 
 
@@ -51,7 +54,8 @@ class StreamLearner:
 
     A new ``leader`` has outputs x columns weights, output by output. With several outputs, the
     label of each is whether the row belongs to its class. ``clip`` bounds the length of a row's
-    gradients, all outputs together: it is the sensitivity of ``total``.
+    gradients, all outputs together: it is the sensitivity of ``total``. With a ``half_life``, rows
+    fade: see `Forgetting`.
 
     Formal guarantees
     -----------------
@@ -69,11 +73,14 @@ class StreamLearner:
         *,
         clip: float,
         outputs: int = 1,
+        half_life: float | None = None,
     ) -> None:
         self._leader, self._total, self._outputs = leader, total, outputs
+        self._forgetting = None if half_life is None else Forgetting(leader.dimension, half_life)
         check_taken(loss, LOSSES, "a stream")
         self._loss = (loss.compiled(), checks.bound("clip", clip))
-        self._compiled = _compiled(leader)
+        self._compiled = _compiled(leader, self._forgetting)
+        self._held = _NOTHING if self._forgetting is None else self._forgetting.held
         self._row_numbers = np.empty(0)  # for `learn_row`
         self._one_thread = threading.Lock()
         self.rows = 0
@@ -101,11 +108,11 @@ class StreamLearner:
             done += count
         return margins
 
-    def takes_rows(self, form: tuple[int, bool, bool]) -> bool:
+    def takes_rows(self, form: tuple[int, bool, float, float]) -> bool:
         """Prepare for `learn_row`; False if only `learn` takes rows.
 
-        ``form`` holds the number of columns without the intercept, whether rows are scaled to
-        length 1, and whether there is an intercept.
+        ``form`` holds the number of columns without the intercept, whether rows are scaled, and the
+        lengths of their entries and of their intercept, as `stream_rows.prepared` takes them.
         """
         if self._compiled is not None:
             total = self._total
@@ -125,7 +132,7 @@ class StreamLearner:
         noise, step, floors = total.next_step()
         found, weights = stream_steps.learn_row(
             *(entries[0], entries[1], gaps, label, leader.weights, total.total),
-            *(noise, step, floors, self.rows, self._row_numbers),
+            *(noise, step, floors, self.rows, self._row_numbers, self._held),
         )
         if found == FINE:
             leader.weights = weights
@@ -152,19 +159,25 @@ class StreamLearner:
             stream_steps.add_rows(rows, labels, *mine, total, margins)
             self.rows += batch
             sums = stream_steps.released(total, noise[step], floors[step], unit)
-            self._leader.follow(sums, self.rows)
+            counted: float = self.rows
+            if self._forgetting is not None:
+                sums, counted = self._forgetting.of(sums, batch)
+            self._leader.follow(sums, counted)
 
     def state(self) -> dict[str, Any]:
         """Arrays and numbers from which `resume` continues: as public as the weights."""
-        return {"rows": self.rows, **self._leader.state()}
+        forgotten = {} if self._forgetting is None else self._forgetting.state()
+        return {"rows": self.rows, **self._leader.state(), **forgotten}
 
     def resume(self, state: dict[str, Any]) -> None:
         """Continue where `state` was taken; the running sum must be in its state of that time."""
         self.rows = checks.count("rows", state["rows"], 0, _MOST_ROWS)
         self._leader.resume({key: value for key, value in state.items() if key != "rows"})
+        if self._forgetting is not None:
+            self._forgetting.resume(state)
 
 
-def _compiled(leader: Leader) -> tuple[Any, ...] | None:
+def _compiled(leader: Leader, forgetting: Forgetting | None) -> tuple[Any, ...] | None:
     """The parameters of a leader for compiled loops; None for a leader they do not support."""
     domain, objective = leader.domain, leader.objective
     # Subclasses may project otherwise.
@@ -183,4 +196,7 @@ def _compiled(leader: Leader) -> tuple[Any, ...] | None:
             kind, lower, upper = stream_steps.BOX, domain.lower, domain.upper
     bounds = (np.array(bound, np.float64, ndmin=1) for bound in (lower, upper))
     pull = np.empty(0) if objective.pull is None else objective.pull
-    return (kind, *bounds, objective.regularisation, objective.start_rows, pull)
+    faded: tuple[Any, ...] = (math.inf, _NOTHING, _NOTHING)
+    if forgetting is not None:
+        faded = (forgetting.half_life, forgetting.forgotten, forgetting.faded_rows)
+    return (kind, *bounds, objective.regularisation, objective.start_rows, pull, *faded)

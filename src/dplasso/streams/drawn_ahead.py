@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dplasso.base.arrays import Floats, Ints
+from dplasso.base.arrays import Floats
 from dplasso.streams.process import Arrays, Noise, NoiseProcess, Stretch
 
 # Steps that are held at first, most steps, and most numbers.
@@ -31,17 +31,17 @@ class DrawnAhead(NoiseProcess):
         self._most = min(MOST_STEPS, _MOST_NUMBERS // dimension)
         # The first step held, the noises, how often each was rounded down, and the state of the
         # process before it drew them.
-        self._held: tuple[int, Stretch, list[int], Arrays | None] = _NOTHING_HELD
+        self.held: tuple[int, Stretch, list[int], Arrays | None] = _NOTHING_HELD
 
     def at(self, step: int) -> Noise:
-        first, held, *_ = self._held
+        first, held, *_ = self.held
         if self._most > 1 and first <= step <= first + len(held.floors):
             values, floors = self.ahead(step, 1)
             return Noise(values[0], int(floors[0]))
         return self._process.at(step)
 
     def ahead(self, first: int, count: int) -> Stretch:
-        start, held, *_ = self._held
+        start, held, *_ = self.held
         end = start + len(held.floors)
         if start <= first and first + count <= end:
             return _part(held, first - start, count)
@@ -49,7 +49,7 @@ class DrawnAhead(NoiseProcess):
         kept, first, count = _part(held, first - start, left), first + left, count - left
         if count >= self._most:
             drawn = self._process.ahead(first, count)
-            self._held = _NOTHING_HELD
+            self.held = _NOTHING_HELD
             return _joined(kept, drawn)
         more = max(count, min(max(_FEW, 2 * len(held.floors)), self._most))
         if self._steps is not None:
@@ -57,26 +57,17 @@ class DrawnAhead(NoiseProcess):
         before = self._process.state()
         drawn = self._process.ahead(first, more)
         # One assignment: an interrupt leaves either what was held or what is held now.
-        self._held = (first, drawn, drawn.floors.tolist(), before)
+        self.held = (first, drawn, drawn.floors.tolist(), before)
         return _joined(kept, _part(drawn, 0, count))
-
-    def located(self, step: int) -> tuple[Ints, int, int]:
-        """Noises, the place of a step's noise among them, and how often it was rounded down."""
-        start, (values, _), rounded, _ = self._held
-        place = step - start
-        if 0 <= place < len(rounded):
-            return values, place, rounded[place]
-        values, floors = self.ahead(step, 1)
-        return values, 0, int(floors[0])
 
     def state(self) -> Arrays:
         """The state of the process before the held steps; it is as secret as the key."""
-        before = self._held[3]
+        before = self.held[3]
         return self._process.state() if before is None else before
 
     def resume(self, state: Arrays) -> None:
         self._process.resume(state)
-        self._held = _NOTHING_HELD
+        self.held = _NOTHING_HELD
 
     def noise_matrix(self, steps: int) -> Floats:
         return self._process.noise_matrix(steps)

@@ -128,15 +128,20 @@ class RunningSum:
             return self.noise.ahead(self.position - steps + 1, steps)
 
     def next_step(self) -> tuple[Ints, int, int]:
-        """Noise of the next step, as `stretch`: see `DrawnAhead.located`.
+        """Noises, the place of the next step's among them, and how often it was rounded down.
 
-        It is for learners of single rows, and leaves out what would slow them down: they call
-        `check_process` first, and take one step at a time.
+        It is `stretch` for learners of single rows, and leaves out what would slow them down: they
+        call `check_process` first, and take one step at a time.
         """
         if self._limited:
             self._check_room(1)
         self.position = step = self.position + 1
-        return self.noise.located(step)
+        start, (values, _), rounded, _ = self.noise.held
+        place = step - start
+        if 0 <= place < len(rounded):
+            return values, place, rounded[place]
+        values, floors = self.noise.ahead(step, 1)
+        return values, 0, int(floors[0])
 
     def take_back(self) -> None:
         """Undo `next_step` before its noise was added to anything, as for a row that is refused."""
@@ -179,6 +184,8 @@ class RunningSum:
             "secure": self._key.secure,
         }
         noise = {f"noise_{name}": array for name, array in self.noise.state().items()}
+        if noise:  # the noise may stand before the position, which is therefore told twice
+            noise["noise_position"] = np.array([self.position])
         return State(header, {"sum": self.total.copy(), **noise})
 
     def __reduce__(self) -> NoReturn:
@@ -214,7 +221,9 @@ class RunningSum:
 
 
 def _check_reached(noise: dict[str, NDArray[Any]], position: int) -> None:
-    """Reject noise far from its position, which would take too long to catch up step by step."""
+    """Reject noise of another position, or so far from it that catching up would take too long."""
+    if "position" in noise and noise["position"].tolist() != [position]:
+        raise ValueError("state must have noise of the steps that were taken; it has not")
     if "step" in noise:
         before = (1 << int(noise["epoch"][0])) - 1 if "epoch" in noise else 0
         if not 0 <= position - before - int(noise["step"][0]) <= _MOST_BEHIND:

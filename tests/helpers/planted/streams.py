@@ -43,7 +43,7 @@ def clip_forgotten(monkeypatch):
             whole = np.trunc(slope * values[mine] * (2.0**bits / loss[1]))
             total[columns[mine]] += whole.astype(np.int64)
 
-    monkeypatch.setattr(stream_learner, "_compiled", lambda leader: None)
+    monkeypatch.setattr(stream_learner, "_compiled", lambda *_: None)
     monkeypatch.setattr(stream_steps, "add_rows", add_rows)
 
 
@@ -139,7 +139,7 @@ def classes_clipped_one_by_one(monkeypatch):
                 whole = np.trunc(gradient * (2.0**bits / clip * (1.0 - 2.0**-40)))
                 total[k * width + places[mine]] += whole.astype(np.int64)
 
-    monkeypatch.setattr(stream_learner, "_compiled", lambda leader: None)
+    monkeypatch.setattr(stream_learner, "_compiled", lambda *_: None)
     monkeypatch.setattr(stream_steps, "add_rows", add_rows)
 
 
@@ -201,5 +201,5 @@ def gradients_of_streams_times(monkeypatch, size):
         right(*facts)
         total[:] = before + np.rint(size * (total - before)).astype(np.int64)
 
-    monkeypatch.setattr(stream_learner, "_compiled", lambda leader: None)
+    monkeypatch.setattr(stream_learner, "_compiled", lambda *_: None)
     monkeypatch.setattr(stream_steps, "add_rows", add_rows)

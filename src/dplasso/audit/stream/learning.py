@@ -13,14 +13,15 @@ from dplasso.online.stream_learner import Compressed
 from dplasso.privacy import leaks
 from dplasso.streams.process import Stretch
 
-# Settings under which the weights reveal the released sums: no projection onto a set, and a start
-# so heavy that margins stay small.
+# Settings under which the weights reveal the released sums: no projection onto a set, no fading,
+# and a start so heavy that margins stay small.
 READABLE: dict[str, Any] = {
     "domain": "l2",
     "radius": 1e12,
     "learner": "projection",
     "regularisation": 1.0,
     "start_rows": 100.0,
+    "half_life": None,
 }
 _SIZES = (0.0, 1e-12, 0.1, 1.0, 30.0, 1e6)  # about how long rows are
 

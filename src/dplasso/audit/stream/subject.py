@@ -266,6 +266,7 @@ class StreamSubject(NoisySubject):
     def _read_facts(self) -> StreamFacts:
         model = self._model
         unit = float(getattr(model, "y_bound", 1.0))
+        usual = 0.5 if model.loss == "logistic" else unit  # as documented for clip="auto"
         return StreamFacts(
             loss=model.loss,
             outputs=self.outputs,
@@ -277,7 +278,7 @@ class StreamSubject(NoisySubject):
             n_rows=model.n_rows,
             batch=_least(model.batch),
             noise=model.noise,
-            clip=unit if model.clip == "auto" else float(model.clip),
+            clip=usual if model.clip == "auto" else float(model.clip),
         )
 
 

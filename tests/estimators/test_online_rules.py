@@ -1,0 +1,88 @@
+"""The public rules of a stream: those it began with hold to its end, whatever later code does."""
+
+import copy
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+from dplasso import PrivateOnlineClassifier, load, storage
+from dplasso.estimators import online_rules as rules
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def problem():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5))
+    return X, (X[:, 0] > 0).astype(int)
+
+
+def made(**options):
+    return PrivateOnlineClassifier(
+        **{"window": 50, "classes": [0, 1], "random_state": 3, **options}
+    )
+
+
+def begun_by_earlier_rules(monkeypatch, X, y):
+    with monkeypatch.context() as earlier:
+        earlier.setattr(rules, "VERSION", 1)
+        return made().fit(X, y)
+
+
+def test_rules_of_today_clip_at_a_half_and_shorten_the_intercept():
+    X, y = problem()
+    model = made().fit(X, y)
+    assert model.stream_.rules == 2 and model.stream_.total.settings.sensitivity == 0.5
+    rest, share = model.stream_.form.shares()
+    assert share == rules.INTERCEPT_SHARE and math.isclose(rest**2 + share**2, 1.0)
+    values = model.stream_.form.of_matrix(X[:1])[2]
+    assert math.isclose(float(values @ values), 1.0)
+    assert made(clip=0.8).fit(X, y).stream_.total.settings.sensitivity == 0.8
+    assert made(loss="hinge").fit(X, y).stream_.total.settings.sensitivity == 1.0
+
+
+def test_a_stream_of_earlier_rules_continues_by_them_bit_by_bit(monkeypatch, tmp_path):
+    X, y = problem()
+    whole = begun_by_earlier_rules(monkeypatch, X, y)
+    part = begun_by_earlier_rules(monkeypatch, X[:90], y[:90])
+    assert part.stream_.total.settings.sensitivity == 1.0
+    part.save_state(tmp_path / "state")
+    header, arrays = storage.read(tmp_path / "state")
+    assert header["state"].pop("rules") == 1  # states of that time did not name them
+    storage.write(tmp_path / "state", header, arrays, released=False)
+    again = made().load_state(tmp_path / "state").partial_fit(X[90:], y[90:])
+    assert np.array_equal(again.coef_, whole.coef_)
+    assert not np.array_equal(made().fit(X, y).coef_, whole.coef_)
+
+
+def test_a_snapshot_of_earlier_rules_predicts_by_them(monkeypatch, tmp_path):
+    X, y = problem()
+    model = begun_by_earlier_rules(monkeypatch, X, y)
+    model.save(tmp_path / "model.dpl")
+    header, arrays = storage.read(tmp_path / "model.dpl")
+    assert header.pop("rules") == 1
+    storage.write(tmp_path / "model.dpl", header, arrays)
+    wanted = model.predict_proba(X)
+    found = [load(tmp_path / "model.dpl"), copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
+    for each in found:
+        assert np.array_equal(each.predict_proba(X), wanted)
+        assert np.array_equal(each.intercept_, model.intercept_)
+
+
+@pytest.mark.parametrize("version", [0, 3, 10**20, "2", None, 1.0, True])
+def test_rules_that_this_code_does_not_have_are_refused(tmp_path, version):
+    X, y = problem()
+    model = made().fit(X, y)
+    model.save(tmp_path / "model.dpl")
+    header, arrays = storage.read(tmp_path / "model.dpl")
+    storage.write(tmp_path / "model.dpl", {**header, "rules": version}, arrays)
+    with pytest.raises(ValueError, match="rules of a later version|model"):
+        load(tmp_path / "model.dpl")
+    model.save_state(tmp_path / "state")
+    header, arrays = storage.read(tmp_path / "state")
+    header["state"]["rules"] = version
+    storage.write(tmp_path / "state", header, arrays, released=False)
+    with pytest.raises(ValueError, match="rules of a later version"):
+        made().load_state(tmp_path / "state")
