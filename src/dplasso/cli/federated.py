@@ -16,7 +16,8 @@ from dplasso.cli.output import emit, note, say, show, show_rows
 from dplasso.federated.deployment.kits import open_kit
 from dplasso.federated.deployment.names import DEFAULT_PORT
 from dplasso.federated.deployment.settings import read_party_settings
-from dplasso.federated.model import PartyModel
+from dplasso.federated.moments.party_model import MomentPartyModel
+from dplasso.federated.party_protocols import load_model
 from dplasso.storage.atomic import replace_file
 
 if TYPE_CHECKING:  # NVFlare is an extra, and takes a second to import
@@ -179,24 +180,29 @@ def margins(
     model = settings.state / job / MODEL
     if not model.exists():
         raise ValueError(f"there are no coefficients of job {job} here; wait until it has ended")
-    rows = margins_of(settings, PartyModel.load(model), data)
-    replace_file(output, table(rows, "margin"))
-    note(f"wrote {output}: {len(rows):,} rows")
+    found = margins_of(settings, load_model(model), data)
+    replace_file(output, table(found, "margin"))
+    note(f"wrote {output}: {len(found.rows):,} rows")
 
 
 @app.command()
 def combine(
     files: Annotated[list[Path], typer.Argument(help="The margins of all parties.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="A CSV file: id, prediction.")],
+    model: Annotated[
+        Path | None,
+        typer.Option(help="The label holder's model.json (moments): adds classes, probabilities."),
+    ] = None,
     raw: Raw = False,
     force: Force = False,
 ) -> None:
-    """Add up the margins of all parties to predictions. Above 0 means the second class."""
+    """Add up the margins of all parties to predictions. Of two classes, above 0 is the second."""
     check_output(output, *files)
     check_unused(output, force)
-    rows = combined(files)
-    replace_file(output, table(rows, "prediction", raw))
-    note(f"wrote {output}: {len(rows):,} rows")
+    of_classes = None if model is None else MomentPartyModel.load(model)
+    found = combined(files)
+    replace_file(output, table(found, "prediction", raw, of_classes))
+    note(f"wrote {output}: {len(found.rows):,} rows")
 
 
 def _administering(kit: Path) -> "AbstractContextManager[Administration]":
