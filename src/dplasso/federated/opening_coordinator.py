@@ -41,6 +41,8 @@ class Sketches:
 
     def settle(self, proposal: Proposal, offers: Mapping[str, Offer]) -> Terms:
         """Return the terms. Parties send entries in units of their bounds: every x_bound is 1."""
+        if proposal.colluders != 1:
+            raise ValueError("colluders is a term of moments; leave it out, or choose moments")
         if offers[proposal.label_holder].n_classes > 2:
             raise ValueError(
                 "sketches predict one number, and the labels have more than two classes; use "

@@ -18,7 +18,7 @@ from dplasso.federated.errors import Refused
 from dplasso.federated.framing import unframed
 from dplasso.federated.job_party import JobParty
 from dplasso.federated.messages import Ask, Gave, PartyRelease, PartyRequest
-from dplasso.federated.moments.layout import PLACE_BYTES, SLICE, Layout, sliced
+from dplasso.federated.moments.layout import PLACE_BYTES, Layout, sliced
 from dplasso.federated.moments.messages import KEY_BYTES
 from dplasso.federated.moments.party import MomentParty
 from dplasso.federated.moments.party_model import MomentPartyModel
@@ -190,16 +190,19 @@ class MomentJobParty(JobParty):
     def _reply(self, asked: PartyRequest, kind: Gave, content: bytes = b"") -> PartyRelease:
         return PartyRelease(asked.digest, self._number, asked.round, kind, content=content)
 
+    def _slice(self, content: bytes, asked: PartyRequest) -> bytes:
+        return sliced(content, asked.round, self._layout.slice)
+
     def _align(self, asked: PartyRequest) -> PartyRelease:
         self._log.keep_step(_SENT)
         most = self._layout.most_pseudonyms * PSEUDONYM_BYTES
-        return self._reply(asked, Gave.ALIGNED, sliced(self._pseudonyms[:most], asked.round))
+        return self._reply(asked, Gave.ALIGNED, self._slice(self._pseudonyms[:most], asked))
 
     def _keep_deal(self, asked: PartyRequest) -> PartyRelease:
-        if len(asked.content) > SLICE:
+        if len(asked.content) > self._layout.slice:
             raise Refused(f"{self.name} refuses more than a slice of a deal")
         if self._sharing is None:  # else it is in use, and this is a slice that came before
-            _write_at(self._path("dealt"), asked.round * SLICE, asked.content)
+            _write_at(self._path("dealt"), asked.round * self._layout.slice, asked.content)
         return self._reply(asked, Gave.DEALT)
 
     def _exchange(self, asked: PartyRequest) -> PartyRelease:
@@ -237,7 +240,7 @@ class MomentJobParty(JobParty):
             rows = {name: self._from(name).read_bytes() for name in self._others}
             self._share = self._party.share(rows)
             self._log.keep_step(_SHARED)
-        return self._reply(asked, Gave.PART, sliced(self._share, asked.round))
+        return self._reply(asked, Gave.PART, self._slice(self._share, asked))
 
     def _store(self, asked: PartyRequest) -> PartyRelease:
         terms, plan, numbers = self._terms, self._moment_plan, asked.numbers

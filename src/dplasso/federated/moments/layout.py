@@ -26,6 +26,11 @@ class Layout:
     terms: MomentTerms
 
     @property
+    def slice(self) -> int:
+        """Most bytes in an exchange, from or to one party."""
+        return SLICE
+
+    @property
     def aligns(self) -> int:
         """Exchanges of pseudonyms: of one more than fit, so that the server can tell."""
         return _slices(self.most_pseudonyms * PSEUDONYM_BYTES, SLICE)
@@ -68,7 +73,7 @@ class Layout:
         return messages.OVERHEAD + 4 * columns * (columns + 1)
 
 
-def sliced(content: bytes, at: int, size: int = SLICE) -> bytes:
+def sliced(content: bytes, at: int, size: int) -> bytes:
     """Return one slice of a message; empty beyond its end."""
     return content[at * size : (at + 1) * size]
 

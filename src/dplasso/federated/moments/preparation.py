@@ -10,7 +10,7 @@ from dplasso.federated.errors import Refused
 from dplasso.federated.framing import framed
 from dplasso.federated.messages import Ask, Gave, Letters, PartyRelease, PartyRequest
 from dplasso.federated.moments.deal import deals_of
-from dplasso.federated.moments.layout import SLICE, Layout, sliced
+from dplasso.federated.moments.layout import Layout, sliced
 from dplasso.federated.moments.numbering import Numbering, numbered
 from dplasso.federated.moments.plan import moment_plan
 from dplasso.federated.moments.pseudonym_lists import PSEUDONYM_BYTES, read_pseudonyms
@@ -90,7 +90,7 @@ class MomentPreparation:
     def _request(self, party: str) -> bytes:
         given: dict[str, Any] = {}
         if self._stage is Ask.DEAL:
-            given["content"] = sliced(self._dealt[party], self._at)
+            given["content"] = sliced(self._dealt[party], self._at, self._layout.slice)
         elif self._stage is Ask.MASK:
             given["letters"] = self._letters[party]
         place = self._terms.digest, self._terms.number_of(party), self._at
@@ -101,7 +101,7 @@ class MomentPreparation:
         expected = terms.digest, terms.number_of(party), self._at, _GAVE[self._stage]
         if (release.digest, release.party, release.round, release.kind) != expected:
             raise Refused(f"{party} sent something that this exchange did not ask for")
-        most = self._layout.masked_slice if self._stage is Ask.MASK else SLICE
+        most = self._layout.masked_slice if self._stage is Ask.MASK else self._layout.slice
         if len(release.content) > most or release.letters or len(release.numbers):
             raise Refused(f"{party} sent more than this exchange asks for")
         return release
