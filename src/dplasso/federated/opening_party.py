@@ -120,7 +120,7 @@ class OpeningParty:
             if self.ended is not None:
                 self.ended(self._opened.model)
             self._keep_outcome(asked.text)
-            self._opened.forget()
+            self._forget()
         elif self._opened.n_releases != before:
             self._keep_outcome(None)  # no end may ever be told
         return answer
@@ -281,9 +281,14 @@ class OpeningParty:
         if self._agreed is not None and self._party is not None:
             self._agreed_in(asked)
         self._keep_outcome(asked.text)
+        self._forget()
+        return PartyRelease(asked.digest, asked.party, 0, Gave.ENDED).to_bytes()
+
+    def _forget(self) -> None:
+        """Remove what would open sealed rows later, if somebody has recorded them."""
         if self._party is not None:
             self._party.forget()
-        return PartyRelease(asked.digest, asked.party, 0, Gave.ENDED).to_bytes()
+        self._key_path.unlink(missing_ok=True)
 
     def _keep_outcome(self, ended: str | None) -> None:
         facts: dict[str, Any] = {"model": False, "releases": {}, "rho": 0.0}
@@ -342,10 +347,14 @@ class OpeningParty:
         agreed.save(self._path)
         self._agreed = agreed
 
+    @property
+    def _key_path(self) -> Path:
+        return self.folder / f"{self.job}.key"
+
     @cached_property
     def _key(self) -> PartyKey:
         """The party's key in the job, which is drawn once."""
-        path = self.folder / f"{self.job}.key"
+        path = self._key_path
         if not path.exists():
             replace_file(path, secrets.token_bytes(KEY_BYTES))
         private = path.read_bytes()

@@ -71,6 +71,8 @@ def test_a_job_opens_the_exact_matrix_plus_noise_whoever_has_which_rows(job):
     for name in PARTIES:
         assert job.charges(name) == [plan.count_event, plan.model_event]
     assert zcdp.epsilon_of(zcdp.rho(plan.event), 1e-6) == pytest.approx(1.0)
+    uplink = job.card["uplink_bytes"]  # it does not tell how many rows a party has
+    assert uplink["insurer"] == uplink["registry"]
     privacy = job.card["privacy"]
     assert privacy["epsilon_to_outsiders"] < privacy["epsilon_to_a_party"] <= 1.0
 

@@ -27,8 +27,9 @@ class MomentCard:
     ``coefficients`` are by party, a list for each of its features with a number for each column of
     labels: for entries in units of their public bounds, centred where they have a range.
     ``intercepts`` and ``odds`` have a number for each column of labels. All three are None if the
-    job ended before the matrix was opened. ``privacy`` has epsilon to c parties together, which is
-    the promise, to one party and to outsiders.
+    job ended before the matrix was opened. ``uplink_bytes`` are without pseudonyms, whose number is
+    that of a party's rows; the others follow from the terms. ``privacy`` has epsilon to c parties
+    together, to one party and to outsiders, each at most the epsilon that was promised.
     """
 
     job: str

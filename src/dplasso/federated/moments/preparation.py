@@ -78,8 +78,9 @@ class MomentPreparation:
     def receive(self, answers: Mapping[str, bytes]) -> None:
         """Take the answers of all parties."""
         releases = {name: self._checked(name, content) for name, content in answers.items()}
-        for name, content in answers.items():
-            self.uplink[name] += len(content)
+        if self._stage is not Ask.ALIGN:  # the number of a party's rows is not for the card
+            for name, content in answers.items():
+                self.uplink[name] += len(content)
         following: dict[Ask, Callable[[Mapping[str, PartyRelease]], None]] = {
             Ask.ALIGN: self._align,
             Ask.DEAL: lambda releases: self._step(self._layout.deals, Ask.MASK),
