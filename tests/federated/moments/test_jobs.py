@@ -272,6 +272,27 @@ def test_nothing_is_sent_before_it_is_due(job):
     assert len(job.charges("clinic")) == 1
 
 
+def test_no_share_leaves_a_party_before_all_have_said_that_they_have_paid(job):
+    job.until(Ask.START)  # of the first part
+    job.step()
+    job.until(Ask.START)
+    terms = job.coordinator._terms
+    honest = PartyRequest.from_bytes(job.coordinator.requests()["clinic"])
+    forged = replace(honest, letters={**honest.letters, "registry": bytes(32)})
+    earlier = PartyRequest.from_bytes(
+        next(
+            one["clinic"]
+            for one in job.requests
+            if PartyRequest.from_bytes(one["clinic"]).kind == Ask.START
+        )
+    )
+    for letters in (forged.letters, earlier.letters, {}):  # of another key, or another part
+        with pytest.raises(Refused, match="has not said that it has paid|needs a letter"):
+            job.parties["clinic"].answer(replace(honest, letters=letters).to_bytes())
+    with pytest.raises(Refused, match="before all parties have paid"):
+        job.parties["clinic"].answer(PartyRequest(terms.digest, 0, 0, Ask.SHARE).to_bytes())
+
+
 @pytest.mark.parametrize("change", [{"colluders": 2}, {"epsilon": 0.9}, {"n_rows": 5000}])
 def test_a_server_that_tells_parties_different_terms_of_moments_gets_nothing(job, change):
     job.until(Ask.AGREE)
