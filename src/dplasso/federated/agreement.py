@@ -22,6 +22,10 @@ _INFORMATIVE = 25.0
 _MOST_RHO = 50.0  # a larger rho adds no more rounds
 _RADIUS = 5.0
 MOST_COLUMNS_OF_MOMENTS = 1000  # of all parties; beyond, masked tables are too large
+PROTOCOL_RULE = (
+    f"moments where all parties together have at most {MOST_COLUMNS_OF_MOMENTS:,} columns, "
+    "sketches where they have more, or where the proposal says so or has a term of sketches"
+)
 
 
 def agree(

@@ -3,9 +3,9 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, ClassVar
 
-from dplasso.federated.agreement import protocol_for, settle
+from dplasso.federated.agreement import PROTOCOL_RULE, protocol_for, settle
 from dplasso.federated.coordinator import Coordinator
 from dplasso.federated.errors import Refused
 from dplasso.federated.job_plan import JobPlan
@@ -37,7 +37,7 @@ _NOT_COUNTED = {
 class Sketches:
     """The protocol of sketches at the server."""
 
-    statements: dict[str, Any] = {}  # the card itself says all
+    statements: ClassVar[dict[str, Any]] = {"protocol": "sketches", "rule": PROTOCOL_RULE}
 
     def settle(self, proposal: Proposal, offers: Mapping[str, Offer]) -> Terms:
         """Return the terms. Parties send entries in units of their bounds: every x_bound is 1."""
@@ -143,8 +143,9 @@ class OpeningCoordinator:
         """Return the card as JSON; for a job that never began, the reason and the cost."""
         overlap = _NOT_COUNTED if self._overlap is None else asdict(self._overlap)
         if self.coordinator is not None:
-            card = replace(self.coordinator.card(), overlap=overlap)
-            return str(card.to_json()).encode()
+            assert self._protocol is not None
+            card = json.loads(replace(self.coordinator.card(), overlap=overlap).to_json())
+            return json.dumps({**self._protocol.statements, **card}, indent=1).encode()
         rho, delta = self._charged, self.proposal.delta
         privacy = {
             "epsilon": zcdp.epsilon_of(rho, delta) if rho else 0.0,

@@ -105,3 +105,19 @@ def test_the_first_part_and_the_matrix_add_up_to_the_promise():
     assert first + matrix == pytest.approx(zcdp.rho_of(1.0, 1e-9), rel=1e-9)
     assert first < 0.061 * (first + matrix)
     assert plan.epsilon_to(0) < plan.epsilon_to(1) < 1.0 < plan.epsilon_to(2)
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 30.0, 1e5])
+def test_noise_of_a_job_that_is_agreed_on_can_be_drawn(epsilon):
+    """What cannot be drawn is refused with the terms, and not after a charge."""
+    public = {"n_rows": 10**7, "n_people": 500, "min_overlap": 0.25, "account": "rho"}
+    try:
+        terms = agree_moments({"a": 3, "b": 4}, "a", epsilon=epsilon, delta=1e-9, **public)
+        plan = moment_plan(terms)
+    except ValueError as error:
+        assert "too small or too large" in str(error)
+        return
+    noises = [plan.share_sigma, plan.share_sigma_on_diagonal, plan.capacity.noise]
+    noises += [plan.count.noise] if plan.count.signs else []
+    assert all(LEAST_SIGMA <= noise <= MOST_SIGMA for noise in noises)
+    assert plan.capacity.rho <= 0.0101 * zcdp.rho(plan.event)

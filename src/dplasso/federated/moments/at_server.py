@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from dplasso.federated.moments.card import STATEMENTS
 from dplasso.federated.moments.coordinator import MomentCoordinator
@@ -26,7 +26,7 @@ class MomentsAtServer:
     the job has ended.
     """
 
-    statements: dict[str, Any] = STATEMENTS
+    statements: ClassVar[dict[str, Any]] = STATEMENTS
     plan = staticmethod(moment_plan)
 
     def __init__(self, folder: Path) -> None:

@@ -68,4 +68,4 @@ def capacity_test(people: int, rho: float) -> CapacityTest:
     >>> capacity_test(100_000, 0.0132).room
     1800
     """
-    return CapacityTest(math.sqrt(0.5 / min(_MOST * rho, 0.5 / (_SPREAD * people) ** 2)))
+    return CapacityTest(max(1.0, _SPREAD * people, math.sqrt(0.5 / (_MOST * rho))))

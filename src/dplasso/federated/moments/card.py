@@ -4,6 +4,8 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from dplasso.federated.agreement import PROTOCOL_RULE
+
 TRUST = (
     "The server together with any one party can read the tables of all parties, without noise.",
     "Parties follow the protocol and keep their bounds. A party that ignores its own bound can "
@@ -13,11 +15,7 @@ TRUST = (
     "one person. It sees no identifiers.",
     "A party that draws no noise counts as one of the colluders.",
 )
-STATEMENTS: dict[str, Any] = {
-    "protocol": "moments",
-    "rule": "moments where parties have at most 1,000 columns together, unless proposed otherwise",
-    "trust": list(TRUST),
-}
+STATEMENTS: dict[str, Any] = {"protocol": "moments", "rule": PROTOCOL_RULE, "trust": list(TRUST)}
 
 
 @dataclass(frozen=True)
@@ -46,4 +44,4 @@ class MomentCard:
 
     def to_json(self) -> str:
         """Return the card as text."""
-        return json.dumps({**STATEMENTS, **asdict(self)}, indent=1, allow_nan=False)
+        return json.dumps(asdict(self), indent=1, allow_nan=False)

@@ -149,6 +149,7 @@ class MomentJobParty(JobParty):
     def forget(self) -> None:
         """Remove masks and masked rows: together with those of others they show rows."""
         self._sharing = self._masked = self._share = None
+        self._X = self._y = None  # the process may outlive many jobs
         for path in (self._path("dealt"), self._path("noise"), *map(self._from, self._others)):
             path.unlink(missing_ok=True)
 

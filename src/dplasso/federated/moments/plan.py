@@ -149,7 +149,10 @@ class MomentPlan:
         """Whether noise of this size can be drawn, and sums of all rows fit with it."""
         largest = self.share_sigma_on_diagonal * math.sqrt(len(self.terms.names))
         sums = self.terms.n_rows * self.squared_length + _DEVIATIONS * largest
-        drawn = self.share_sigma >= LEAST_SIGMA and self.share_sigma_on_diagonal <= MOST_SIGMA
+        noises = [self.share_sigma, self.share_sigma_on_diagonal]
+        noises += [self.count.noise] if self.count.signs else []
+        noises += [self.capacity.noise] if self.capacity.sigma else []
+        drawn = all(LEAST_SIGMA <= noise <= MOST_SIGMA for noise in noises)
         return sums < _MOST_SUM and (self.multiplier == 0.0 or drawn)
 
 
