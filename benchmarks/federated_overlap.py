@@ -31,7 +31,7 @@ def ended(plan, sums: np.ndarray, seed: int) -> bool:
     released = {}
     for number, name in enumerate(plan.terms.names):
         values = sums[int(number == len(plan.terms.names) - 1)] * ENTRY
-        GridGaussian(plan.count_noise).add_to(values, random_bits(97 * seed + number).generator)
+        GridGaussian(plan.count.noise).add_to(values, random_bits(97 * seed + number).generator)
         released[name] = values
     return bool(Overlap.of(plan, released).fault(plan.terms.n_rows, plan.terms.min_overlap))
 
@@ -50,13 +50,13 @@ def main() -> None:
             bounds = {"x_bounds": dict.fromkeys(names, 1.0), "y_bound": 1.0}
             plan = plan_of(agree(dict.fromkeys(names, 20), "p0", **public, **bounds))
             start = f"{parties:7}{epsilon:6g}{rows:10,}"
-            if plan.count_signs == 0:
+            if plan.count.signs == 0:
                 lines.append(f"{start}  not counted")
                 continue
             of_rho = zcdp.rho(plan.count_event) / zcdp.rho(plan.event)
             counts = dict.fromkeys(SHARES, 0)
             for seed in range(seeds):
-                job, signs = f"job-{seed}", plan.count_signs
+                job, signs = f"job-{seed}", plan.count.signs
                 halves = [
                     sign_sums(range(k * rows // 2, (k + 1) * rows // 2), SECRET, job, signs)
                     for k in range(4)

@@ -20,7 +20,7 @@ GIVEN = {
     "epsilon": 1.0, "delta": 1e-6, "n_rows": 100, "label_holder": "a", "radius": 2.0, "rounds": 5,
     "tau": 4, "sketch_size": 50, "y_bound": 3.0, "row_budget": 0.5, "step": "universal",
     "sampling": "arbitrary", "probabilities": (0.5, 0.25, 1.0), "seed": 7, "protocol": "sketches",
-    "min_overlap": 0.4,
+    "min_overlap": 0.4, "colluders": 2,
 }  # fmt: skip
 REQUIRED = {name: GIVEN[name] for name in ("epsilon", "delta", "n_rows", "label_holder")}
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from commanding import COLUMNS, COMMAND, DECLARED, FEW, people, write_table
 from dplasso import load
 from dplasso.base.terminal import printable, printable_lines
-from dplasso.cli.federated_margins import combined, table
+from dplasso.cli.federated_margins import Margins, combined, table
 from dplasso.federated.model import PartyModel
 from dplasso.federated.rows import PartyRows
 from dplasso.federated.service import _by_name
@@ -212,12 +212,14 @@ def test_numbers_are_never_marked(tmp_path, model, text, good):
 def test_margins_of_hostile_identifiers_add_up_as_those_of_others_do(tmp_path):
     identifiers = ["=1", "'=1", "-5", "'-5", "+a", "@x", "a,=b", 'q"', "tab\there", "plain"]
     for name, value in (("a.csv", 1.0), ("b.csv", 0.5)):
-        (tmp_path / name).write_bytes(table([(known, value) for known in identifiers], "margin"))
+        rows = Margins([(known, [value]) for known in identifiers])
+        (tmp_path / name).write_bytes(table(rows, "margin"))
     old = "".join(f'"{known.replace(chr(34), chr(34) * 2)}",2.0\n' for known in ("=1", "plain"))
     (tmp_path / "before.csv").write_text(f"id,margin\n{old}")  # when nothing was marked
     found = combined([tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "before.csv"])
-    assert dict(found) == {name: 3.5 if name in ("=1", "plain") else 1.5 for name in identifiers}
-    assert [name for name, _ in found] == identifiers
+    sums = {name: [3.5 if name in ("=1", "plain") else 1.5] for name in identifiers}
+    assert dict(found.rows) == sums
+    assert [name for name, _ in found.rows] == identifiers
     written = table(found, "prediction").decode()
     assert not re.search("(?m)^[=+@]", written) and "\n'=1,3.5\n" in written
     assert "\n=1,3.5\n" in table(found, "prediction", raw=True).decode()

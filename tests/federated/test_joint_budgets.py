@@ -34,7 +34,7 @@ class Parties:
         self.opened = []
 
     def party(self, name, job, names):
-        def opened(terms, folder):
+        def opened(terms, folder, keys):
             y = self.y if terms.label_holder == name else None
             own = {"y": y, "accountant": self.ledgers[name], "folder": folder}
             return Party(terms, name, self.X[name], range(ROWS), SECRET, **own)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplasso.federated import Coordinator, Refused
-from dplasso.federated.messages import Ask, Gave, PartyRelease, PartyRequest, _seal
+from dplasso.federated.messages import VERSION, Ask, Gave, PartyRelease, PartyRequest, _seal
 from federations import agreed, made, parties_of, run_job
 
 TERMS = agreed(sketch_size=8)
@@ -160,8 +160,8 @@ def test_a_feature_is_shared_once(rounds, coordinator):
 
 def test_another_version_says_which_it_is(party, rounds):
     content = bytearray(rounds[2][0].request)
-    content[4:6] = struct.pack("<H", 3)
-    assert "version 3" in refused(party.answer, bytes(content))
+    content[4:6] = struct.pack("<H", VERSION + 1)
+    assert f"version {VERSION + 1}" in refused(party.answer, bytes(content))
 
 
 @settings(max_examples=50, deadline=None)

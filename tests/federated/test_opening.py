@@ -24,7 +24,7 @@ def opened(tmp_path, caps=None, **options):
     data = made()
 
     def party(name):
-        def begin(terms, folder):
+        def begin(terms, folder, keys):
             block, y = data.blocks[name], data.y if name == "bank" else None
             rows = data.identifiers[name]
             return Party(terms, name, block, rows, SECRET, y=y, folder=folder)

@@ -37,14 +37,14 @@ def test_a_row_moves_the_sums_by_exactly_what_is_charged():
     """In integers: every sum by one, in either direction, whatever the other rows are."""
     plan = plan_of(terms())
     people = [f"p{k}" for k in range(300)]
-    whole = sign_sums(people, SECRET, "job", plan.count_signs)
+    whole = sign_sums(people, SECRET, "job", plan.count.signs)
     for person in people[::50]:
         fewer = [one for one in people if one != person]
-        moved = whole - sign_sums(fewer, SECRET, "job", plan.count_signs)
+        moved = whole - sign_sums(fewer, SECRET, "job", plan.count.signs)
         assert set(np.abs(moved).tolist()) == {1}
         assert len(set(moved.tolist())) == 2  # not all the same sign
-    sensitivity = ENTRY * math.sqrt(plan.count_signs)
-    assert plan.count_noise >= LEAST_NOISE and sensitivity * plan.count_sigma <= plan.count_noise
+    sensitivity = ENTRY * math.sqrt(plan.count.signs)
+    assert plan.count.noise >= LEAST_NOISE and sensitivity * plan.count.sigma <= plan.count.noise
 
 
 def test_noise_is_that_of_the_plan(monkeypatch):
@@ -62,14 +62,14 @@ def test_noise_is_that_of_the_plan(monkeypatch):
     held = Holdings(plan.terms, "b", X, people, SECRET, None, random_bits(0), Recorder)
     held.counted()
     ((sigma, exact),) = seen
-    assert sigma == plan.count_noise
-    assert np.array_equal(exact, sign_sums(people, SECRET, "job", plan.count_signs) * ENTRY)
+    assert sigma == plan.count.noise
+    assert np.array_equal(exact, sign_sums(people, SECRET, "job", plan.count.signs) * ENTRY)
 
 
 @pytest.mark.parametrize("epsilon", [4.0, 6.0, 30.0])
 def test_the_count_is_part_of_the_cost_of_a_job(epsilon):
     plan = plan_of(terms(epsilon=epsilon))
-    assert plan.count_event == Gaussian(plan.count_sigma / math.sqrt(3))
+    assert plan.count_event == Gaussian(plan.count.sigma / math.sqrt(3))
     count, model = zcdp.rho(plan.count_event), zcdp.rho(plan.model_event)
     assert zcdp.rho(plan.event) == pytest.approx(count + model, rel=1e-12)
     assert zcdp.epsilon_of(zcdp.rho(plan.event), 1e-7) == pytest.approx(epsilon, rel=1e-9)
@@ -80,7 +80,7 @@ def test_the_count_is_part_of_the_cost_of_a_job(epsilon):
 @pytest.mark.parametrize("options", [{"min_overlap": 0.0}, {"n_rows": 50}, {"epsilon": 0.01}])
 def test_without_use_there_is_no_count_and_no_cost(options):
     plan = plan_of(terms(**options))
-    assert (plan.count_signs, plan.count_sigma) == (0, 0.0)
+    assert (plan.count.signs, plan.count.sigma) == (0, 0.0)
     assert plan.event == plan.model_event
 
 

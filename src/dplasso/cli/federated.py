@@ -261,7 +261,7 @@ def margins(
     check_unused(output, force)
     from dplasso.cli.federated_margins import margins_of, table
     from dplasso.federated.deployment.settings import read_party_settings
-    from dplasso.federated.model import PartyModel
+    from dplasso.federated.party_protocols import load_model
     from dplasso.federated.service import MODEL
 
     opened = open_kit(kit, "party")
@@ -269,26 +269,32 @@ def margins(
     model = settings.state / job / MODEL
     if not model.exists():
         raise ValueError(f"there are no coefficients of job {job} here; wait until it has ended")
-    rows = margins_of(settings, PartyModel.load(model), data)
-    replace_file(output, table(rows, "margin"))
-    note(f"wrote {output}: {len(rows):,} rows")
+    found = margins_of(settings, load_model(model), data)
+    replace_file(output, table(found, "margin"))
+    note(f"wrote {output}: {len(found.rows):,} rows")
 
 
 @app.command()
 def combine(
     files: Annotated[list[Path], typer.Argument(help="The margins of all parties.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="A CSV file: id, prediction.")],
+    model: Annotated[
+        Path | None,
+        typer.Option(help="The label holder's model.json (moments): adds classes, probabilities."),
+    ] = None,
     raw: Raw = False,
     force: Force = False,
 ) -> None:
-    """Add up the margins of all parties to predictions. Above 0 means the second class."""
+    """Add up the margins of all parties to predictions. Of two classes, above 0 is the second."""
     check_output(output, *files)
     check_unused(output, force)
     from dplasso.cli.federated_margins import combined, table
+    from dplasso.federated.moments.party_model import MomentPartyModel
 
-    rows = combined(files)
-    replace_file(output, table(rows, "prediction", raw))
-    note(f"wrote {output}: {len(rows):,} rows")
+    of_classes = None if model is None else MomentPartyModel.load(model)
+    found = combined(files)
+    replace_file(output, table(found, "prediction", raw, of_classes))
+    note(f"wrote {output}: {len(found.rows):,} rows")
 
 
 def _administering(kit: Path) -> "AbstractContextManager[Administration]":

@@ -7,7 +7,7 @@ from pathlib import Path
 from dplasso.federated.errors import Refused
 from dplasso.federated.joint_spending import Spent
 from dplasso.federated.messages import Letters
-from dplasso.federated.terms import Terms
+from dplasso.federated.party_protocols import PartyJobTerms, terms_from_json
 from dplasso.storage.atomic import replace_file
 
 
@@ -20,7 +20,7 @@ class AgreedTerms:
     of the job that all of them have paid for.
     """
 
-    terms: Terms
+    terms: PartyJobTerms
     introductions: Letters
     spent: Spent
     confirmed: bool = False
@@ -45,7 +45,7 @@ class AgreedTerms:
         try:
             kept = json.loads(path.read_text())
             letters = {name: bytes.fromhex(one) for name, one in kept["introductions"].items()}
-            terms = Terms.from_json(kept["terms"])
+            terms = terms_from_json(kept["terms"])
             started = tuple(map(str, kept["started"]))
             return cls(terms, letters, dict(kept["spent"]), kept["confirmed"] is True, started)
         except (AttributeError, KeyError, TypeError, ValueError):

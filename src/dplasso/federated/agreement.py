@@ -7,7 +7,8 @@ from typing import Any
 
 from dplasso.base.wording import ParameterError
 from dplasso.federated.plan import plan_of
-from dplasso.federated.terms import PartyTerms, Proposal, Terms
+from dplasso.federated.server_side import Offer
+from dplasso.federated.terms import PartyTerms, Proposal, Protocol, Terms
 from dplasso.privacy import leaks, zcdp
 
 # Shared features grow with n^(1/6) and sketches with n^(1/2): the uplink grows with n^(2/3).
@@ -19,6 +20,12 @@ _LEAST_ROW_BUDGET = 0.4
 # Sketch numbers per unit of signal over noise: beyond that they hold mostly noise.
 _INFORMATIVE = 25.0
 _MOST_RHO = 50.0  # a larger rho adds no more rounds
+_RADIUS = 5.0
+MOST_COLUMNS_OF_MOMENTS = 1000  # of all parties; beyond, masked tables are too large
+PROTOCOL_RULE = (
+    f"moments where all parties together have at most {MOST_COLUMNS_OF_MOMENTS:,} columns, "
+    "sketches where they have more, or where the proposal says so or has a term of sketches"
+)
 
 
 def agree(
@@ -66,6 +73,19 @@ def agree(
     return settle(Proposal(parties=tuple(parties), **given), parties, bounds)
 
 
+def protocol_for(proposal: Proposal, offers: Mapping[str, Offer]) -> Protocol:
+    """Return the protocol of a job: a public rule, where the proposal leaves it open.
+
+    Sketches where the proposal has one of their terms, or where the parties have more columns
+    together than `MOST_COLUMNS_OF_MOMENTS`; else secret-shared moments.
+    """
+    if proposal.protocol is not None:
+        return proposal.protocol
+    columns = sum(offer.n_features for offer in offers.values())
+    wide = columns > MOST_COLUMNS_OF_MOMENTS or len(proposal.parties) < 2
+    return "sketches" if wide or proposal.of_sketches else "moments"
+
+
 def settle(
     proposal: Proposal, n_features: Mapping[str, int], x_bounds: Mapping[str, float] | None = None
 ) -> Terms:
@@ -84,7 +104,9 @@ def settle(
         for name in proposal.parties
     )
     given = asdict(proposal) | {"parties": parties, "rounds": rounds, "sketch_size": 1}
-    del given["row_budget"]
+    given |= {"protocol": "sketches", "radius": proposal.radius or _RADIUS}
+    for name in ("row_budget", "colluders"):
+        del given[name]
     terms = Terms(**given)
     return replace(terms, sketch_size=proposal.sketch_size or _default_sketch(terms))
 

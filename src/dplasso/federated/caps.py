@@ -2,12 +2,22 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any, get_args
 
 from dplasso.base import checks
-from dplasso.federated.declaration import Declared, count, term
+from dplasso.federated.declaration import Declared, count, require, term, texts
 from dplasso.federated.errors import Refused
 from dplasso.federated.plan import plan_of
-from dplasso.federated.terms import JobTerms, Terms
+from dplasso.federated.terms import AmongParties, Protocol, Terms
+
+_PROTOCOLS: tuple[str, ...] = get_args(Protocol)
+
+
+def _protocols(name: str, value: Any) -> tuple[str, ...]:
+    chosen = texts(name, value)
+    wanted = f"one or more of {', '.join(_PROTOCOLS)}"
+    require(name, bool(chosen) and set(chosen) <= set(_PROTOCOLS), wanted)
+    return chosen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,9 +32,11 @@ class Caps(Declared):
     max_epsilon, max_delta : float
         Limits on the cost of a job for a person, over all parties together.
     max_row_budget : float, default=inf
-        Limit on the budget of a row at this party.
+        Limit on the budget of a row at this party, in a job of sketches.
     max_asks : int, default=10_000
-        Limit on how often a job may ask this party.
+        Limit on how often a job of sketches may ask this party.
+    protocols : tuple of str, default=("moments", "sketches")
+        The protocols that this party takes part in.
 
     Examples
     --------
@@ -43,15 +55,31 @@ class Caps(Declared):
     max_asks: int = term(
         count(1), "Limit on how often a job may ask this party.", default=10_000, example=10_000
     )
+    protocols: tuple[str, ...] = term(
+        _protocols,
+        "Protocols that this party takes part in. With moments, the server together with any one "
+        "other party could read this party's rows.",
+        default=_PROTOCOLS,
+        example=[*_PROTOCOLS],
+    )
 
-    def check(self, terms: Terms, party: str) -> None:
+    def check(self, terms: AmongParties, party: str) -> None:
         """Refuse terms beyond a limit, and name it."""
         self.check_cost(terms, party)
+        if not isinstance(terms, Terms):  # the limits below are about sketches
+            return
         self._within(terms.job, party, "asks", plan_of(terms).asks[party])
         self._within(terms.job, party, "row_budget", terms.of(party).row_budget)
 
-    def check_cost(self, terms: JobTerms, party: str) -> None:
-        """Refuse a job that costs too much, and name the limit."""
+    def check_cost(self, terms: AmongParties, party: str) -> None:
+        """Refuse a job that costs too much or has another protocol, and name the limit."""
+        protocol = terms.protocol
+        if protocol is not None and protocol not in self.protocols:
+            allowed = ", ".join(self.protocols)
+            raise Refused(
+                f"{party} refuses job {terms.job}: its protocol is {protocol}, and {party} takes "
+                f"part in {allowed} only"
+            )
         self._within(terms.job, party, "epsilon", terms.epsilon)
         self._within(terms.job, party, "delta", terms.delta)
 

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from dplasso.base.arrays import Ints
 from dplasso.data.merging import merged
 from dplasso.data.structure import array_of, sound
-from dplasso.federated.plan import ENTRY, SUM_FACTOR
+from dplasso.federated.count_plan import ENTRY
+from dplasso.federated.plan import SUM_FACTOR
 from dplasso.federated.terms import MOST_ROWS
 from dplasso.kernels import hadamard
 

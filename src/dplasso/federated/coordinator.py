@@ -9,9 +9,10 @@ import numpy as np
 
 from dplasso.base.arrays import Floats
 from dplasso.federated.card import Card
+from dplasso.federated.count_plan import ENTRY
 from dplasso.federated.errors import Refused
 from dplasso.federated.messages import Ask, Gave, PartyRelease, PartyRequest
-from dplasso.federated.plan import ENTRY, centre_of, plan_of
+from dplasso.federated.plan import centre_of, plan_of
 from dplasso.federated.quantisation import Quantiser
 from dplasso.federated.sampling import Sampling
 from dplasso.federated.terms import Terms

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 
 from dplasso.federated.errors import Refused
-from dplasso.federated.plan import FederatedPlan
+from dplasso.federated.job_plan import JobPlan
 from dplasso.ledger import Budget
 from dplasso.privacy import zcdp
 
@@ -57,9 +57,7 @@ def from_bytes(content: bytes) -> Spent:
     return spent
 
 
-def check_joint(
-    party: str, ledger: Budget, reports: Mapping[str, Spent], plan: FederatedPlan
-) -> None:
+def check_joint(party: str, ledger: Budget, reports: Mapping[str, Spent], plan: JobPlan) -> None:
     """Refuse a job if a person's total would exceed the limits of a party's ledger.
 
     The total is over the party's own charges, this job, and what the other parties of this job

@@ -10,6 +10,7 @@ import hashlib
 import struct
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import accumulate, pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,13 +23,13 @@ from dplasso.federated.framing import framed, unframed
 Kind = TypeVar("Kind", bound=IntEnum)
 Letters = dict[str, bytes]  # by the party that a letter is from, or for
 
-VERSION = 2
+VERSION = 3
 _MARK = b"DPLF"
 _SEAL = struct.Struct("<4sHB32s")  # mark, version, kind of message, digest of the terms
-# Party, round, kind, clip; lengths of the text and of the letters, number of numbers.
-_REQUEST = struct.Struct("<HIBdIII")
-# Party, round, kind, sign, feature, total, width; length of the letters, number of numbers.
-_RELEASE = struct.Struct("<HIBbqqBII")
+# Party, round, kind, clip; lengths of text, letters and content, number of numbers.
+_REQUEST = struct.Struct("<HIBdIIII")
+# Party, round, kind, sign, feature, total, width; lengths of letters and content, numbers.
+_RELEASE = struct.Struct("<HIBbqqBIII")
 _CHECKSUM = 32
 _MOST = 1e100  # limit on numbers in a request: their sums stay finite
 _WIDTHS: dict[int, np.dtype[Any]] = {4: np.dtype("<i4"), 8: np.dtype("<i8")}
@@ -47,6 +48,11 @@ class Ask(IntEnum):
     COUNT = 8  # release the count of common rows
     END = 9  # the job ends without coefficients
     START = 10  # all parties have paid: releases of this part may follow
+    # Of secret-shared moments:
+    ALIGN = 11  # send pseudonyms, to be numbered
+    DEAL = 12  # keep random numbers of the server, and the places of rows
+    MASK = 13  # keep masked rows of the others, and send one's own
+    SHARE = 14  # send the share of the noisy matrix
 
 
 class Gave(IntEnum):
@@ -57,13 +63,17 @@ class Gave(IntEnum):
     AGAIN = 3  # an index whose sketch was released earlier
     NOTHING = 4  # no candidate was left
     STORED = 5  # the weights are kept
-    INTRODUCED = 6  # the number of declared features, in place of an index
+    INTRODUCED = 6  # what the party declares; the number of features in place of an index
     AGREED = 7  # the terms are kept
     CONFIRMED = 8
     BEGUN = 9
     COUNTED = 10
     ENDED = 11
     STARTED = 12
+    ALIGNED = 13
+    DEALT = 14
+    MASKED = 15
+    PART = 16  # of a share of the noisy matrix
 
 
 @dataclass(frozen=True)
@@ -75,7 +85,7 @@ class PartyRequest:
     ended), and at the label holder the intercept last. For INTRODUCE and AGREE, ``text`` is the
     proposal of the job or its terms; for BEGIN and START the part of the job, "count" or "model";
     for FINISH and END it says how the job ended. ``letters`` are
-    what other parties wrote to this one, by sender.
+    what other parties wrote to this one, by sender. ``content`` is a slice of what moments deal.
     """
 
     digest: bytes
@@ -86,33 +96,33 @@ class PartyRequest:
     numbers: Floats = field(default_factory=lambda: np.empty(0))
     text: str = ""
     letters: Letters = field(default_factory=dict)
+    content: bytes = b""
 
     def to_bytes(self) -> bytes:
         """Pack the message."""
         numbers, text = np.ascontiguousarray(self.numbers, "<f8"), self.text.encode()
         letters = _packed(self.letters)
-        sizes = len(text), len(letters), len(numbers)
+        sizes = len(text), len(letters), len(self.content), len(numbers)
         head = _REQUEST.pack(self.party, self.round, self.kind, self.clip, *sizes)
-        return _seal(1, self.digest, head + text + letters + numbers.tobytes())
+        return _seal(1, self.digest, head + text + letters + self.content + numbers.tobytes())
 
     @classmethod
     def from_bytes(cls, content: bytes) -> "PartyRequest":
         """Unpack a message, or refuse it."""
         digest, body = _unseal(1, content)
-        party, at, kind, clip, length, of_letters, count = _fields(_REQUEST, body)
-        rest = body[_REQUEST.size :]
-        numbers = _array(rest[length + of_letters :], np.dtype("<f8"), count)
-        letters = _unpacked(rest[length : length + of_letters])
+        party, at, kind, clip, of_text, of_letters, of_content, count = _fields(_REQUEST, body)
+        first, second, third, rest = _cut(body[_REQUEST.size :], of_text, of_letters, of_content)
+        numbers, letters = _array(rest, np.dtype("<f8"), count), _unpacked(second)
         # NaN passes no comparison.
         if not ((clip == 0.0 or 1.0 / _MOST <= clip <= _MOST) and (np.abs(numbers) <= _MOST).all()):
             raise Refused(
                 "the request has numbers that are not finite, or larger than any residual"
             )
         try:
-            text = rest[:length].decode()
+            text = first.decode()
         except UnicodeDecodeError:
             raise Refused("the text of the request is not UTF-8") from None
-        return cls(digest, party, at, _kind(Ask, kind), clip, numbers, text, letters)
+        return cls(digest, party, at, _kind(Ask, kind), clip, numbers, text, letters, third)
 
 
 @dataclass(frozen=True)
@@ -124,9 +134,9 @@ class PartyRelease:
     ``sign`` and ``feature`` are an index drawn by the exponential mechanism. ``total`` and
     ``numbers`` are a column's sum and sketch with Gaussian noise, cut to a public grid, or the
     noisy count of common rows. ``letters``, by recipient, are functions of keys and of the terms.
-    The other fields, and the length of the message, are functions of these, of the terms and of
-    the request.
-    The cost of all releases of a job: `dplasso.federated.plan`.
+    ``content`` is what `dplasso.federated.moments.job_party` says. The other fields, and the length
+    of the message, are functions of these, of the terms and of the request.
+    The cost of all releases of a job: `dplasso.federated.job_plan`.
     """
 
     digest: bytes
@@ -139,6 +149,7 @@ class PartyRelease:
     numbers: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     width: int = 4  # bytes per number
     letters: Letters = field(default_factory=dict)
+    content: bytes = b""
 
     def to_bytes(self) -> bytes:
         """Pack the message."""
@@ -146,20 +157,23 @@ class PartyRelease:
         letters = _packed(self.letters)
         place = self.party, self.round, self.kind
         chosen = self.sign, self.feature, self.total
-        head = _RELEASE.pack(*place, *chosen, self.width, len(letters), len(numbers))
-        return _seal(2, self.digest, head + letters + numbers.tobytes())
+        sizes = len(letters), len(self.content), len(numbers)
+        head = _RELEASE.pack(*place, *chosen, self.width, *sizes)
+        return _seal(2, self.digest, head + letters + self.content + numbers.tobytes())
 
     @classmethod
     def from_bytes(cls, content: bytes) -> "PartyRelease":
         """Unpack a message, or refuse it."""
         digest, body = _unseal(2, content)
-        party, at, kind, sign, feature, total, width, length, count = _fields(_RELEASE, body)
+        party, at, kind, sign, feature, total, *sizes = _fields(_RELEASE, body)
+        width, of_letters, of_content, count = sizes
         if width not in _WIDTHS:
             raise Refused("the numbers of the release have an unknown width")
-        rest = body[_RELEASE.size :]
-        numbers = _array(rest[length:], _WIDTHS[width], count).astype(np.int64)
-        letters, kind = _unpacked(rest[:length]), _kind(Gave, kind)
-        return cls(digest, party, at, kind, sign, feature, total, numbers, width, letters)
+        first, second, rest = _cut(body[_RELEASE.size :], of_letters, of_content)
+        numbers = _array(rest, _WIDTHS[width], count).astype(np.int64)
+        chosen, letters = (sign, feature, total), _unpacked(first)
+        place = digest, party, at, _kind(Gave, kind)
+        return cls(*place, *chosen, numbers, width, letters, second)
 
 
 def _seal(what: int, digest: bytes, body: bytes) -> bytes:
@@ -189,6 +203,12 @@ def _fields(layout: struct.Struct, body: bytes) -> tuple[int, ...]:
     if len(body) < layout.size:
         raise Refused("the message ends too early")
     return layout.unpack_from(body)
+
+
+def _cut(content: bytes, *lengths: int) -> list[bytes]:
+    """Return parts of these lengths, and the rest."""
+    ends = [0, *accumulate(lengths)]
+    return [*(content[start:end] for start, end in pairwise(ends)), content[ends[-1] :]]
 
 
 def _array(content: bytes, dtype: "np.dtype[Any]", count: int) -> NDArray[Any]:

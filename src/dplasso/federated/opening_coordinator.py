@@ -3,14 +3,17 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
+from typing import Any, ClassVar
 
-from dplasso.federated.agreement import settle
+from dplasso.federated.agreement import PROTOCOL_RULE, protocol_for, settle
 from dplasso.federated.coordinator import Coordinator
 from dplasso.federated.errors import Refused
+from dplasso.federated.job_plan import JobPlan
 from dplasso.federated.messages import Ask, Gave, Letters, PartyRelease, PartyRequest
 from dplasso.federated.overlap import Overlap
 from dplasso.federated.plan import plan_of
-from dplasso.federated.terms import JobTerms, Proposal, Terms
+from dplasso.federated.server_side import JobCoordinator, Offer, Preparation, ServerSide
+from dplasso.federated.terms import AmongParties, Proposal, Terms
 from dplasso.privacy import zcdp
 
 _ANSWERS = {
@@ -31,21 +34,54 @@ _NOT_COUNTED = {
 }
 
 
+class Sketches:
+    """The protocol of sketches at the server."""
+
+    statements: ClassVar[dict[str, Any]] = {"protocol": "sketches", "rule": PROTOCOL_RULE}
+
+    def settle(self, proposal: Proposal, offers: Mapping[str, Offer]) -> Terms:
+        """Return the terms. Parties send entries in units of their bounds: every x_bound is 1."""
+        if proposal.colluders != 1:
+            raise ValueError("colluders is a term of moments; leave it out, or choose moments")
+        if offers[proposal.label_holder].n_classes > 2:
+            raise ValueError(
+                "sketches predict one number, and the labels have more than two classes; use "
+                "moments, with at most 1,000 columns of all parties"
+            )
+        return settle(proposal, {name: offer.n_features for name, offer in offers.items()})
+
+    plan = staticmethod(plan_of)
+
+    def preparation(self, terms: Terms) -> None:
+        """Nothing comes before the charge for the model."""
+
+    def coordinator(self, terms: Terms, preparation: None) -> Coordinator:
+        """Return what runs the rounds."""
+        return Coordinator(terms)
+
+
 class OpeningCoordinator:
-    """A `Coordinator` that begins with a proposal. Requests follow from that and the answers.
+    """A job that begins with a proposal. Requests follow from that and the answers.
 
     All parties introduce themselves, agree to terms, and confirm to each other that these are the
     same, by letters that the server passes on. They charge their ledgers before the first release,
     and none releases anything before all have said to each other that they have paid.
     If rows are counted, the count is charged and released first, and ends the job if too few rows
-    are common. A job that does not get through this is ended at every party, with the reason.
+    are common. A protocol may then prepare the job, before all of it is charged. A job that does
+    not get through this is ended at every party, with the reason. Then the protocol takes over.
     """
 
-    def __init__(self, proposal: Proposal) -> None:
+    def __init__(
+        self, proposal: Proposal, protocols: Mapping[str, ServerSide] | None = None
+    ) -> None:
         self.proposal, self.parties = proposal, proposal.parties
-        self.coordinator: Coordinator | None = None
+        self._protocols = protocols or {"sketches": Sketches()}
+        self._protocol: ServerSide | None = None  # once terms are settled
+        self.coordinator: JobCoordinator | None = None
         self._stage: Ask | None = Ask.INTRODUCE  # None once all is said
-        self._terms: Terms | None = None
+        self._terms: AmongParties | None = None
+        self._preparation: Preparation | None = None
+        self._first_part_done = False
         self._letters: dict[str, Letters] = {name: {} for name in self.parties}
         self._overlap: Overlap | None = None
         self._charged = 0.0  # rho
@@ -57,6 +93,10 @@ class OpeningCoordinator:
         """Return the requests of this round by party; none once the job has ended."""
         if self.coordinator is not None:
             return self.coordinator.requests()
+        if self._stage is Ask.MASK:
+            assert self._preparation is not None
+            prepared = self._preparation.requests()
+            return {name: prepared[name] for name in self._asked}
         return {} if self._stage is None else {name: self._request(name) for name in self._asked}
 
     def receive(self, answers: Mapping[str, bytes]) -> None:
@@ -66,6 +106,9 @@ class OpeningCoordinator:
             return
         if self._stage is None or set(answers) != set(self._asked):
             raise Refused("a job opens with the answers of all parties")
+        if self._stage is Ask.MASK:
+            self._prepare(answers)
+            return
         releases = {name: self._checked(name, content) for name, content in answers.items()}
         self._counted |= self._stage is Ask.COUNT
         if self._stage is Ask.END:
@@ -94,7 +137,7 @@ class OpeningCoordinator:
         """How many rounds are done, and of how many; None before the terms are agreed."""
         if self.coordinator is not None:
             return self.coordinator.rounds
-        return 0, self._about.rounds
+        return 0, None
 
     @property
     def ended(self) -> str:
@@ -107,23 +150,36 @@ class OpeningCoordinator:
         """Return the card as JSON; for a job that never began, the reason and the cost."""
         overlap = _NOT_COUNTED if self._overlap is None else asdict(self._overlap)
         if self.coordinator is not None:
-            return replace(self.coordinator.card(), overlap=overlap).to_json().encode()
+            assert self._protocol is not None
+            card = json.loads(replace(self.coordinator.card(), overlap=overlap).to_json())
+            return json.dumps({**self._protocol.statements, **card}, indent=1).encode()
         rho, delta = self._charged, self.proposal.delta
         privacy = {
             "epsilon": zcdp.epsilon_of(rho, delta) if rho else 0.0,
             "delta": delta,
             "rho": rho,
-            "covers": "the count of common rows" if self._counted else "nothing was released",
+            "covers": self._released,
         }
-        card = {"job": self.proposal.job, "ended": self.ended, "rounds_done": 0}
-        return json.dumps({**card, "privacy": privacy, "overlap": overlap}, indent=1).encode()
+        told = {"job": self.proposal.job, "ended": self.ended, "rounds_done": 0}
+        told |= {} if self._protocol is None else self._protocol.statements
+        told |= {"privacy": privacy, "overlap": overlap}
+        if self._preparation is not None:
+            told["alignment"] = self._preparation.facts
+        return json.dumps(told, indent=1).encode()
+
+    @property
+    def _released(self) -> str:
+        parts = ["the count of common rows"] if self._counted else []
+        if self._preparation is not None and self._preparation.is_measured:
+            parts.append("about how many people there are")
+        return ", and ".join(parts) or "nothing was released"
 
     @property
     def _asked(self) -> list[str]:
         return [name for name in self.parties if name not in self._lost]
 
     @property
-    def _about(self) -> JobTerms:
+    def _about(self) -> AmongParties:
         return self._terms or self.proposal
 
     @property
@@ -154,7 +210,7 @@ class OpeningCoordinator:
         following: dict[Ask, Callable[[Mapping[str, PartyRelease]], Ask | None]] = {
             Ask.INTRODUCE: self._settle,
             Ask.AGREE: lambda releases: Ask.CONFIRM,
-            Ask.CONFIRM: lambda releases: Ask.BEGIN,
+            Ask.CONFIRM: self._open,
             Ask.BEGIN: self._pay,
             Ask.START: self._start,
             Ask.COUNT: self._measure,
@@ -167,39 +223,75 @@ class OpeningCoordinator:
         self._stage = following[self._stage](releases)
 
     def _settle(self, releases: Mapping[str, PartyRelease]) -> Ask:
+        offers = {name: _offer(name, release) for name, release in releases.items()}
+        name = protocol_for(self.proposal, offers)
+        if name not in self._protocols:
+            raise Refused(f"this server does not run the protocol {name}")
+        protocol = self._protocols[name]
         try:
-            # Parties send entries in units of their bounds, so that every x_bound is 1.
-            self._terms = settle(self.proposal, {name: r.feature for name, r in releases.items()})
+            terms = protocol.settle(self.proposal, offers)
+            protocol.plan(terms)
         except ValueError as error:
             raise Refused(f"no terms follow from the proposal: {error}") from error
+        self._protocol, self._terms = protocol, terms
         return Ask.AGREE
 
-    def _measure(self, releases: Mapping[str, PartyRelease]) -> Ask | None:
-        assert self._terms is not None
-        plan = plan_of(self._terms)
+    def _measure(self, releases: Mapping[str, PartyRelease]) -> Ask:
+        plan = self._plan
         for name, release in releases.items():
-            if len(release.numbers) != plan.count_signs:
+            if len(release.numbers) != plan.count.signs:
                 raise Refused(f"{name} sent a count of another size")
         self._overlap = Overlap.of(plan, {name: r.numbers for name, r in releases.items()})
-        self._over = self._overlap.fault(self._terms.n_rows, self._terms.min_overlap)
-        return Ask.END if self._over else Ask.BEGIN
+        self._over = self._overlap.fault(plan.n_people, plan.terms.min_overlap)
+        return Ask.END if self._over else self._go_on()
+
+    def _go_on(self) -> Ask:
+        """Prepare the model, if there is something to prepare, or have it paid for."""
+        assert self._protocol is not None
+        self._preparation = self._protocol.preparation(self._terms)
+        self._first_part_done = self._preparation is None
+        return Ask.BEGIN if self._preparation is None else Ask.MASK
+
+    def _prepare(self, answers: Mapping[str, bytes]) -> None:
+        assert self._preparation is not None
+        if self._lost:
+            self.end(self._reasons)
+            return
+        self._preparation.receive(answers)
+        if self._preparation.fault:
+            self.end(self._preparation.fault)
+        elif self._preparation.done:
+            self._first_part_done, self._stage = True, Ask.BEGIN
+            self._letters = {name: {} for name in self.parties}
+
+    @property
+    def _plan(self) -> JobPlan:
+        assert self._protocol is not None
+        return self._protocol.plan(self._terms)
 
     @property
     def _part(self) -> str:
         """The part of the job that is due."""
-        counts = self._terms is not None and plan_of(self._terms).count_signs > 0
-        return "count" if counts and self._overlap is None else "model"
+        return "model" if self._first_part_done else "count"
 
     def _pay(self, releases: Mapping[str, PartyRelease]) -> Ask:
-        assert self._terms is not None
-        plan = plan_of(self._terms)
+        plan = self._plan
         event = plan.count_event if self._part == "count" else plan.model_event
         self._charged += zcdp.rho(event)
         return Ask.START
 
     def _start(self, releases: Mapping[str, PartyRelease]) -> Ask | None:
         if self._part == "count":
-            return Ask.COUNT
-        assert self._terms is not None
-        self.coordinator = Coordinator(self._terms)
+            return Ask.COUNT if self._plan.count.signs else self._go_on()
+        assert self._protocol is not None
+        self.coordinator = self._protocol.coordinator(self._terms, self._preparation)
         return None
+
+    def _open(self, releases: Mapping[str, PartyRelease]) -> Ask:
+        return Ask.BEGIN if self._plan.has_first_part else self._go_on()
+
+
+def _offer(party: str, release: PartyRelease) -> Offer:
+    if len(release.numbers) != 2:
+        raise Refused(f"{party} did not say how many attributes and classes it has")
+    return Offer(release.feature, *map(int, release.numbers))

@@ -8,10 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dplasso.federated.agreed_terms import AgreedTerms
 from dplasso.federated.caps import Caps
 from dplasso.federated.errors import Refused
 from dplasso.federated.framing import framed, unframed
+from dplasso.federated.job_party import JobParty, Part
+from dplasso.federated.job_plan import JobPlan
 from dplasso.federated.joint_spending import (
     Spent,
     check_joint,
@@ -21,35 +25,36 @@ from dplasso.federated.joint_spending import (
     to_bytes,
 )
 from dplasso.federated.messages import Ask, Gave, Letters, PartyRelease, PartyRequest
-from dplasso.federated.model import PartyModel
+from dplasso.federated.moments.terms import MomentTerms
 from dplasso.federated.pairwise_keys import KEY_BYTES, OtherSecret, PairwiseKeys, PartyKey
-from dplasso.federated.party import Part, Party
 from dplasso.federated.party_outcome import PartyOutcome
-from dplasso.federated.plan import FederatedPlan, plan_of
-from dplasso.federated.terms import JobTerms, Proposal, Terms
+from dplasso.federated.party_protocols import plan_for, terms_from_json
+from dplasso.federated.terms import AmongParties, Proposal
 from dplasso.ledger import Budget
 from dplasso.privacy import zcdp
 from dplasso.storage.atomic import replace_file
 from dplasso.storage.private_files import make_folder
 
-# Opens a party from its terms and the folder of its release log.
-OpenParty = Callable[[Terms, Path], Party]
+# Opens a party from its terms, the folder of its release log, and the keys of its pairs.
+OpenParty = Callable[[Any, Path, PairwiseKeys], JobParty]
 
 _LOG = logging.getLogger("dplasso.federated")
+_PREPARING = (Ask.ALIGN, Ask.DEAL, Ask.MASK)
 # The purposes of tags.
 _TERMS, _PAID = "the terms of a job", "a part of a job is paid for"
 
 
 @dataclass
 class OpeningParty:
-    """A `Party` that first decides whether to take part.
+    """A party that first decides whether to take part.
 
-    Before it agrees it reveals the number of features that it declares, which is public, and the
-    public key that it has drawn for the job. It keeps the terms on disk before it agrees to them,
-    and refuses any other terms of the job. It releases nothing before every other party has
-    confirmed, under a key that only the two of them have, that it has agreed to the same terms, and
-    then that it has paid for them out of the ledger that it has reported. So a server gets nothing
-    that tells parties different terms, or that keeps a party from paying for what others release.
+    Before it agrees it reveals the numbers of features, columns and classes that it declares, which
+    are public, and the public key that it has drawn for the job. It keeps the terms on disk before
+    it agrees to them, and refuses any other terms of the job. It releases nothing before every
+    other party has confirmed, under a key that only the two of them have, that it has agreed to the
+    same terms, and then that it has paid for them out of the ledger that it has reported. So a
+    server gets nothing that tells parties different terms, or that keeps a party from paying for
+    what others release.
     """
 
     name: str
@@ -61,10 +66,12 @@ class OpeningParty:
     open_party: OpenParty
     ledger: Budget | None = None
     y_bound: float | None = None  # of a party that holds labels
-    ended: Callable[[PartyModel], None] | None = None  # called with the model at the end
+    ended: Callable[[Any], None] | None = None  # called with the model at the end
+    attributes: int | None = None  # columns behind the features; by default as many
+    n_classes: int = 0  # of the labels
 
     def __post_init__(self) -> None:
-        self._party: Party | None = None
+        self._party: JobParty | None = None
         self._keys: PairwiseKeys | None = None
         self._path = self.folder / f"{self.job}.terms"
         make_folder(self.folder)
@@ -80,7 +87,7 @@ class OpeningParty:
                 ) from None
 
     @property
-    def model(self) -> PartyModel:
+    def model(self) -> Any:
         """The party's own coefficients, once the job has ended."""
         return self._opened.model
 
@@ -104,13 +111,18 @@ class OpeningParty:
         }
         if asked.kind in opening:
             return opening[asked.kind](asked)
-        self._check_started("model")
+        if asked.kind not in _PREPARING:
+            self._check_started("model")
         before = self._opened.n_releases
-        answer = self._opened.answer(request)
+        if asked.kind in _PREPARING:
+            answer = self._prepared(asked, request)
+        else:
+            answer = self._opened.answer(request)
         if asked.kind == Ask.FINISH:
             if self.ended is not None:
                 self.ended(self._opened.model)
             self._keep_outcome(asked.text)
+            self._forget()
         elif self._opened.n_releases != before:
             self._keep_outcome(None)  # no end may ever be told
         return answer
@@ -121,7 +133,7 @@ class OpeningParty:
             self._party.close()
 
     @property
-    def _opened(self) -> Party:
+    def _opened(self) -> JobParty:
         if self._party is None:
             raise Refused(f"{self.name} has agreed to no terms yet")
         return self._party
@@ -140,13 +152,24 @@ class OpeningParty:
         self.caps.check_cost(proposal, self.name)
         others = [name for name in proposal.names if name != self.name]
         letters = dict.fromkeys(others, self._key.introduction)
-        return self._reply(proposal, Gave.INTRODUCED, letters, feature=self.n_features)
+        declared = np.array([self.attributes or self.n_features, self.n_classes])
+        place = proposal.digest, proposal.number_of(self.name), 0
+        return PartyRelease(
+            *place,
+            Gave.INTRODUCED,
+            feature=self.n_features,
+            numbers=declared,
+            width=8,
+            letters=letters,
+        ).to_bytes()
 
     def _agree(self, asked: PartyRequest) -> bytes:
-        terms = Terms.from_json(asked.text)
+        terms = terms_from_json(asked.text)
         self._check(terms, asked)
-        if terms.of(self.name).n_features != self.n_features:
+        if terms.parties[terms.number_of(self.name)].n_features != self.n_features:
             raise Refused(f"{self.name} refuses terms with another number of features")
+        if isinstance(terms, MomentTerms):
+            self._check_moments(terms)
         self.caps.check(terms, self.name)
         if self._agreed is None:
             self._check_letters(terms, asked.letters)
@@ -175,7 +198,7 @@ class OpeningParty:
         reports = {name: self._report(name, one, terms) for name, one in asked.letters.items()}
         if not agreed.confirmed:
             if self.ledger is not None:
-                check_joint(self.name, self.ledger, reports, plan_of(terms))
+                check_joint(self.name, self.ledger, reports, plan_for(terms))
             self._keep(replace(agreed, confirmed=True))
         return self._reply(terms, Gave.CONFIRMED)
 
@@ -209,10 +232,7 @@ class OpeningParty:
 
     def _part(self, asked: PartyRequest) -> Part:
         """Return the part of the job that a request names; it must be the one that is due."""
-        assert self._agreed is not None
-        counts = plan_of(self._agreed.terms).count_signs > 0
-        counted = self._opened.n_releases["counts of common rows"] > 0
-        due: Part = "count" if counts and not counted else "model"
+        due: Part = "model" if self._opened.first_part_done else "count"
         if asked.text != due:
             raise Refused(f"{self.name} refuses a request about a part of the job that is not due")
         return due
@@ -232,7 +252,7 @@ class OpeningParty:
         if self._agreed is None or part not in self._agreed.started:
             raise Refused(f"{self.name} releases nothing before all parties have paid")
 
-    def _report(self, sender: str, letter: bytes, terms: Terms) -> Spent:
+    def _report(self, sender: str, letter: bytes, terms: AmongParties) -> Spent:
         """Return what another party reports, if it has confirmed the same terms."""
         assert self._keys is not None
         spent, tag = (*unframed(letter), b"", b"")[:2]
@@ -250,19 +270,34 @@ class OpeningParty:
         self._keep_outcome(None)
         return count
 
+    def _prepared(self, asked: PartyRequest, request: bytes) -> bytes:
+        agreed = self._agreed_in(asked)
+        if not agreed.confirmed:
+            raise Refused(f"{self.name} prepares nothing before all parties have confirmed")
+        if plan_for(agreed.terms).has_first_part:
+            self._check_started("count")
+        return self._opened.prepare(request)
+
     def _end(self, asked: PartyRequest) -> bytes:
         """Keep why the job ends without coefficients."""
         if self._agreed is not None and self._party is not None:
             self._agreed_in(asked)
         self._keep_outcome(asked.text)
+        self._forget()
         return PartyRelease(asked.digest, asked.party, 0, Gave.ENDED).to_bytes()
+
+    def _forget(self) -> None:
+        """Remove what would open sealed rows later, if somebody has recorded them."""
+        if self._party is not None:
+            self._party.forget()
+        self._key_path.unlink(missing_ok=True)
 
     def _keep_outcome(self, ended: str | None) -> None:
         facts: dict[str, Any] = {"model": False, "releases": {}, "rho": 0.0}
         delta = self.caps.max_delta
         if self._party is not None and self._agreed is not None:
             rho, delta = (
-                _charged(self._party, plan_of(self._agreed.terms)),
+                _charged(self._party, plan_for(self._agreed.terms)),
                 self._agreed.terms.delta,
             )
             facts = {"model": self._party.has_model, "releases": self._party.n_releases, "rho": rho}
@@ -281,7 +316,14 @@ class OpeningParty:
             raise Refused(f"{self.name} refuses a request of another job or with other terms")
         return self._agreed
 
-    def _check(self, about: JobTerms, asked: PartyRequest) -> None:
+    def _check_moments(self, terms: MomentTerms) -> None:
+        """Refuse terms that no honest server makes of a proposal."""
+        if terms.colluders < 1 or terms.neighboring != "add_remove":
+            raise Refused(f"{self.name} refuses moments that protect people from outsiders only")
+        if terms.label_holder == self.name and terms.n_classes != self.n_classes:
+            raise Refused(f"{self.name} refuses terms with another number of classes")
+
+    def _check(self, about: AmongParties, asked: PartyRequest) -> None:
         """Refuse a proposal or terms of another job, for other parties, or for other labels."""
         if (about.digest, about.job) != (asked.digest, self.job) or self.name not in about.names:
             raise Refused(f"{self.name} refuses terms of another job, or for other parties")
@@ -295,28 +337,30 @@ class OpeningParty:
                 f"{about.y_bound:g}"
             )
 
-    def _check_letters(self, terms: Terms, letters: Letters) -> None:
+    def _check_letters(self, terms: AmongParties, letters: Letters) -> None:
         if set(letters) != set(terms.names) - {self.name}:
             raise Refused(f"{self.name} needs a letter from every other party of the job")
 
-    def _reply(
-        self, about: JobTerms, kind: Gave, letters: Letters | None = None, feature: int = -1
-    ) -> bytes:
+    def _reply(self, about: AmongParties, kind: Gave, letters: Letters | None = None) -> bytes:
         place = about.digest, about.number_of(self.name), 0
-        return PartyRelease(*place, kind, feature=feature, letters=letters or {}).to_bytes()
+        return PartyRelease(*place, kind, letters=letters or {}).to_bytes()
 
     def _open(self, agreed: AgreedTerms) -> None:
         self._keys = self._key.agreed(agreed.introductions)
-        self._party = self.open_party(agreed.terms, self.folder)
+        self._party = self.open_party(agreed.terms, self.folder, self._keys)
 
     def _keep(self, agreed: AgreedTerms) -> None:
         agreed.save(self._path)
         self._agreed = agreed
 
+    @property
+    def _key_path(self) -> Path:
+        return self.folder / f"{self.job}.key"
+
     @cached_property
     def _key(self) -> PartyKey:
         """The party's key in the job, which is drawn once."""
-        path = self.folder / f"{self.job}.key"
+        path = self._key_path
         if not path.exists():
             replace_file(path, secrets.token_bytes(KEY_BYTES))
         private = path.read_bytes()
@@ -325,7 +369,7 @@ class OpeningParty:
         return PartyKey(self.job, self.name, self.secret, private)
 
 
-def _charged(party: Party, plan: FederatedPlan) -> float:
+def _charged(party: JobParty, plan: JobPlan) -> float:
     """Return what the ledger was charged for, in rho."""
     count = zcdp.rho(plan.count_event) if party.has_paid("count") else 0.0
     return count + (zcdp.rho(plan.model_event) if party.has_paid("model") else 0.0)

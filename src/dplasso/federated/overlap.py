@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dplasso.base.arrays import Ints
-from dplasso.federated.plan import ENTRY, FederatedPlan
+from dplasso.federated.count_plan import ENTRY
+from dplasso.federated.job_plan import JobPlan
 
 
 @dataclass(frozen=True)
@@ -22,14 +23,14 @@ class Overlap:
     spread: float
 
     @classmethod
-    def of(cls, plan: FederatedPlan, sums: Mapping[str, Ints]) -> "Overlap":
+    def of(cls, plan: JobPlan, sums: Mapping[str, Ints]) -> "Overlap":
         """Estimate the shares from the noisy sums of signs of all parties."""
-        rows, signs = plan.terms.n_rows, plan.count_signs
+        rows, signs = plan.n_people, plan.count.signs
         numbers = np.array([sums[name] for name in plan.terms.names]) / ENTRY
         common = numbers @ numbers.T / (signs * rows)
         others = len(numbers) - 1
         shares = (common.sum(axis=1) - np.diag(common)) / others
-        noise = 1.0 + signs * plan.count_sigma**2 / rows
+        noise = 1.0 + signs * plan.count.sigma**2 / rows
         spread = math.sqrt((noise**2 + 1.0) / (signs * others))
         return cls(dict(zip(plan.terms.names, shares.tolist(), strict=True)), spread)
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from dplasso.base.arrays import Ints
 from dplasso.federated.alignment import canonical
+from dplasso.federated.count_plan import ENTRY
 from dplasso.federated.framing import framed
-from dplasso.federated.plan import ENTRY, FederatedPlan
+from dplasso.federated.job_plan import JobPlan
 from dplasso.mechanisms.grid_gaussian import GridGaussian, NoiseOf
 from dplasso.mechanisms.random_bits import RandomBits
 
@@ -19,29 +20,29 @@ _CHUNK = 2**14  # rows whose signs are in memory at once
 def noisy_sign_sums(
     identifiers: Sequence[object],
     secret: bytes,
-    plan: FederatedPlan,
+    plan: JobPlan,
     bits: RandomBits,
     noise_of: NoiseOf = GridGaussian,
 ) -> Ints:
     """Return the sums of the rows' signs, with noise, in units of 1 / `ENTRY`.
 
-    A row has ``count_signs`` signs, which follow from its identifier, the secret and the job. The
+    A row has ``count.signs`` signs, which follow from its identifier, the secret and the job. The
     products of two parties' sums estimate their number of common rows
     (`dplasso.federated.overlap`): the signs of other rows cancel on average.
 
     Formal guarantees
     -----------------
     - Neighbouring: a person's row is at the parties, or at none of them.
-    - Released: the ``count_signs`` sums of one party. A row changes each of them by exactly 1, so
-      that it moves the vector by sqrt(``count_signs``) in the 2-norm. The noise has
-      ``count_sigma`` times that standard deviation.
-    - Cost: rho = 1 / (2 ``count_sigma``^2) for a row at this party, and K times as much for a
-      person at all K parties (`FederatedPlan.count_event`).
+    - Released: the ``count.signs`` sums of one party. A row changes each of them by exactly 1, so
+      that it moves the vector by sqrt(``count.signs``) in the 2-norm. The noise has
+      ``count.sigma`` times that standard deviation.
+    - Cost: rho = 1 / (2 ``count.sigma``^2) for a row at this party, and K times as much for a
+      person at all K parties (`JobPlan.count_event`).
     - Sums are exact integers, and noise is drawn exactly (`GridGaussian`). The guarantee does not
       depend on the secret, which protects identifiers only.
     """
-    sums = sign_sums(identifiers, secret, plan.terms.job, plan.count_signs) * ENTRY
-    noise_of(plan.count_noise).add_to(sums, bits.generator)
+    sums = sign_sums(identifiers, secret, plan.terms.job, plan.count.signs) * ENTRY
+    noise_of(plan.count.noise).add_to(sums, bits.generator)
     return sums
 
 

@@ -67,7 +67,7 @@ class PartyKey:
         )
 
     def _mac_of(self, name: str, public: bytes) -> bytes:
-        key = _derived(self._secret, framed(b"dplasso introduction", self._job.encode()))
+        key = hkdf(self._secret, framed(b"dplasso introduction", self._job.encode()))
         return hmac.digest(key, framed(name.encode(), public), hashlib.sha256)
 
     def _shared_with(self, peer: str, public: bytes) -> bytes:
@@ -78,7 +78,7 @@ class PartyKey:
         # Both public keys are fresh: as nonces they make the key one of this job alone.
         own = self.introduction[:KEY_BYTES]
         ends = sorted([(self.name.encode(), own), (peer.encode(), public)])
-        return _derived(raw, framed(b"dplasso pair", self._job.encode(), *ends[0], *ends[1]))
+        return hkdf(raw, framed(b"dplasso pair", self._job.encode(), *ends[0], *ends[1]))
 
 
 class PairwiseKeys:
@@ -99,7 +99,7 @@ class PairwiseKeys:
 
     def key(self, peer: str, purpose: str) -> bytes:
         """Return the key of a pair for one purpose: equal at both ends."""
-        return _derived(self._shared[peer], framed(b"dplasso purpose", purpose.encode()))
+        return hkdf(self._shared[peer], framed(b"dplasso purpose", purpose.encode()))
 
     def tag(self, recipient: str, purpose: str, content: bytes) -> bytes:
         """Return the MAC of a message from this party to another."""
@@ -114,5 +114,6 @@ class PairwiseKeys:
         return hmac.digest(self.key(peer, f"tag of {purpose}"), message, hashlib.sha256)
 
 
-def _derived(material: bytes, purpose: bytes) -> bytes:
+def hkdf(material: bytes, purpose: bytes) -> bytes:
+    """Return the key of 32 bytes for one purpose, by HKDF-SHA256."""
     return HKDF(hashes.SHA256(), KEY_BYTES, salt=None, info=purpose).derive(material)

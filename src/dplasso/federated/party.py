@@ -1,36 +1,31 @@
 """One party: its own features, and the releases that it makes of them."""
 
-import threading
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dplasso.base.arrays import Ints
 from dplasso.federated.caps import Caps
 from dplasso.federated.errors import Refused
 from dplasso.federated.holdings import Holdings
-from dplasso.federated.joint_spending import label_of
+from dplasso.federated.job_party import JobParty
 from dplasso.federated.messages import Ask, Gave, PartyRelease, PartyRequest
 from dplasso.federated.model import PartyModel
 from dplasso.federated.plan import plan_of
 from dplasso.federated.quantisation import Quantiser
-from dplasso.federated.release_log import ReleaseLog
 from dplasso.federated.sampling import Sampling
 from dplasso.federated.terms import Terms
-from dplasso.ledger import BudgetError
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.privacy import leaks
 from dplasso.privacy.accountant import Accountant
-from dplasso.privacy.events import Event
-
-Part = Literal["count", "model"]  # of a job, charged one after the other
 
 
-class Party:
-    """A party of a job: it answers requests with releases, and with nothing else.
+class Party(JobParty):
+    """A party of a job of sketches: it answers requests with releases, and with nothing else.
 
     Parameters
     ----------
@@ -83,42 +78,26 @@ class Party:
         folder: Path | None = None,
         random_state: Any = None,
     ) -> None:
-        self._terms, self.name = terms, name
+        self._terms = terms
         self._plan, self._sampling = plan_of(terms), Sampling(terms)
-        self._number = terms.number_of(name)
         if caps is not None:
             caps.check(terms, name)
         bits = random_bits(random_state, name="random_state")
         if not bits.secure:
             leaks.report("random_state makes noise that can be undone; leave it None", warn=False)
         self._holdings = Holdings(terms, name, X, identifiers, secret, y, bits)
-        self._accountant = accountant
         self._width = Quantiser(terms).width
         self._shared: list[int] = []
         self._last: PartyRelease | None = None
         self._made: Counter[Gave] = Counter()
-        self._one_at_a_time = threading.Lock()
-        self._log = ReleaseLog(terms, name, folder)
-        try:
-            self._check_rows()
+        with self._opening(self._plan, name, accountant, folder):
             for release in self._log.releases():
                 self._replay(release)
-        except BaseException:
-            self._log.close()  # or the party could not be opened again
-            raise
 
     @property
     def model(self) -> PartyModel:
         """The party's own coefficients, once the job has ended."""
-        model = self._log.model
-        if model is None:
-            raise Refused(f"{self.name} has no weights yet; the job has not ended")
-        return PartyModel(**model)
-
-    @property
-    def has_model(self) -> bool:
-        """Whether the party has its coefficients."""
-        return self._log.model is not None
+        return PartyModel(**self._kept_model())
 
     def answer(self, request: bytes) -> bytes:
         """Return the release that a request asks for; it is on disk before that."""
@@ -132,7 +111,7 @@ class Party:
         if self._last is not None and asked.round == self._last.round:
             return self._last.to_bytes()
         if asked.kind == Ask.FINISH:  # it draws nothing, and no draw follows it
-            self._accept()
+            self.accept()
         else:
             self.pay("model")
         release = {
@@ -145,36 +124,10 @@ class Party:
         self._remember(release)
         return content
 
-    def pay(self, part: Part) -> None:
-        """Charge a part of the job, once; its releases may follow."""
-        if self._log.has_paid(part):
-            return
-        self._log.check_open()
-        job = self._terms.job, self._terms.digest
-        if part == "count":
-            self._charge(self._plan.count_event, label_of(*job, of_count=True))
-        else:
-            self._charge(self._plan.model_event, label_of(*job))
-        self._accept()
-        self._log.keep_payment(part)
-
-    def has_paid(self, part: Part) -> bool:
-        """Whether a part of the job is charged."""
-        return self._log.has_paid(part)
-
-    def counted(self) -> bytes:
-        """Return this party's part of the count of common rows; it is on disk before that."""
-        with self._one_at_a_time:
-            if self._log.count is None:
-                if not self._log.has_paid("count"):
-                    raise Refused(f"{self.name} has not charged a count of common rows")
-                sums = self._holdings.counted()
-                place = self._terms.digest, self._number, 0
-                release = PartyRelease(*place, Gave.COUNTED, numbers=sums, width=8)
-                self._log.keep_count(release.to_bytes())
-            count = self._log.count
-            assert count is not None
-            return count
+    @property
+    def first_part_done(self) -> bool:
+        """Whether the count of common rows is released, if there is one."""
+        return not self._plan.has_first_part or self._log.count is not None
 
     @property
     def n_releases(self) -> dict[str, int]:
@@ -187,18 +140,12 @@ class Party:
             "features": made[Gave.SHARED],
         }
 
-    def _accept(self) -> None:
-        if not self._log.begun:
-            self._log.begin()
-            self._check_rows()
+    @property
+    def _rows_digest(self) -> bytes:
+        return self._holdings.digest
 
-    def _check_rows(self) -> None:
-        if self._log.is_durable:
-            self._log.check_rows(self._holdings.digest)
-
-    def close(self) -> None:
-        """Release the log, so that another process may open it."""
-        self._log.close()
+    def _count_sums(self) -> Ints:
+        return self._holdings.counted()
 
     def _check(self, asked: PartyRequest) -> None:
         terms = self._terms
@@ -220,17 +167,6 @@ class Party:
             raise Refused(f"{self.name} refuses a request that is not on the schedule")
         if asked.kind == Ask.SELECT and len(asked.numbers) != terms.sketch_size:
             raise Refused(f"{self.name} refuses a residual whose size is not that of the terms")
-
-    def _charge(self, event: Event, label: str) -> None:
-        """Charge what all parties together release: a person's rows are at all of them."""
-        if self._accountant is None:
-            return
-        try:
-            self._accountant.charge(
-                event, delta=self._terms.delta, neighboring="add_remove", label=label
-            )
-        except BudgetError as error:
-            raise Refused(f"{self.name} refuses job {self._terms.job}: {error}") from error
 
     def _share_labels(self, asked: PartyRequest) -> PartyRelease:
         labels = self._holdings.labels()

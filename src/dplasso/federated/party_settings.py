@@ -56,7 +56,7 @@ class PartySettings(Caps):
         example="y",
     )  # fmt: skip
     classes: tuple[str, ...] | None = term(
-        texts, "The two classes, if labels are texts; without them labels are numbers.",
+        texts, "The classes, if labels are texts (sketches: two); without them labels are numbers.",
         default=None, example=["no", "yes"],
     )  # fmt: skip
     y_bound: float = term(

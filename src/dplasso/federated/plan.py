@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dplasso.base.wording import ParameterError, Setting
+from dplasso.federated.count_plan import ENTRY, PADDING, CountPlan, count_plan, rho_of_count
 from dplasso.federated.sampling import Sampling
 from dplasso.federated.terms import Terms
 from dplasso.privacy import zcdp
@@ -14,12 +15,7 @@ from dplasso.privacy.events import BoundedRange, Composed, Event, Gaussian, Pure
 
 # Shares of rho: for selections see `selection_share`; of the rest, the share of the labels.
 _SELECTION, _MOST_SELECTION, LABEL_SHARE = 25.0, 0.3, 0.35
-# The count of common rows gets what makes its standard deviation the first share of the rows, and
-# at most the second share of rho. With a deviation above the third, rows are not counted.
-_COUNT_SPREAD, _MOST_COUNT, _USELESS_SPREAD = 1 / 8, 0.05, 0.4
-_MOST_SIGNS = 256
-# An entry at its bound, and the public weight of a row at its clip, as integers.
-ENTRY, WEIGHT = 2**16, 2**20
+WEIGHT = 2**20  # the public weight of a row at its clip, as an integer; an entry has `ENTRY`
 # A column's sum is released before its sketch, with this many times the noise. It costs a row its
 # squared entry over the square of this factor, in addition to the squared centred entry.
 SUM_FACTOR = 8
@@ -28,8 +24,6 @@ SUM_FACTOR = 8
 _MEAN_SPREAD, _LEAST_FOR_MEAN, _MOST_FOR_MEAN = 0.05, 1 / 65, 0.5
 # Noise standard deviations that can be drawn exactly, in integers.
 LEAST_NOISE, MOST_NOISE = 2.0**12, 2.0**48
-# More than the rounding errors of the few operations that give a standard deviation.
-_PADDING = 1.0 + 1e-12
 
 
 @dataclass(frozen=True)
@@ -42,7 +36,7 @@ class FederatedPlan:
       number of rows is the same for both.
     - Released by all parties together, adaptively: the count of common rows, if the terms ask for
       it; signed indices, and sums and sketches of the shared features and of the labels.
-    - Cost in rho: K / (2 ``count_sigma``^2) for the count, with K parties
+    - Cost in rho: K / (2 ``count.sigma``^2) for the count, with K parties
       (`dplasso.federated.overlap_count`); B / (2 ``sketch_sigma``^2) for all sums and sketches of
       features, however many there are, where B is the sum of the row budgets of all parties;
       1 / (2 ``label_sum_multiplier``^2) + 1 / (2 ``label_multiplier``^2) for the sum and the
@@ -64,35 +58,39 @@ class FederatedPlan:
     sketch_sigma: float  # noise of a normalised sketch, in units of an entry at its bound
     label_multiplier: float
     choice_epsilon: float
-    count_sigma: float = 0.0  # noise of a normalised sum of signs
-    count_signs: int = 0  # numbers per party in the count of common rows; 0 without a count
     label_sum_multiplier: float = 0.0
+    count: CountPlan = CountPlan()
+
+    @property
+    def n_people(self) -> int:
+        """The declared number of people."""
+        return self.terms.n_rows
+
+    @property
+    def has_first_part(self) -> bool:
+        """Whether something is charged and released before the rest of the job."""
+        return self.count.signs > 0
 
     @property
     def event(self) -> Event:
         """All releases of all parties in the job."""
-        return _composed(*self._count(len(self.terms.parties)), *self._model)
+        return composed(*self._count, *self._model)
 
     @property
     def count_event(self) -> Event:
         """The count of common rows, over all parties."""
-        return _composed(*self._count(len(self.terms.parties)))
+        return composed(*self._count)
 
     @property
     def model_event(self) -> Event:
         """All other releases, over all parties."""
-        return _composed(*self._model)
+        return composed(*self._model)
 
     def event_of(self, party: str) -> Event:
         """The releases of one party."""
         holds_labels = party == self.terms.label_holder
         budget, asks = self.terms.of(party).row_budget, self.asks[party]
-        return _composed(*self._count(1), *self._events(budget, asks, holds_labels))
-
-    @property
-    def count_noise(self) -> float:
-        """Noise standard deviation on every sum of signs, in integer units."""
-        return self.count_sigma * ENTRY * math.sqrt(self.count_signs) * _PADDING
+        return composed(*self.count.events(1), *self._events(budget, asks, holds_labels))
 
     @property
     def total_budget(self) -> float:
@@ -102,22 +100,22 @@ class FederatedPlan:
     @property
     def sum_noise(self) -> float:
         """Noise standard deviation on the sum of a feature, in integer units."""
-        return self.sketch_sigma * ENTRY * SUM_FACTOR * _PADDING
+        return self.sketch_sigma * ENTRY * SUM_FACTOR * PADDING
 
     @property
     def sketch_noise(self) -> float:
         """Noise standard deviation on every number of its sketch."""
-        return self.sketch_sigma * ENTRY * math.sqrt(self.terms.sketch_size) * _PADDING
+        return self.sketch_sigma * ENTRY * math.sqrt(self.terms.sketch_size) * PADDING
 
     @property
     def label_sum_noise(self) -> float:
         """Noise standard deviation on the sum of the labels."""
-        return self.label_sum_multiplier * ENTRY * _PADDING
+        return self.label_sum_multiplier * ENTRY * PADDING
 
     def label_sketch_noise(self, centre: int) -> float:
         """Return the noise standard deviation on the labels' sketch about a released centre."""
         most = ENTRY + abs(centre)
-        return self.label_multiplier * most * math.sqrt(self.terms.sketch_size) * _PADDING
+        return self.label_multiplier * most * math.sqrt(self.terms.sketch_size) * PADDING
 
     @property
     def theta(self) -> Fraction:
@@ -128,8 +126,9 @@ class FederatedPlan:
     def _model(self) -> list[Event]:
         return self._events(self.total_budget, sum(self.asks.values()), labels=True)
 
-    def _count(self, parties: int) -> list[Event]:
-        return [Gaussian(self.count_sigma / math.sqrt(parties))] if self.count_signs else []
+    @property
+    def _count(self) -> list[Event]:
+        return self.count.events(len(self.terms.parties))
 
     def _events(self, budget: float, asks: int, labels: bool) -> list[Event]:
         if self.terms.epsilon == math.inf:
@@ -140,7 +139,8 @@ class FederatedPlan:
         return [*parts, Repeated(BoundedRange(self.choice_epsilon), asks)]
 
 
-def _composed(*events: Event) -> Event:
+def composed(*events: Event) -> Event:
+    """Return all events as one."""
     return events[0] if len(events) == 1 else Composed(events)
 
 
@@ -160,9 +160,8 @@ def plan_of(terms: Terms) -> FederatedPlan:
     # The strictest privacy must still leave a number to divide by.
     rho = max(zcdp.rho_of(terms.epsilon, terms.delta) * (1.0 - 1e-12), sys.float_info.min)
     budget = math.fsum(party.row_budget for party in terms.parties)
-    count = _count_rho(terms, rho)
-    rho -= count
-    count_sigma = math.sqrt(len(terms.parties) / (2.0 * count)) if count else 0.0
+    of_count = rho_of_count(len(terms.parties), terms.n_rows, terms.min_overlap, rho)
+    rho -= of_count
     choices = selection_share(sum(party.n_features for party in terms.parties)) * rho
     labels = LABEL_SHARE * (rho - choices)
     mean = mean_share(terms.n_rows, labels) * labels
@@ -173,9 +172,7 @@ def plan_of(terms: Terms) -> FederatedPlan:
         label_multiplier=1.0 / math.sqrt(2.0 * (labels - mean)),
         label_sum_multiplier=1.0 / math.sqrt(2.0 * mean),
         choice_epsilon=math.sqrt(8.0 * choices / max(1, sum(asks.values()))),
-        count_sigma=count_sigma,
-        # More signs average out chance; beyond n / sigma^2 they add more noise than they tell.
-        count_signs=min(round(terms.n_rows / count_sigma**2), _MOST_SIGNS) if count else 0,
+        count=count_plan(len(terms.parties), terms.n_rows, of_count),
     )
     _check_noise(plan)
     return plan
@@ -183,7 +180,7 @@ def plan_of(terms: Terms) -> FederatedPlan:
 
 def _check_noise(plan: FederatedPlan) -> None:
     features = [plan.sum_noise, plan.sketch_noise]
-    features += [plan.count_noise] if plan.count_signs else []
+    features += [plan.count.noise] if plan.count.signs else []
     labels = plan.label_sum_noise, plan.label_sketch_noise(0), plan.label_sketch_noise(ENTRY)
     if not all(LEAST_NOISE <= noise <= MOST_NOISE for noise in (*features, *labels)):
         raise ParameterError(
@@ -191,16 +188,6 @@ def _check_noise(plan: FederatedPlan) -> None:
             "or {row_budget}",
             given=Setting("epsilon", plan.terms.epsilon),
         )
-
-
-def _count_rho(terms: Terms, rho: float) -> float:
-    """Return the part of rho for the count of common rows; 0 if there is no count. With the best
-    number of signs, an estimated share of common rows has a variance of 2 K / (n rho)."""
-    parties, rows = len(terms.parties), terms.n_rows
-    if terms.min_overlap == 0.0 or parties == 1:
-        return 0.0
-    paid = min(2.0 * parties / (rows * _COUNT_SPREAD**2), _MOST_COUNT * rho)
-    return paid if 2.0 * parties <= rows * paid * _USELESS_SPREAD**2 else 0.0
 
 
 def selection_share(n_features: int) -> float:

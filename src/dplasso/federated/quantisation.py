@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from dplasso.base.arrays import Floats, Ints
-from dplasso.federated.plan import ENTRY
+from dplasso.federated.count_plan import ENTRY
 from dplasso.federated.terms import Terms
 
 _NOISE_BITS = 7  # bits of a standard deviation that are kept

@@ -7,7 +7,7 @@ from typing import Any
 
 from dplasso.federated.errors import Refused
 from dplasso.federated.messages import PartyRelease
-from dplasso.federated.terms import Terms
+from dplasso.federated.terms import AmongParties
 from dplasso.storage.counted_journal import CountedJournal, JournalInUse, RecordsLost
 from dplasso.storage.private_files import make_folder
 
@@ -20,7 +20,7 @@ class ReleaseLog:
     A log that has lost releases is refused: they would be drawn again.
     """
 
-    def __init__(self, terms: Terms, party: str, folder: Path | None = None) -> None:
+    def __init__(self, terms: AmongParties, party: str, folder: Path | None = None) -> None:
         self._job, self._first = terms.job, f"{party} {terms.to_json()}".encode()
         self._records: list[bytes] = []
         self._journal: CountedJournal | None = None
@@ -67,6 +67,15 @@ class ReleaseLog:
     def keep_payment(self, part: str) -> None:
         """Record that a part of the job is charged."""
         self._append(b"p" + part.encode())
+
+    def has_step(self, step: str) -> bool:
+        """Whether a step of the job is done."""
+        return step.encode() in self._bodies(b"s")
+
+    def keep_step(self, step: str) -> None:
+        """Record that a step of the job is done."""
+        if not self.has_step(step):
+            self._append(b"s" + step.encode())
 
     @property
     def count(self) -> bytes | None:

@@ -22,14 +22,21 @@ class PartyRows(NamedTuple):
     y: NDArray[np.float64] | None
     features: list[str]
     bounds: NDArray[np.float64]  # one per feature
+    ranges: NDArray[np.float64] = np.empty((0, 2))  # low and high ends, in units of the columns
+    attributes: int = 0  # columns of the table that make features
+
+    @property
+    def in_own_units(self) -> sp.csc_array:
+        """The entries in units of the party's columns."""
+        return sp.csc_array(self.X @ sp.diags_array(self.bounds))
 
 
 def read_party(path: _Path, schema: Schema, identifier: str) -> PartyRows:
     """Read a table (CSV, Parquet). ``schema`` describes its columns, as for ``dplasso train``.
 
     A schema without a target reads a file without labels. Two classes become -1 and 1, in the order
-    of the schema; other labels must be numbers. No public fact comes from the rows: the features
-    are those of the schema.
+    of the schema, and more of them 0, 1 and so on; other labels must be numbers. No public fact
+    comes from the rows: the features are those of the schema.
     """
     # Tables need an extra, which commands about other files do without.
     from dplasso.reading.table_files.base import TableSettings
@@ -37,8 +44,8 @@ def read_party(path: _Path, schema: Schema, identifier: str) -> PartyRows:
 
     labelled, declared = schema.target is not None, schema.labels.classes
     settings = TableSettings(schema.delimiter, schema.encoding)
-    if declared is not None and len(declared) != 2:
-        raise ValueError("classes must be two, such as no,yes: a federation predicts one number")
+    if declared is not None and len(declared) < 2:
+        raise ValueError("classes must be two or more, such as no,yes")
     schema = replace(schema, columns={**schema.columns, identifier: Identifier()})
     space, chunks, classes = table_chunks(path, schema, labelled=labelled)
     X, y = assemble(chunks, space.size)
@@ -46,9 +53,10 @@ def read_party(path: _Path, schema: Schema, identifier: str) -> PartyRows:
         if declared is None:
             # Otherwise the rows would decide which labels occur, and which one is the second.
             raise ValueError(
-                'labels that are texts need their two classes declared: classes = ["no", "yes"]'
+                'labels that are texts need their classes declared: classes = ["no", "yes"]'
             )
-        y = 2.0 * np.asarray(y, np.float64) - 1.0
+        if len(declared) == 2:
+            y = 2.0 * np.asarray(y, np.float64) - 1.0
     bounds = np.asarray(space.bounds)
     scaled = sp.csc_array(X) @ sp.diags_array(1.0 / bounds)
     names = [text.strip() for text in column_texts(path, identifier, settings)]
@@ -59,4 +67,5 @@ def read_party(path: _Path, schema: Schema, identifier: str) -> PartyRows:
             f"column {identifier!r} has repeated identifiers; merge the rows of a person first"
         )
     labels = np.asarray(y, np.float64) if labelled else None
-    return PartyRows(sp.csc_array(scaled), names, labels, [*space.names], bounds)
+    facts = [*space.names], bounds, space.bounds.ends(), len(space.columns)
+    return PartyRows(sp.csc_array(scaled), names, labels, *facts)

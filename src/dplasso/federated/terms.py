@@ -13,9 +13,19 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from dplasso.base import checks
-from dplasso.federated.declaration import Declared, choice, count, require, term, text, texts
+from dplasso.base.wording import ParameterError, Setting
+from dplasso.federated.declaration import (
+    Declared,
+    choice,
+    count,
+    require,
+    term,
+    terms_of,
+    text,
+    texts,
+)
 
-Protocol = Literal["sketches"]
+Protocol = Literal["moments", "sketches"]
 Step = Literal["corrective", "universal"]
 SamplingName = Literal["party", "serial", "nice", "distributed", "arbitrary"]
 
@@ -26,7 +36,7 @@ _MOST_ROUNDS, _MOST_FEATURES, MOST_PARTIES = 2**20, 2**31, 2**12
 _MOST_BUDGET = 2.0**20  # squared entries of a row are counted in 64-bit integers
 
 
-_OVERLAP = (
+OVERLAP = (
     "Least share of n_rows that a party must have in common with each other party, on average; a "
     "job with less, by a noisy count, ends before it begins. 0 for no count."
 )
@@ -38,7 +48,8 @@ def _named(name: str, value: Any) -> str:
     return str(value)
 
 
-def _epsilon(name: str, value: Any) -> float:
+def finite_or_inf(name: str, value: Any) -> float:
+    """Check a number above 0, which may be infinite."""
     return checks.target(name, math.inf if value == "inf" else value)  # JSON has no infinity
 
 
@@ -48,7 +59,8 @@ def _row_budget(name: str, value: Any) -> float:
     return budget
 
 
-def _share(name: str, value: Any) -> float:
+def share(name: str, value: Any) -> float:
+    """Check a number from 0 to 1."""
     share = 0.0 if value == 0 else checks.bound(name, value)
     require(name, share <= 1.0, "0 to 1")
     return share
@@ -85,7 +97,13 @@ def _party_terms(name: str, value: Any) -> tuple[PartyTerms, ...]:
 class AmongParties(Declared, ABC):
     """Terms that name parties, one of which holds the labels."""
 
+    job: str
+    protocol: Any
     label_holder: str
+    y_bound: float
+    epsilon: float
+    delta: float
+    min_overlap: float
 
     @property
     @abstractmethod
@@ -112,7 +130,7 @@ class AmongParties(Declared, ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class JobTerms(AmongParties):
-    """The terms that a proposal and the terms of a job have in common.
+    """The terms that a proposal and the terms of a job of sketches have in common.
 
     Entries are measured in units of their party's ``x_bound`` and labels in units of ``y_bound``.
     ``radius`` bounds the 1-norm of all weights together in these units.
@@ -121,9 +139,11 @@ class JobTerms(AmongParties):
     job: str = term(_named, "Name of the job.", default="job")
     label_holder: str = term(text, "The party that holds the labels.")
     n_rows: int = term(count(1, MOST_ROWS), "Number of people, declared: public.")
-    epsilon: float = term(_epsilon, "Privacy loss of all parties together.", flags="--epsilon -e")
+    epsilon: float = term(
+        finite_or_inf, "Privacy loss of all parties together.", flags="--epsilon -e"
+    )
     delta: float = term(checks.probability, "Probability that epsilon may fail.")
-    radius: float = term(checks.bound, "Bound on the L1 norm of the weights.", default=5.0)
+    radius: float | None = term(checks.bound, "Bound on the L1 norm of the weights.", default=5.0)
     y_bound: float = term(
         checks.bound, "Public bound on the labels, as their holder has it; 1 for classes.",
         default=1.0,
@@ -148,8 +168,8 @@ class JobTerms(AmongParties):
         default=(), flags="--probability",
     )  # fmt: skip
     seed: int = term(count(0, 2**64 - 1), "Public seed of schedule and sketches.", default=0)
-    min_overlap: float = term(_share, _OVERLAP, default=0.0)
-    protocol: Protocol = term(
+    min_overlap: float = term(share, OVERLAP, default=0.0)
+    protocol: Protocol | None = term(
         choice(Protocol), "How the parties compute the model.", default="sketches"
     )
 
@@ -167,24 +187,54 @@ class Proposal(JobTerms):
     >>> proposal = Proposal(
     ...     parties=("bank", "shop"), label_holder="bank", n_rows=1000, epsilon=1.0, delta=1e-6
     ... )
-    >>> proposal.radius, proposal.rounds
-    (5.0, None)
+    >>> proposal.min_overlap, proposal.rounds
+    (0.25, None)
     """
 
     ADDED: ClassVar[frozenset[str]] = frozenset(
-        {"protocol", "step", "sampling", "probabilities", "min_overlap"}
+        {"protocol", "step", "sampling", "probabilities", "min_overlap", "colluders"}
     )
+    # Terms that only sketches have.
+    OF_SKETCHES: ClassVar[tuple[str, ...]] = (
+        "rounds", "sketch_size", "tau", "step", "sampling", "probabilities", "row_budget", "seed",
+    )  # fmt: skip
 
     parties: tuple[str, ...] = term(texts, "The parties that take part.")
-    min_overlap: float = term(_share, _OVERLAP, default=0.25)
+    radius: float | None = term(
+        checks.bound, "Bound on the L1 norm of the weights; by default 5 with sketches, and none "
+        "with moments.", default=None,
+    )  # fmt: skip
+    min_overlap: float = term(share, OVERLAP, default=0.25)
+    protocol: Protocol | None = term(
+        choice(Protocol), "How the parties compute the model; by default moments up to 1,000 "
+        "columns of all parties, and sketches beyond.", default=None,
+    )  # fmt: skip
+    colluders: int = term(
+        count(1, MOST_PARTIES), "With moments: how many parties may join what they know, and still "
+        "face epsilon. Every party knows its own noise, so that it is at least 1.", default=1,
+    )  # fmt: skip
     row_budget: float | None = term(
         _row_budget, "Most that the squared entries of a row may add up to at each party; by "
         "default from a public rule.", default=None,
     )  # fmt: skip
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.protocol == "moments" and self.of_sketches:
+            raise ParameterError(
+                "{term} is a term of sketches; leave it out, or choose the protocol sketches",
+                term=Setting(self.of_sketches[0]),
+            )
+
     @property
     def names(self) -> tuple[str, ...]:
         return self.parties
+
+    @property
+    def of_sketches(self) -> list[str]:
+        """The terms of sketches that were given another value than their default."""
+        defaults = {one.name: one.default for one in terms_of(type(self))}
+        return [name for name in self.OF_SKETCHES if getattr(self, name) != defaults[name]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,6 +246,7 @@ class Terms(JobTerms):
     parties: tuple[PartyTerms, ...] = term(_party_terms, "The parts of the parties.")
     rounds: int = term(count(1, _MOST_ROUNDS), "Number of rounds.")
     sketch_size: int = term(count(1), "Numbers per sketch.")
+    radius: float = term(checks.bound, "Bound on the L1 norm of the weights.", default=5.0)
 
     @property
     def names(self) -> tuple[str, ...]:

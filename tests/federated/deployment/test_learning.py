@@ -8,9 +8,17 @@ import pytest
 
 pytest.importorskip("nvflare")
 
+from typer.testing import CliRunner  # noqa: E402
+
+from dplasso.cli.app import app  # noqa: E402
 from dplasso.federated import PartyModel  # noqa: E402
+from dplasso.federated.deployment.settings import read_party_settings  # noqa: E402
+from dplasso.federated.moments import MomentTerms  # noqa: E402
+from dplasso.federated.rows import read_party  # noqa: E402
 from dplasso.ledger import Budget  # noqa: E402
+from dplasso.privacy import zcdp  # noqa: E402
 from federation import PARTIES, Federation, set_in, until  # noqa: E402
+from recording_parties import expected_model, share_noise  # noqa: E402
 
 ROWS, NEW = 4000, 50
 
@@ -54,7 +62,7 @@ def learning(tmp_path_factory):
             text = 'label_column = "sick"\nclasses = ["no", "yes"]\n' + text
         settings.write_text(text + 'told = "0:1"\nage = "0:100 missing"\n')
         limits = {"max_epsilon": 8.0, "max_row_budget": 100.0}
-        set_in(settings, answers="dplasso.federated.service:open_party", **limits)
+        set_in(settings, answers="recording_parties:open_party", **limits)
     coordinates = "dplasso.federated.service:open_coordinator"
     set_in(made.folder / "server" / "server.toml", coordinates=coordinates)
     try:
@@ -75,7 +83,8 @@ def rho_spent(learning, name):
 
 
 def test_three_parties_learn_what_none_of_them_knows(learning, tmp_path):
-    job = submitted(learning, "--epsilon", 6, "--min-overlap", 0.05)
+    sketches = ("--protocol", "sketches")
+    job = submitted(learning, "--epsilon", 6, "--min-overlap", 0.05, *sketches)
     outcome, card = learning.outcome(job)
     assert outcome["ended"] == card["ended"] == "complete"
     assert card["privacy"]["epsilon"] == 6.0
@@ -106,6 +115,50 @@ def test_three_parties_learn_what_none_of_them_knows(learning, tmp_path):
     assert [row[0] for row in rows] == [f"p{i}" for i in range(NEW)]
     right = [(float(row[1]) > 0) == (truth == "yes") for row, truth in zip(rows, sick, strict=True)]
     assert np.mean(right) > 0.7
+
+
+def in_process(*words):
+    """Run a command that needs no server, without the time that a process takes to start."""
+    done = CliRunner().invoke(app, ["federated", *map(str, words)])
+    assert done.exit_code == 0, done.output
+
+
+def test_moments_are_the_default_and_open_the_exact_matrix_plus_noise(learning, tmp_path):
+    before = {name: rho_spent(learning, name) for name in PARTIES}
+    job = submitted(learning, "--epsilon", 2)
+    outcome, card = learning.outcome(job)
+    assert outcome["ended"] == card["ended"] == "complete" and card["protocol"] == "moments"
+    terms = MomentTerms.from_json(json.dumps(card["terms"]))
+    rows, noise = {}, {}
+    for name in PARTIES:
+        settings, _ = read_party_settings(learning.folder / name, name)
+        rows[name] = read_party(settings.data, settings.table, settings.id_column)
+        noise[name] = share_noise(settings.state / job, terms.n_columns)
+        charged = rho_spent(learning, name) - before[name]
+        assert charged == pytest.approx(card["privacy"]["rho"])
+        assert zcdp.epsilon_of(charged, 1e-7) == pytest.approx(2.0)
+    model = expected_model(terms, rows, noise)
+    assert card["coefficients"] == {name: model.part(name).tolist() for name in PARTIES}
+    assert card["intercepts"] == model.intercepts.tolist()
+    # Nothing that would show rows later is left: no seed, no transcript, no masked rows.
+    assert {path.name for path in learning.results(job).iterdir()} == {
+        "model_card.json",
+        "outcome.json",
+    }
+    kept = {path.suffix for path in (learning.folder / "clinic" / "state" / job).iterdir()}
+    assert not kept & {".dealt", ".noise", ".from-insurer", ".from-registry"}
+    new, sick = tables(1, NEW, labels=False)
+    for name in PARTIES:
+        write(tmp_path / f"{name}.csv", new[name])
+        data, out = tmp_path / f"{name}.csv", tmp_path / f"{name}.margins.csv"
+        in_process("margins", learning.folder / name, job, data, "-o", out)
+    files = [tmp_path / f"{name}.margins.csv" for name in PARTIES]
+    holder = learning.folder / "clinic" / "state" / job / "model.json"
+    in_process("combine", *files, "-o", tmp_path / "all.csv", "--model", holder)
+    heads, *found = read(tmp_path / "all.csv")
+    assert heads == ["id", "prediction", "class", "probability of no", "probability of yes"]
+    assert np.mean([row[2] == truth for row, truth in zip(found, sick, strict=True)]) > 0.7
+    assert all((float(row[4]) > 0.5) == (float(row[4]) > float(row[3])) for row in found)
 
 
 def test_what_is_beyond_a_cap_is_refused_and_nothing_is_charged(learning):

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dplasso.federated.moments import moment_plan
+from dplasso.federated.moments import agree_moments, moment_plan
 from dplasso.federated.moments.noise import NoiseShare
 from dplasso.mechanisms.gaussian_cells import LEAST_SIGMA, MOST_SIGMA
 from dplasso.mechanisms.random_bits import random_bits
+from dplasso.privacy import zcdp
 from dplasso.privacy.events import PureDP
 from moment_jobs import agreed
 
@@ -81,3 +82,42 @@ def test_noise_that_cannot_be_drawn_is_refused():
 
 def test_without_privacy_the_event_says_so():
     assert moment_plan(agreed(epsilon=math.inf)).event == PureDP(math.inf)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 8.0])
+def test_a_job_that_ledgers_add_up_takes_a_few_percent_more_noise(epsilon):
+    public = {"n_rows": 1000, "epsilon": epsilon, "delta": 1e-9}
+    exact, of_ledgers = (
+        moment_plan(agree_moments({"a": 3, "b": 4}, "a", **public, account=account))
+        for account in ("exact", "rho")
+    )
+    assert 1.03 < of_ledgers.multiplier / exact.multiplier < 1.08
+    rho = zcdp.rho(of_ledgers.event)
+    assert rho <= zcdp.rho_of(epsilon, 1e-9) and of_ledgers.epsilon_to(1) < epsilon
+
+
+def test_the_first_part_and_the_matrix_add_up_to_the_promise():
+    public = {"n_rows": 10**6, "n_people": 10**5, "min_overlap": 0.25, "account": "rho"}
+    terms = agree_moments({"a": 3, "b": 4, "c": 1}, "a", epsilon=1.0, delta=1e-9, **public)
+    plan = moment_plan(terms)
+    assert plan.count.signs > 0 and plan.capacity.sigma > 0.0
+    first, matrix = zcdp.rho(plan.count_event), zcdp.rho(plan.model_event)
+    assert first + matrix == pytest.approx(zcdp.rho_of(1.0, 1e-9), rel=1e-9)
+    assert first < 0.061 * (first + matrix)
+    assert plan.epsilon_to(0) < plan.epsilon_to(1) < 1.0 < plan.epsilon_to(2)
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 30.0, 1e5])
+def test_noise_of_a_job_that_is_agreed_on_can_be_drawn(epsilon):
+    """What cannot be drawn is refused with the terms, and not after a charge."""
+    public = {"n_rows": 10**7, "n_people": 500, "min_overlap": 0.25, "account": "rho"}
+    try:
+        terms = agree_moments({"a": 3, "b": 4}, "a", epsilon=epsilon, delta=1e-9, **public)
+        plan = moment_plan(terms)
+    except ValueError as error:
+        assert "too small or too large" in str(error)
+        return
+    noises = [plan.share_sigma, plan.share_sigma_on_diagonal, plan.capacity.noise]
+    noises += [plan.count.noise] if plan.count.signs else []
+    assert all(LEAST_SIGMA <= noise <= MOST_SIGMA for noise in noises)
+    assert plan.capacity.rho <= 0.0101 * zcdp.rho(plan.event)

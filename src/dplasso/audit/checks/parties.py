@@ -22,9 +22,10 @@ from dplasso.audit.representation.holders import Holder, quietly
 from dplasso.base.arrays import Floats, Ints
 from dplasso.federated import Coordinator, Party, agree
 from dplasso.federated.columns import Columns, labels_of
+from dplasso.federated.count_plan import ENTRY
 from dplasso.federated.holdings import Holdings
 from dplasso.federated.messages import Gave, PartyRelease
-from dplasso.federated.plan import ENTRY, WEIGHT, plan_of
+from dplasso.federated.plan import WEIGHT, plan_of
 from dplasso.federated.simulation import run as run_job
 from dplasso.federated.terms import Terms
 from dplasso.mechanisms.random_bits import random_bits

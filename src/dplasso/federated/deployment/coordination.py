@@ -24,6 +24,7 @@ from dplasso.federated.deployment.replies import CHANNEL, TOPIC, Reply
 from dplasso.federated.deployment.results import CARD, OUTCOME, PROGRESS
 from dplasso.federated.deployment.settings import read_server_settings
 from dplasso.federated.deployment.transcript import Transcript
+from dplasso.federated.moments.at_server import SEED
 from dplasso.federated.requests import signed
 from dplasso.federated.roles import Coordinates
 from dplasso.federated.terms import Proposal
@@ -73,7 +74,8 @@ class Coordination(Controller):
             outcome = {"job": job, "ended": ended, **_facts(self._progress)}
             replace_file(results / CARD, coordinator.result())
             replace_file(results / OUTCOME, json.dumps(outcome, indent=2).encode())
-        (results / TRANSCRIPT).unlink(missing_ok=True)
+        for path in (results / TRANSCRIPT, results / f"{job}.{SEED}"):
+            path.unlink(missing_ok=True)
         for name in (CARD, OUTCOME):  # from here an administrator can fetch them
             shutil.copy(results / name, workspace.get_run_dir(job))
 

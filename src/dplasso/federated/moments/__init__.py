@@ -7,6 +7,7 @@ from dplasso.federated.moments.plan import MomentPlan, moment_plan
 from dplasso.federated.moments.server import MomentServer
 from dplasso.federated.moments.simulation import MomentOutcome, simulate_moments
 from dplasso.federated.moments.terms import MomentTerms, PartyBlock, agree_moments
+from dplasso.federated.moments.weights import fit_moments
 
 __all__ = [
     "MomentModel",
@@ -18,6 +19,7 @@ __all__ = [
     "Moments",
     "PartyBlock",
     "agree_moments",
+    "fit_moments",
     "moment_plan",
     "simulate_moments",
 ]

@@ -1,4 +1,4 @@
-"""The three messages of a job of moments, as bytes.
+"""The three messages that carry a job of moments, as bytes.
 
 A *deal* goes from the server to a party, *masked* rows from a party to all others, a *share* from a
 party to the server. Each has a mark, a version, its kind, the digest of the job's terms, the number
@@ -15,9 +15,11 @@ from dplasso.federated.errors import Refused
 from dplasso.federated.moments.terms import MomentTerms
 
 VERSION = 1
+KEY_BYTES, TAG_BYTES = 32, 16  # of what is sealed
 _MARK = b"DPLM"
 _HEAD = struct.Struct("<4sHB32sH")
 _CHECKSUM = 32
+OVERHEAD = _HEAD.size + _CHECKSUM  # bytes of a message beside its body
 
 
 class Kind(IntEnum):

@@ -19,6 +19,24 @@ class Odds(NamedTuple):
     slope: Floats
     intercept: Floats
 
+    def classes(self, scores: Floats) -> Ints:
+        """Return the place of the predicted class of each row."""
+        if len(self.slope) == 1:
+            return (scores[:, 0] > 0.0).astype(np.int64)
+        found: Ints = np.argmax(scores * self.slope + self.intercept, axis=1)
+        return found
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Return the probability of each class."""
+        log_odds = scores * self.slope + self.intercept
+        if len(self.slope) == 1:
+            both: Floats = expit(np.column_stack([-log_odds[:, 0], log_odds[:, 0]]))
+            return both
+        # Against all others, a class is C / (C - 1) times as far as from the mean of all.
+        classes = len(self.slope)
+        found: Floats = softmax((classes - 1) / classes * log_odds, axis=1)
+        return found
+
 
 @dataclass(frozen=True)
 class MomentModel:
@@ -68,23 +86,11 @@ class MomentModel:
 
     def classes(self, scores: Floats) -> Ints:
         """Return predicted classes."""
-        odds = self._odds()
-        if self.terms.n_classes == 2:
-            return (scores[:, 0] > 0.0).astype(np.int64)
-        found: Ints = np.argmax(scores * odds.slope + odds.intercept, axis=1)
-        return found
+        return self._odds().classes(scores)
 
     def probabilities(self, scores: Floats) -> Floats:
         """Return the probability of each class, by the relation in `odds`."""
-        odds = self._odds()
-        log_odds = scores * odds.slope + odds.intercept
-        if self.terms.n_classes == 2:
-            both: Floats = expit(np.column_stack([-log_odds[:, 0], log_odds[:, 0]]))
-            return both
-        # Against all others, a class is C / (C - 1) times as far as from the mean of all.
-        apart = (self.terms.n_classes - 1) / self.terms.n_classes
-        found: Floats = softmax(apart * log_odds, axis=1)
-        return found
+        return self._odds().probabilities(scores)
 
     def _odds(self) -> Odds:
         if self.odds is None:

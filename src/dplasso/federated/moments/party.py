@@ -13,18 +13,12 @@ from dplasso.federated.errors import Refused
 from dplasso.federated.joint_spending import label_of
 from dplasso.federated.moments import messages, ring
 from dplasso.federated.moments.deal import Deal
-from dplasso.federated.moments.messages import Kind
+from dplasso.federated.moments.messages import KEY_BYTES, TAG_BYTES, Kind
 from dplasso.federated.moments.noise import NoiseShare
 from dplasso.federated.moments.plan import moment_plan
 from dplasso.federated.moments.ring import Ring
 from dplasso.federated.moments.rows import RowMap, labels_of, placed
-from dplasso.federated.moments.sealing import (
-    KEY_BYTES,
-    TAG_BYTES,
-    PairSecrets,
-    decrypted,
-    encrypted,
-)
+from dplasso.federated.moments.sealing import PairSecrets, decrypted, encrypted
 from dplasso.federated.moments.terms import MomentTerms
 from dplasso.federated.moments.used_once import UsedOnce
 from dplasso.mechanisms.grid_gaussian import GridGaussian, NoiseOf

@@ -59,6 +59,11 @@ class Units:
         self._middle, size = range_scales(self.low, self.high)
         self._size = np.where(size > 0.0, size, 1.0)
 
+    @property
+    def centre(self) -> tuple[Floats, Floats]:
+        """Middle and size of every column: an entry x becomes (x - middle) / size."""
+        return self._middle, self._size
+
     def of(self, X: Any) -> Floats:
         """Return the entries of a table in these units."""
         cells = _dense(X)

@@ -6,9 +6,9 @@ from typing import Any, Protocol
 from dplasso.base.extras import require
 from dplasso.base.wording import ParameterError
 from dplasso.federated.errors import Refused
+from dplasso.federated.moments.messages import KEY_BYTES
 from dplasso.federated.moments.ring import derived
 
-KEY_BYTES, TAG_BYTES = 32, 16
 _NONCE = bytes(12)  # each key seals one message
 
 

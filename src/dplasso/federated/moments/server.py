@@ -37,14 +37,18 @@ class MomentServer:
 
     def opened(self, shares: Mapping[str, bytes]) -> Moments:
         """Return the noisy matrix. The shares of all parties are needed."""
-        terms = self._terms
-        if set(shares) != set(terms.names):
-            raise Refused("the shares of all parties are needed, and of no one else")
-        rows, columns = np.triu_indices(terms.n_columns)
-        total = np.zeros(len(rows), np.uint64)
-        for name in terms.names:
-            body = messages.unpacked(Kind.SHARE, terms, name, shares[name], 8 * len(rows))
-            total += ring.from_bytes(body, total.shape)
-        matrix = np.zeros((terms.n_columns, terms.n_columns), np.int64)
-        matrix[rows, columns] = matrix[columns, rows] = total.view(np.int64)
-        return Moments.read(moment_plan(terms), matrix)
+        return opened(self._terms, shares)
+
+
+def opened(terms: MomentTerms, shares: Mapping[str, bytes]) -> Moments:
+    """Return the sum of the shares of all parties: the noisy matrix."""
+    if set(shares) != set(terms.names):
+        raise Refused("the shares of all parties are needed, and of no one else")
+    rows, columns = np.triu_indices(terms.n_columns)
+    total = np.zeros(len(rows), np.uint64)
+    for name in terms.names:
+        body = messages.unpacked(Kind.SHARE, terms, name, shares[name], 8 * len(rows))
+        total += ring.from_bytes(body, total.shape)
+    matrix = np.zeros((terms.n_columns, terms.n_columns), np.int64)
+    matrix[rows, columns] = matrix[columns, rows] = total.view(np.int64)
+    return Moments.read(moment_plan(terms), matrix)

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dplasso.base.wording import ParameterError
+from dplasso.federated.moments.messages import KEY_BYTES
 from dplasso.federated.moments.model import MomentModel
 from dplasso.federated.moments.opened import Moments
 from dplasso.federated.moments.party import MomentParty
-from dplasso.federated.moments.sealing import KEY_BYTES, SealedPairs
+from dplasso.federated.moments.sealing import SealedPairs
 from dplasso.federated.moments.server import MomentServer
 from dplasso.federated.moments.terms import MomentTerms
 from dplasso.federated.moments.weights import fit_moments

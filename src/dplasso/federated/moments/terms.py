@@ -3,18 +3,23 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from dplasso.base import checks
 from dplasso.federated.declaration import Declared, choice, count, require, term, text
-from dplasso.federated.terms import MOST_PARTIES, MOST_ROWS, AmongParties
+from dplasso.federated.terms import (
+    MOST_PARTIES,
+    MOST_ROWS,
+    OVERLAP,
+    AmongParties,
+    finite_or_inf,
+    share,
+)
 from dplasso.privacy.calibration import Neighboring
 
+Account = Literal["exact", "rho"]
+
 _MOST_COLUMNS = 2**14  # a matrix of that many columns has 2^27 entries
-
-
-def _epsilon(name: str, value: Any) -> float:
-    return checks.target(name, math.inf if value == "inf" else value)  # JSON has no infinity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,13 +47,22 @@ class MomentTerms(AmongParties):
     the number of people is not revealed but by the noisy matrix. A job that is run again, for
     whatever reason, has another ``attempt``: all masks and keys follow from the digest of the
     terms. With ``colluders`` c, epsilon is what c parties together learn of the rest.
+
+    Where the server numbers people, ``n_people`` is how many are declared, and ``n_rows`` has room
+    for more (`dplasso.federated.moments.capacity`). With the account "rho", epsilon is converted as
+    ledgers do that add up jobs, which takes a few percent more noise.
     """
 
+    ADDED: ClassVar[frozenset[str]] = frozenset({"n_people", "min_overlap", "account", "radius"})
+
+    protocol: Literal["moments"] = term(
+        choice(Literal["moments"]), "How the parties compute the model.", default="moments"
+    )
     job: str = term(text, "Name of the job.", default="job")
     attempt: int = term(count(0, 2**32), "How often the job was begun before.", default=0)
     label_holder: str = term(text, "The party that holds the labels.")
     n_rows: int = term(count(1, MOST_ROWS), "Most people that may take part, declared: public.")
-    epsilon: float = term(_epsilon, "Privacy loss of all parties together.")
+    epsilon: float = term(finite_or_inf, "Privacy loss of all parties together.")
     delta: float = term(checks.probability, "Probability that epsilon may fail.")
     neighboring: Neighboring = term(
         choice(Neighboring), "Whether a person is added or replaced.", default="add_remove"
@@ -59,6 +73,17 @@ class MomentTerms(AmongParties):
     )  # fmt: skip
     y_bound: float = term(checks.bound, "Public bound on the labels.", default=1.0)
     n_classes: int = term(count(0, _MOST_COLUMNS), "Number of classes; 0: numbers.", default=0)
+    n_people: int = term(
+        count(0, MOST_ROWS), "Declared number of people, where the server numbers them; else 0.",
+        default=0,
+    )  # fmt: skip
+    min_overlap: float = term(share, OVERLAP, default=0.0)
+    account: Account = term(
+        choice(Account), "How epsilon is converted: for one job, or as ledgers do.", default="exact"
+    )
+    radius: float | None = term(
+        checks.bound, "Bound on the L1 norm of the weights; none by default.", default=None
+    )
     parties: tuple[PartyBlock, ...] = term(_blocks, "The columns of the parties.")
 
     def __post_init__(self) -> None:
@@ -66,6 +91,7 @@ class MomentTerms(AmongParties):
         most = len(self.names) - 1
         require("colluders", self.colluders <= most, f"at most {most}: one party must be honest")
         require("n_classes", self.n_classes != 1, "0 for numbers, or at least 2")
+        require("n_people", self.n_people <= self.n_rows, "at most n_rows")
         fits = self.n_columns <= _MOST_COLUMNS
         require("parties", fits, f"parties with at most {_MOST_COLUMNS} columns in all")
 
