@@ -123,8 +123,9 @@ def roots_pay(epsilon: float, delta: float, rows: float) -> bool:
     """Whether rows are so many, at this budget, that the weights of their words can be learnt.
 
     On two sets of text, roots of entries lose up to 0.04 of accuracy against their presence where
-    the number of rows times mu is 320 or less, and gain up to 0.007 where it is 880 or more
-    (benchmarks/results/row_maps.txt). For entries of 0 and 1 there is no difference.
+    the number of rows times mu is about 100 or less, and gain up to 0.005 from 2,900 on; between,
+    there is no clear difference (benchmarks/results/row_maps.txt), and for entries of 0 and 1
+    there is none at all.
 
     >>> [roots_pay(epsilon, 1e-8, 15_000) for epsilon in (0.1, 1.0)]
     [False, True]
