@@ -304,6 +304,29 @@ def test_the_mechanism_is_chosen_and_a_stream_keeps_to_it(place):
         run("rows.svm", *KNOWN, "--state", "t", "--noise", "loud")
 
 
+OPTIONS = {
+    "learner": "oracle",
+    "clip": 0.3,
+    "regularisation": 0.01,
+    "row_map": "as_is",
+    "half_life": 40.0,
+    "neighboring": "replace_one",
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_an_option_means_what_the_parameter_means_and_a_stream_keeps_to_it(place, name):
+    option = (f"--{name.replace('_', '-')}", OPTIONS[name])
+    places = ("--state", "s", "-o", "out", "-q")
+    run("rows.svm", *KNOWN, *places, *option)
+    X, y = problem()
+    made = {"window": 50, "classes": [-1.0, 1.0], "n_features": COLUMNS, "random_state": 7}
+    model = dplasso.PrivateOnlineClassifier(**made, **{name: OPTIONS[name]})
+    assert np.array_equal(np.loadtxt(place / "out"), model.predict_then_learn(X, y))
+    with pytest.raises(ValueError, match=f"{option[0]} is not what it was|{name} is not what"):
+        run("rows.svm", *KNOWN, *places)
+
+
 def test_a_page_of_a_stream(place, good):
     run("rows.svm", *KNOWN, "--state", "s", "-o", "out", "--model", "m.dpl", "--every", 50, "-q")
     rows = len((place / "rows.svm").read_text().splitlines())

@@ -68,6 +68,26 @@ def online(
     loss: Annotated[str | None, typer.Option(help=f"{', '.join(CLASS_LOSSES)}.")] = None,
     domain: Annotated[str, typer.Option(help="l2, l1, simplex or box.")] = "l2",
     radius: Annotated[str, typer.Option(help="Size of the set of weights, or auto.")] = "auto",
+    learner: Annotated[
+        str, typer.Option(help="projection, or oracle (local linear steps).")
+    ] = "projection",
+    clip: Annotated[
+        str, typer.Option(help="Bound on the length of a row's gradient, or auto.")
+    ] = "auto",
+    regularisation: Annotated[
+        str, typer.Option(help="L2 term in the loss of every row, or auto.")
+    ] = "auto",
+    row_map: Annotated[
+        str, typer.Option(help="unit (rows are scaled to length 1), or as_is.")
+    ] = "unit",
+    half_life: Annotated[
+        float | None,
+        typer.Option(help="Number of rows after which a row counts half; by default none fades."),
+    ] = None,
+    neighboring: Annotated[
+        str,
+        typer.Option(help="add_remove: a row or nothing; replace_one: a row or another one."),
+    ] = "add_remove",
     construction: Annotated[
         str,
         typer.Option(help="Noise construction: auto, buffered, band, tree or window_tree."),
@@ -138,6 +158,12 @@ def online(
         "batch": batch,
         "domain": domain,
         "radius": o.auto_or_number("--radius", radius),
+        "learner": learner,
+        "clip": o.auto_or_number("--clip", clip),
+        "regularisation": o.auto_or_number("--regularisation", regularisation),
+        "row_map": row_map,
+        "half_life": half_life,
+        "neighboring": neighboring,
         "construction": construction,
         "noise": noise,
         "calibration": calibration,
@@ -145,7 +171,7 @@ def online(
         "random_state": seed,
     }
     declared = _classes(classes, form) if table is None else table.labels.classes
-    learner = _learner(epsilon, declared, y_bound, regression, loss, common)
+    estimator = _learner(epsilon, declared, y_bound, regression, loss, common)
     if math.isinf(epsilon):
         warn("epsilon = inf: the model is not private")
     # The input is opened first: a missing one costs nothing.
@@ -153,7 +179,7 @@ def online(
         LineSource(data, follow=follow) as source,
         StreamSession(
             state,
-            learner,
+            estimator,
             format=form,
             target=target or "y",
             schema=table,
@@ -170,7 +196,7 @@ def online(
             if path is not None and not session.continues:
                 o.check_unused(path, force)
         if budget is not None and not session.continues:
-            learner.accountant = Budget.open(budget).labelled(state.absolute().name[:100])
+            estimator.accountant = Budget.open(budget).labelled(state.absolute().name[:100])
         session.start(received=(received or 0) if output is None else None)
         if data is not None or stdin_from == "start":
             source.skip(session.input_bytes)

@@ -21,6 +21,7 @@ ROW_MAPS = ("unit", "as_is")
 _TEXTS = {str}
 _PLAIN = (bool, int, float, str)
 _UNCHANGING = {float, int, bool}  # types of values that nobody can change in place
+_DOUBLE = np.dtype(np.float64)
 _NO_ROW = (None, None, None)
 _MADE_AGAIN = ("facts", "_met", "_last")
 _MOST_MET = 1 << 17  # names that are remembered, one by one and in rows
@@ -109,15 +110,18 @@ class RowForm:
         last, copy, known = self._last
         if last is row and copy == row:
             return known  # type: ignore[no-any-return]  # predicted just now, unchanged since
+        plain = type(row) is dict and _UNCHANGING.issuperset(map(type, row.values()))
         try:
-            # Texts and None are no numbers, and raise a TypeError.
-            values = np.frombuffer(array("d", row.values()))
+            if plain:
+                values = np.fromiter(row.values(), _DOUBLE, len(row))
+            else:  # texts and None are no numbers, and raise a TypeError
+                values = np.frombuffer(array("d", row.values()))
             entries = self._met.places(row), values
         except (TypeError, ValueError, OverflowError):
             found = self._entries(row)
             places = np.array([place for place, _ in found], np.int64)
             return places, np.array([number for _, number in found])
-        if type(row) is dict and _UNCHANGING.issuperset(map(type, row.values())):
+        if plain:
             self._last = (row, row.copy(), entries)
         return entries
 
