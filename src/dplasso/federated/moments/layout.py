@@ -13,7 +13,7 @@ from dplasso.federated.moments.messages import KEY_BYTES, TAG_BYTES
 from dplasso.federated.moments.pseudonym_lists import PSEUDONYM_BYTES
 from dplasso.federated.moments.terms import MomentTerms
 
-SLICE = 2**22  # bytes in an exchange, from or to one party
+SLICE = 2**21  # bytes in an exchange, from or to one party: 10 seconds at 1.7 Mbit/s
 PLACE_BYTES = 4
 _LEAST_SLICE = 2**12
 _FRAMES = 8  # bytes: the lengths of a deal and of places
