@@ -137,7 +137,7 @@ class OpeningCoordinator:
         """How many rounds are done, and of how many; None before the terms are agreed."""
         if self.coordinator is not None:
             return self.coordinator.rounds
-        return 0, None
+        return 0, self._about.rounds
 
     @property
     def ended(self) -> str:

@@ -104,6 +104,7 @@ class AmongParties(Declared, ABC):
     epsilon: float
     delta: float
     min_overlap: float
+    rounds: int | None
 
     @property
     @abstractmethod

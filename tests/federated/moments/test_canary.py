@@ -20,7 +20,7 @@ from dplasso.mechanisms.grid_gaussian import GridGaussian
 from dplasso.privacy import gaussian
 from moment_jobs import Recording, agreed, exchanged, parties_of
 
-MU, RUNS, ERROR = 2.5, 600, 1e-4
+MU, RUNS, ERROR = 2.5, 900, 1e-3
 ROWS, CANARY = 4, 3  # rows of a job, and the place of the person
 CHANCE = 5.0 * math.sqrt(2.0 / RUNS)  # of a shift of scores
 

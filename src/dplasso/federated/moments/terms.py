@@ -55,6 +55,7 @@ class MomentTerms(AmongParties):
 
     ADDED: ClassVar[frozenset[str]] = frozenset({"n_people", "min_overlap", "account", "radius"})
 
+    rounds = 1  # one matrix is opened
     protocol: Literal["moments"] = term(
         choice(Literal["moments"]), "How the parties compute the model.", default="moments"
     )
