@@ -122,7 +122,7 @@ class RowForm:
             places = np.array([place for place, _ in found], np.int64)
             return places, np.array([number for _, number in found])
         if plain:
-            self._last = (row, row.copy(), entries)
+            self._last = (row, dict(row), entries)
         return entries
 
     def of_entries(self, entries: "Entries", *, gaps: bool) -> Compressed:
