@@ -187,6 +187,6 @@ def _examined(
     groups = {column: list(format_of(files).column_texts(files, column, like)) for column in by}
     # Fits to rows in another order would not be this stream.
     fits = one and not is_online(fitted)
-    curve = accuracy_curve(fitted, rows.X, rows.y) if fits else None
+    curve = accuracy_curve(fitted, rows.X, rows.y, groups=rows.groups) if fits else None
     plain = without_names(fitted)
     return examine(plain, rows.X, rows.y, by=groups, curve=curve, data_name=data.name)
