@@ -28,7 +28,7 @@ from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import Gaussian, Repeated
 from dplasso.privacy.gaussian import mu
 from dplasso.privacy.statement import READ, PrivacyStatement, fact
-from dplasso.privacy.unit import Unit, check_identifier
+from dplasso.privacy.unit import ROW, Unit, check_identifier
 from dplasso.privacy.zcdp import rho
 from dplasso.search.row_scores import NoisyScore, RowScores
 from dplasso.search.scoring import LEAST_MULTIPLIER, UNIT, counted
@@ -99,7 +99,9 @@ def private_score(
     delta : float, default=1e-6
         Delta of the guarantee.
     groups : array or None, default=None
-        One identifier of a person per row, to protect people: see `PrivateLassoClassifier.fit`.
+        One identifier of a person per row, to protect people: see `PrivateLassoClassifier.fit`. A
+        model that protects people needs them; ``range(len(y))`` says that every row is of another
+        person.
     n_rows : int or None, default=None
         Number of rows, as a public fact. Scores are divided by it, unless people are protected.
     n_people : int or None, default=None
@@ -181,6 +183,7 @@ class PrivateScore:
         if groups is None and isinstance(X, DescribedRows):
             groups = X.groups
         check_people_given(X, groups)
+        _check_same_unit(model, groups)
         scored = RowScores.of(model, X, y)
         people, unit = self._people(groups, scored.rows, n_people)
         count, public = self._count(people, scored.rows, n_rows, n_people)
@@ -288,3 +291,13 @@ class PrivateScore:
             "version": __version__,
             "date": datetime.now(UTC).date().isoformat(),
         }
+
+
+def _check_same_unit(model: PrivateLasso, groups: object) -> None:
+    """Reject scores that would protect the rows of people one by one, though the model does not."""
+    if groups is None and model.privacy_.unit != ROW:
+        raise ParameterError(
+            "{model} protects people, and without groups its scores would protect single rows "
+            "only; pass groups, one identifier per row (from the command line: score a table whose "
+            "{schema} names a person), or groups=range(len(y)) if every row is of another person"
+        )
