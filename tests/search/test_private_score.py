@@ -338,6 +338,9 @@ def test_a_model_of_people_is_not_scored_by_rows_in_silence(tmp_path):
     model.fit(X, Y, groups=people)
     with pytest.raises(ParameterError, match="pass groups, one identifier per row"):
         private_score(model, X, Y, epsilon=1.0, n_rows=ROWS, accountant=budget)
+    both = {"groups": people, "n_rows": ROWS, "n_people": ROWS // 4}
+    with pytest.raises(ParameterError, match="leave n_rows out, and give n_people"):
+        private_score(model, X, Y, epsilon=1.0, accountant=budget, **both)
     assert not budget.entries()
     by_row = private_score(model, X, Y, epsilon=1.0, groups=range(len(Y)), n_people=ROWS)
     assert by_row.privacy.unit == "person" and by_row.scores["accuracy"].noise < 0.05
