@@ -17,7 +17,7 @@ from dplasso.data.identifiers import NOBODY, people_of
 from dplasso.data.structure import array_of, sound
 from dplasso.estimators import PrivateLassoClassifier
 from dplasso.privacy.leaks import OnlyNoiseWarning
-from dplasso.report.protects import unit_of
+from dplasso.report.protects import declared_people, unit_of
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, math.inf)
 FITS = 5
@@ -149,12 +149,6 @@ def declared_rows(model: Any) -> int | None:
     """Return the number of rows that the model's statement uses, if there is one."""
     rows = model.privacy_["public"]["n_rows"]["value"]
     return None if rows is None else int(rows)
-
-
-def declared_people(model: Any) -> int | None:
-    """Return the number of people that the model's statement uses, if there is one."""
-    people = model.privacy_["public"].get("n_people", {}).get("value")
-    return None if people is None else int(people)
 
 
 def _too_few(model: Any, fitted: int, scored: int, people: int | None) -> str:

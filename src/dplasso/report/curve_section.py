@@ -4,12 +4,12 @@ import math
 from typing import Any, NamedTuple
 
 from dplasso.report.charts import Line, Plot, Whisker, draw, legend, rounded_out
-from dplasso.report.curve_fits import AREA, LOG_LOSS, Curve, declared_people, declared_rows
+from dplasso.report.curve_fits import AREA, LOG_LOSS, Curve, declared_rows
 from dplasso.report.evaluation import Evaluation
 from dplasso.report.headline import epsilon_of
 from dplasso.report.markup import Markup, join, table, tag
 from dplasso.report.names import number, score_text
-from dplasso.report.protects import unit_of
+from dplasso.report.protects import declared_people, unit_of
 from dplasso.report.weights import is_private
 
 _MARGIN = 1.2  # factor of space to the left and right of the points
