@@ -188,3 +188,13 @@ def test_probabilities_that_tell_are_praised_by_their_own_score(confusion, said)
     assert found.verdict == said and not found.poor
     shown = words(render(classifier(), evaluation=found))
     assert f"The model is {said}." in shown and "Accuracy: better" not in shown
+
+
+@pytest.mark.parametrize(("rare", "first"), [(60, "Area under the ROC"), (120, "Accuracy")])
+def test_the_area_comes_first_where_one_class_is_common(rare, first):
+    model = classifier()
+    y = (np.argsort(np.argsort(-X[:, 0])) < rare).astype(int)
+    top = render(model, evaluation=evaluate(model, X, y)).partition("</header>")[0]
+    places = {name: top.find(name) for name in ("Area under the ROC", "Accuracy")}
+    assert min((place, name) for name, place in places.items() if place >= 0)[1] == first
+    assert ("guessing: 0.5" in top) == (first == "Area under the ROC")
