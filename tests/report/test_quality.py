@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor
-from dplasso.report import Curve, Evaluation, evaluate, render
+from dplasso.report import Curve, Evaluation, evaluate, examine, render
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, (400, 5))
@@ -198,3 +198,13 @@ def test_the_area_comes_first_where_one_class_is_common(rare, first):
     places = {name: top.find(name) for name in ("Area under the ROC", "Accuracy")}
     assert min((place, name) for name, place in places.items() if place >= 0)[1] == first
     assert ("guessing: 0.5" in top) == (first == "Area under the ROC")
+
+
+@pytest.mark.parametrize(("shift", "short"), [(0.04, "a little too low"), (0.0, "close")])
+def test_numbers_that_are_too_low_everywhere_are_not_called_close(shift, short):
+    model = PrivateLassoRegressor(100.0, max_iter=30, radius=5.0).fit(X, X[:, 0])
+    noise = np.where(np.argsort(np.argsort(model.predict(X))) % 2, 0.02, -0.02)
+    html = render(model, evaluation=examine(model, X, model.predict(X) + noise + shift))
+    told = " ".join(words(html).split())
+    assert f"Calibration: {short}. Predictions are too" in told
+    assert ("in every tenth of the rows" in told) == (short != "close")
