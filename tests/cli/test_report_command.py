@@ -89,6 +89,12 @@ def test_the_curve_of_a_model_of_people_is_of_the_people_in_the_public_rows(tmp_
     page = words(reported(tmp_path, run, model, "--public-data", path), "quality")
     assert "on 200 people with about 600 public rows" in page
     assert "this model had 300 people, 1.5 times as many" in page
+    # Public rows need not say whose they are.
+    bare = tmp_path / "bare.csv"
+    bare.write_text("".join(f"{line.partition(',')[2]}\n" for line in ["p,age,sick", *lines]))
+    done = run("report", model, "-o", tmp_path / "bare.html", "--public-data", bare)
+    assert done.code == 0 and "the curve over epsilon is of rows" in " ".join(done.err.split())
+    assert "The curve is of rows: the public rows do" in words(tmp_path / "bare.html", "quality")
 
 
 def test_few_public_rows_give_a_reason(tmp_path, run, model):
