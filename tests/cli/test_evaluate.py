@@ -182,7 +182,8 @@ def test_private_scores_are_charged_and_stated(tmp_path, run):
     given = ("evaluate", *files, "--epsilon", 0.7, "--rows", 400, "--budget", ledger)
     done = run(*given, "--json", "--strict")
     found = json.loads(done.out)
-    assert done.err == "" and set(found) == {"model", "data", "scores", "privacy"}
+    assert done.err == "" and found["mean_over"] == "rows"
+    assert set(found) == {"model", "data", "scores", "mean_over", "meaning", "privacy"}
     assert set(found["scores"]) == {"accuracy", "log_loss"}
     assert all(set(score) == {"value", "noise"} for score in found["scores"].values())
     assert found["privacy"]["epsilon"] == 0.7 and found["privacy"]["unit"] == "row"
@@ -191,6 +192,7 @@ def test_private_scores_are_charged_and_stated(tmp_path, run):
     assert refused.code == 1 and "budget" in refused.err and refused.out == ""
     assert len(Budget.open(ledger).entries()) == 1
     shown = run("evaluate", *files, "--epsilon", 1, "--rows", 400).out
+    assert "mean over rows" in shown and "The number of rows, 400 (declared), divides" in shown
     assert "standard deviation of its noise" in shown and "balanced_accuracy" not in shown
     assert "This score of a PrivateLassoClassifier is (1, 1e-06)-differentially private" in shown
 
@@ -206,10 +208,19 @@ def test_private_scores_of_people_follow_the_schema_of_the_model(tmp_path, run):
     found = json.loads(run("evaluate", model, path, "--epsilon", 1, "--strict", "--json").out)
     assert found["privacy"]["unit"] == "person: patient"
     assert found["privacy"]["public"]["rows_per_person"]["value"] == 2
+    assert found["mean_over"] == "people" and "counts as 2 rows at most" in found["meaning"]
+    assert "declared number of people is not used" in found["meaning"]
     fewer = run("evaluate", model, path, "--epsilon", 1, "--rows-per-person", 1, "--strict")
     assert fewer.code == 1 and "--people" in fewer.err
     declared = ("--rows-per-person", 1, "--people", 200, "--strict")
-    assert run("evaluate", model, path, "--epsilon", 1, *declared).code == 0
+    done = run("evaluate", model, path, "--epsilon", 1, *declared)
+    assert done.code == 0 and "score     mean over people" in done.out
+    told = " ".join(done.out.split())
+    assert "The number of people, 200 (declared), divides the sums" in told
+    assert "What always giving the same answer would score is not shown" in told
+    both = run("evaluate", model, path, "--epsilon", 1, *declared, "--rows", 600)
+    said = " ".join(both.err.split())
+    assert both.code == 1 and "leave --rows out, and give --people" in said and both.out == ""
 
 
 def test_private_scores_and_public_rows_exclude_each_other(tmp_path, run):

@@ -9,6 +9,9 @@ from html import unescape
 import numpy as np
 import pytest
 
+from dplasso import Schema
+from dplasso.schema import Number, Person, Target
+
 TABLE = (
     *("--target", "sick", "--bounds", "age=0:120", "--hash", "town=16", "--text", "note"),
     *("--buckets", "64", "--classes", "no,yes", "--rows", "900"),
@@ -73,6 +76,25 @@ def test_enough_public_rows_give_a_curve_beside_the_model(tmp_path, run, model):
     assert "scored on 300 public rows of <bdi>public.csv</bdi>" in page.read_text("utf-8")
     assert str(tmp_path) not in page.read_text("utf-8")
     assert "better than always answering the most common class" in text
+
+
+def test_the_curve_of_a_model_of_people_is_of_the_people_in_the_public_rows(tmp_path, run):
+    path, schema = tmp_path / "visits.csv", tmp_path / "visits.toml"
+    lines = [f"{k // 3},{20 + k % 60},{'yes' if k % 60 > 30 else 'no'}" for k in range(900)]
+    path.write_text("\n".join(["patient,age,sick", *lines]) + "\n")
+    columns = {"patient": Person(), "age": Number(0, 120), "sick": Target(["no", "yes"])}
+    Schema(columns, n_rows=900, n_people=300).to_toml(schema)
+    model = tmp_path / "visits.dpl"
+    assert run("train", path, "-o", model, "--schema", schema, "-e", 5, "-q").code == 0
+    page = words(reported(tmp_path, run, model, "--public-data", path), "quality")
+    assert "on 200 people with about 600 public rows" in page
+    assert "this model had 300 people, 1.5 times as many" in page
+    # Public rows need not say whose they are.
+    bare = tmp_path / "bare.csv"
+    bare.write_text("".join(f"{line.partition(',')[2]}\n" for line in ["p,age,sick", *lines]))
+    done = run("report", model, "-o", tmp_path / "bare.html", "--public-data", bare)
+    assert done.code == 0 and "the curve over epsilon is of rows" in " ".join(done.err.split())
+    assert "The curve is of rows: the public rows do" in words(tmp_path / "bare.html", "quality")
 
 
 def test_few_public_rows_give_a_reason(tmp_path, run, model):

@@ -152,3 +152,12 @@ def test_a_score_has_the_same_digits_wherever_it_stands():
     told = told.partition("</section>")[0]
     # The score and that of the commonest class: on a card, among the scores, and in the table.
     assert re.findall(r"\b0\.648\d*", told) == ["0.6482"] * 6
+
+
+def test_a_large_delta_is_told_in_people_where_people_are_protected():
+    X = np.random.default_rng(0).uniform(-1, 1, (60, 2))
+    known = {"classes": [0, 1], "x_bound": 1.0, "n_rows": 24_000, "n_people": 6_000}
+    model = PrivateLassoClassifier(1.0, delta=0.1, **known, rows_per_person=2)
+    said = loose_delta(model.fit(X, X[:, 0] > 0, groups=np.arange(60) // 4))
+    assert "well below 1 / people" in said and "with 6,000 people" in said
+    assert "all rows of about 600 of them" in said

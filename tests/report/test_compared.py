@@ -67,6 +67,7 @@ def test_models_of_one_name_are_numbered_and_texts_are_about_all(tmp_path):
     heads = [head["text"] for head in page.all("th") if head.get("scope") == "col"]
     assert set(heads) == {"model.dpl (1)", "model.dpl (2)"}
     assert "The office" in page.text_of("about")
+    assert "About these models" in page.text_of("about")
     assert describe_several(subjects, about=about)["about"] == {"owner": "The office"}
 
 

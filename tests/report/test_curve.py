@@ -1,13 +1,14 @@
 """The curve over epsilon: fresh fits on public rows, scored on rows they have not seen."""
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor
-from dplasso.report import Curve, accuracy_curve, curve_fits
+from dplasso.report import Curve, accuracy_curve, curve_fits, evaluate, render
 
 
 def data(rows=900):
@@ -75,8 +76,8 @@ def test_too_few_rows_give_a_reason_and_no_fit(rows, declared, why, monkeypatch)
 
 @pytest.mark.parametrize(("by_split", "by_epsilon"), [(0.1, 0.001), (0.001, 0.1)])
 def test_where_chance_does_more_than_epsilon_there_is_no_curve(by_split, by_epsilon, monkeypatch):
-    def score(fresh, X, labels, cut, split):
-        return {"": 0.5 + by_split * split + by_epsilon * math.log10(fresh.epsilon)}
+    def score(fresh, X, labels, split):
+        return {"": 0.5 + by_split * split.number + by_epsilon * math.log10(fresh.epsilon)}
 
     X, y = data()
     model = PrivateLassoClassifier(5.0, classes=[0, 1], n_rows=900).fit(X, y)
@@ -108,10 +109,10 @@ def test_unbalanced_classes_are_scored_by_the_area_under_the_roc():
     ],
 )
 def test_the_first_measure_that_tells_epsilons_apart_is_drawn(clear, share, chosen, monkeypatch):
-    def scores(fresh, X, labels, cut, split):
+    def scores(fresh, X, labels, split):
         measures = ("", "Area under the ROC", "Log-loss")
         return {
-            name: 0.1 * math.log10(fresh.epsilon) + (0.0 if name in clear else split)
+            name: 0.1 * math.log10(fresh.epsilon) + (0.0 if name in clear else split.number)
             for name in measures
         }
 
@@ -138,12 +139,82 @@ def test_points_are_checked():
         Curve(((0.0, 0.5, 0.5, 0.5),), 100, 100, 1)
 
 
-def test_a_model_that_protects_people_gets_a_curve_on_public_rows():
+def visits(**more):
+    """A model of people, 6 visits each, with its rows, labels and people."""
     rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, (600, 3))
-    y = (X[:, 0] > 0).astype(int)
-    public = {"classes": [0, 1], "x_bound": 1.0, "n_rows": 600, "n_people": 200}
+    X = rng.uniform(-1, 1, (1200, 3))
+    y, people = (X[:, 0] > 0).astype(int), np.arange(1200) % 200
+    public = {"classes": [0, 1], "x_bound": 1.0, "n_rows": 1200, "n_people": 200, **more}
     model = PrivateLassoClassifier(2.0, **public, rows_per_person=2, person="patient_id")
-    model.fit(X, y, groups=np.arange(600) % 200)
-    found = accuracy_curve(model, X, y, epsilons=[0.01, 100.0], fits=2)
+    return model.fit(X, y, groups=people), X, y, people
+
+
+def shown(model, X, y, curve):
+    page = render(model, evaluation=evaluate(model, X, y, curve=curve))
+    return " ".join(re.sub("<[^>]*>", "", page).split())
+
+
+def test_a_model_that_protects_people_gets_a_curve_of_people(monkeypatch):
+    model, X, y, people = visits()
+    fits = []
+
+    class Noted(PrivateLassoClassifier):
+        def fit(self, X, y, groups=None):
+            super().fit(X, y, groups=groups)
+            fits.append((self.privacy_, set(groups.tolist()), len(X)))
+            return self
+
+    monkeypatch.setattr(curve_fits, "clone", lambda model: Noted(**model.get_params()))
+    found = accuracy_curve(model, X, y, groups=people, epsilons=[0.01, 100.0], fits=2)
     assert [point[0] for point in found.points] == [0.01, 100.0]
+    assert (found.fitted_people, found.fitted_rows, found.scored_rows) == (133, 798, 402)
+    assert len(fits) == 4
+    for privacy, fitted, rows in fits:
+        assert privacy["unit"] == "person: patient_id" and rows == 6 * len(fitted) == 798
+        facts = {name: privacy["public"][name]["value"] for name in ("n_people", "rows_per_person")}
+        assert facts == {"n_people": 133, "rows_per_person": 2}
+    words = shown(model, X, y, found)
+    assert "fitted at one epsilon on 133 people with about 798 public rows" in words
+    assert "this model had 200 people, 1.5 times as many: more people make privacy" in words
+    assert "The curve is of rows" not in words
+
+
+def test_people_make_privacy_dearer_in_the_curve():
+    """With 20 visits each, 60 people are few, though their rows are many."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (1200, 3))
+    y = (X[:, 0] > 0).astype(int)
+    public = {"classes": [0, 1], "x_bound": 1.0, "n_people": 60}
+    model = PrivateLassoClassifier(2.0, **public).fit(X, y, groups=np.arange(1200) % 60)
+    both = [
+        accuracy_curve(model, X, y, groups=groups, epsilons=[0.3, math.inf], fits=3).points[0][1]
+        for groups in (np.arange(1200) % 60, None)
+    ]
+    assert both[0] < both[1] - 0.1
+
+
+def test_rows_without_people_give_a_curve_of_rows_that_says_so():
+    model, X, y, _ = visits()
+    found = accuracy_curve(model, X, y, epsilons=[0.01, 100.0], fits=2)
+    assert found.fitted_people is None and found.fitted_rows == 800
+    words = shown(model, X, y, found)
+    assert "The curve is of rows: the public rows do not say whose they are" in words
+    assert "times as many" not in words
+
+
+def test_too_few_people_give_a_reason_though_their_rows_are_many():
+    model, X, y, people = visits(n_people=2000)
+    found = accuracy_curve(model, X, y, groups=people, fits=2)
+    assert "are 133, fewer than a tenth of the 2,000" in found.left_out and not found.points
+    found = accuracy_curve(model, X, y, groups=people % 2, fits=2)
+    assert "fewer than 3 people" in found.left_out
+
+
+def test_a_model_that_protects_rows_keeps_its_curve_of_rows():
+    X, y = data()
+    model = PrivateLassoClassifier(5.0, classes=[0, 1], n_rows=900).fit(X, y)
+    curves = [
+        accuracy_curve(model, X, y, groups=groups, epsilons=(math.inf,), fits=2)
+        for groups in (None, np.arange(900) % 9)
+    ]
+    assert curves[0] == curves[1] and curves[1].fitted_people is None

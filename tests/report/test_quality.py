@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplasso import PrivateLassoClassifier, PrivateLassoRegressor
-from dplasso.report import Curve, Evaluation, evaluate, render
+from dplasso.report import Curve, Evaluation, evaluate, examine, render
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, (400, 5))
@@ -188,3 +188,23 @@ def test_probabilities_that_tell_are_praised_by_their_own_score(confusion, said)
     assert found.verdict == said and not found.poor
     shown = words(render(classifier(), evaluation=found))
     assert f"The model is {said}." in shown and "Accuracy: better" not in shown
+
+
+@pytest.mark.parametrize(("rare", "first"), [(60, "Area under the ROC"), (120, "Accuracy")])
+def test_the_area_comes_first_where_one_class_is_common(rare, first):
+    model = classifier()
+    y = (np.argsort(np.argsort(-X[:, 0])) < rare).astype(int)
+    top = render(model, evaluation=evaluate(model, X, y)).partition("</header>")[0]
+    places = {name: top.find(name) for name in ("Area under the ROC", "Accuracy")}
+    assert min((place, name) for name, place in places.items() if place >= 0)[1] == first
+    assert ("guessing: 0.5" in top) == (first == "Area under the ROC")
+
+
+@pytest.mark.parametrize(("shift", "short"), [(0.04, "a little too low"), (0.0, "close")])
+def test_numbers_that_are_too_low_everywhere_are_not_called_close(shift, short):
+    model = PrivateLassoRegressor(100.0, max_iter=30, radius=5.0).fit(X, X[:, 0])
+    noise = np.where(np.argsort(np.argsort(model.predict(X))) % 2, 0.02, -0.02)
+    html = render(model, evaluation=examine(model, X, model.predict(X) + noise + shift))
+    told = " ".join(words(html).split())
+    assert f"Calibration: {short}. Predictions are too" in told
+    assert ("in every tenth of the rows" in told) == (short != "close")

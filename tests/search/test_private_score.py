@@ -22,6 +22,7 @@ from dplasso import (
     private_score,
     read_rows,
 )
+from dplasso.base.wording import ParameterError
 from dplasso.data.identifiers import people_of
 from dplasso.data.used_columns import MANY, has_unused
 from dplasso.privacy import gaussian, leaks, zcdp
@@ -309,7 +310,7 @@ def test_what_is_wrong_costs_nothing(tmp_path, options, told):
     given = {"model": model_of("table"), "X": X, "y": Y, "epsilon": 1.0, "accountant": budget}
     with pytest.raises(ValueError, match=told):
         private_score(**{**given, "n_rows": ROWS, **options})
-    assert budget.entries() == []
+    assert not budget.entries()
 
 
 def test_people_and_names_of_described_rows_are_used():
@@ -329,6 +330,20 @@ def test_people_and_names_of_described_rows_are_used():
     by_frame = private_score(model, frame, y, epsilon=1.0, groups=frame["id"], n_people=100)
     assert by_frame.privacy.unit == "person"
     assert np.array_equal(people_of(rows.groups), people_of(frame["id"]))
+
+
+def test_a_model_of_people_is_not_scored_by_rows_in_silence(tmp_path):
+    people, budget = np.arange(ROWS) // 4, Budget(1.0, 1e-6, tmp_path / "ledger.sqlite")
+    model = PrivateLassoClassifier(3.0, classes=[0, 1], x_bound=1.0, n_people=ROWS // 4)
+    model.fit(X, Y, groups=people)
+    with pytest.raises(ParameterError, match="pass groups, one identifier per row"):
+        private_score(model, X, Y, epsilon=1.0, n_rows=ROWS, accountant=budget)
+    both = {"groups": people, "n_rows": ROWS, "n_people": ROWS // 4}
+    with pytest.raises(ParameterError, match="leave n_rows out, and give n_people"):
+        private_score(model, X, Y, epsilon=1.0, accountant=budget, **both)
+    assert not budget.entries()
+    by_row = private_score(model, X, Y, epsilon=1.0, groups=range(len(Y)), n_people=ROWS)
+    assert by_row.privacy.unit == "person" and by_row.scores["accuracy"].noise < 0.05
 
 
 @pytest.mark.filterwarnings("ignore:random_state:dplasso.PrivacyLeakWarning")

@@ -23,6 +23,10 @@ NOT_COVERED = (
     "not cover them. On rows it was trained on they reveal those rows and flatter the model. "
     "Publish them only if the rows are public"
 )
+NOT_BESIDE = (
+    "What always giving the same answer would score is not shown: it would have to be released "
+    "from these rows, for more budget."
+)
 MOST_CLASSES = 10  # with more classes, rows are not counted per class
 
 RowFiles = Annotated[
@@ -53,7 +57,7 @@ def evaluate(
             min=1,
             max=o.MOST_ROWS,
             help="With --epsilon: number of these rows, as a public fact; scores are divided by "
-            "it.",
+            "it. For people, give --people instead.",
         ),
     ] = None,
     people: Annotated[
@@ -146,10 +150,13 @@ def _show_private(
     """Show released scores with their noise, and what is promised."""
     if json:
         scores = {name: score._asdict() for name, score in released.scores.items()}
-        emit({**subject, "scores": scores, "privacy": released.privacy})
+        told = {"mean_over": released.mean_over, "meaning": released.meaning}
+        emit({**subject, "scores": scores, **told, "privacy": released.privacy})
     elif not quiet:
         rows = [[name, *score] for name, score in released.scores.items()]
-        show_rows("Private scores", ["score", "value", "standard deviation of its noise"], rows)
+        heads = ["score", f"mean over {released.mean_over}", "standard deviation of its noise"]
+        show_rows("Private scores", heads, rows)
+        say_paragraph(f"{released.meaning} {NOT_BESIDE}")
         say_paragraph(str(released.privacy))
 
 

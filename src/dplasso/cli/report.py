@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 
 from dplasso.cli import endings
 from dplasso.cli import options as o
-from dplasso.cli.output import emit, reading, say
+from dplasso.cli.output import emit, note, reading, say
 from dplasso.estimators import load
 from dplasso.estimators.coefficients import without_names
 from dplasso.ledger import Budget
@@ -31,6 +32,7 @@ from dplasso.report import (
 from dplasso.report.page import write_page
 from dplasso.report.twin import document_of
 from dplasso.report.weights import is_online
+from dplasso.schema import Schema
 
 
 def report(
@@ -173,10 +175,14 @@ def _examined(
 ) -> Evaluation:
     """Score a model on public rows, with a curve over epsilon for the page of one model."""
     files = Files.of(data)
+    without_person = _schema_without_person(files, how, fitted)
+    if without_person is not None and not quiet:
+        note(f"{files.name} does not say whose its rows are; the curve over epsilon is of rows")
     with reading(files, quiet=quiet) as progress:
         rows = read_rows(
             data,
             like=fitted,
+            schema=without_person,
             zero_based=how.zero_based,
             labels=how.labels,
             delimiter=how.delimiter,
@@ -187,6 +193,24 @@ def _examined(
     groups = {column: list(format_of(files).column_texts(files, column, like)) for column in by}
     # Fits to rows in another order would not be this stream.
     fits = one and not is_online(fitted)
-    curve = accuracy_curve(fitted, rows.X, rows.y) if fits else None
+    curve = accuracy_curve(fitted, rows.X, rows.y, groups=rows.groups) if fits else None
     plain = without_names(fitted)
     return examine(plain, rows.X, rows.y, by=groups, curve=curve, data_name=data.name)
+
+
+def _schema_without_person(files: Files, how: ReadingOptions, fitted: Any) -> Schema | None:
+    """The schema of a model without its person, if a public table has no such column."""
+    like = like_options(files, how, fitted)
+    kept = like.known
+    if kept is None or kept.person is None:
+        return None
+    if format_of(files).has_column(files, kept.person, like):
+        return None
+    columns = {name: role for name, role in kept.columns.items() if name != kept.person}
+    return replace(
+        kept,
+        columns=columns,
+        n_people=None,
+        rows_per_person=None,
+        encoding=like.fallback_encoding,
+    )

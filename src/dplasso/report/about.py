@@ -21,7 +21,7 @@ class About:
         return {name: text for name, text in asdict(self).items() if text.strip()}
 
 
-def about_section(about: About) -> Markup:
+def about_section(about: About, heading: str = "About this model") -> Markup:
     """Return the texts that were given; empty if there are none."""
     if not about.given:
         return Markup()
@@ -29,4 +29,4 @@ def about_section(about: About) -> Markup:
         tag("div", tag("dt", _CALLED[name]), tag("dd", text, dir="auto"))
         for name, text in about.given.items()
     ]
-    return section("about", "About this model", tag("dl", *parts, class_="texts"))
+    return section("about", heading, tag("dl", *parts, class_="texts"))

@@ -13,10 +13,11 @@ class Calibration(NamedTuple):
     off: bool
     figure: str
     words: str
+    leaning: str = ""  # to which side predictions are a little off everywhere
 
     @property
     def short(self) -> str:
-        return "⚠ off" if self.off else "close"
+        return "⚠ off" if self.off else self.leaning or "close"
 
 
 def calibration(found: Evaluation | None) -> Calibration | None:
@@ -25,7 +26,9 @@ def calibration(found: Evaluation | None) -> Calibration | None:
     if known is None:
         return None
     if isinstance(known, Residuals):
-        return Calibration(known.off, f"mean error {number(known.mean)}", _of_numbers(known))
+        leaning = f"a little too {_side(known)}" if known.one_sided else ""
+        figure = f"mean error {number(known.mean)}"
+        return Calibration(known.off, figure, _of_numbers(known), leaning)
     figure = f"mean error of probabilities {score_text(known.error)}"
     return Calibration(known.off, figure, _of_classes(known))
 
@@ -54,9 +57,14 @@ def _of_classes(known: Reliability) -> str:
     )
 
 
+def _side(known: Residuals) -> str:
+    return "low" if known.mean > 0 else "high"
+
+
 def _of_numbers(known: Residuals) -> str:
-    side = "low" if known.mean > 0 else "high"
-    words = f"Predictions are too {side} by {number(abs(known.mean))} on average"
+    words = f"Predictions are too {_side(known)} by {number(abs(known.mean))} on average"
+    if known.one_sided:
+        words += ", and so they are in every tenth of the rows"
     if known.askew and known.slope is not None:
         sharp = "too little" if known.slope > 1.0 else "too much"
         words += f", and differ {sharp} from each other: actual numbers differ by "

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from dplasso.report.names import number
+from dplasso.report.protects import declared_people, unit_of
 from dplasso.report.weights import is_online, is_private
 
 FEW_ROWS = 0.1  # a `weakest_signal` above which little can be found
@@ -45,12 +46,18 @@ def few_rows(model: Any) -> str:
 def loose_delta(model: Any) -> str:
     """Say that delta is too large for meaningful privacy; empty if it is not."""
     delta = model.privacy_["delta"]
-    rows = None if is_online(model) else model.privacy_["public"]["n_rows"]["value"]
-    if not is_private(model) or rows is None or delta * rows <= 1.0:
+    units, what, count = "rows", "", None
+    if unit_of(model.privacy_).of_persons:
+        units, what, count = "people", "all rows of ", declared_people(model)
+    elif not is_online(model):
+        count = model.privacy_["public"]["n_rows"]["value"]
+    if not is_private(model) or count is None or delta * count <= 1.0:
         return ""
+    bare = delta * count
     return (
-        f"Delta should be well below 1 / rows. Here it is {number(delta)}, with {rows:,} rows: "
-        f"publishing about {number(delta * rows, '.2g')} of them outright would satisfy it too."
+        f"Delta should be well below 1 / {units}. Here it is {number(delta)}, with {count:,} "
+        f"{units}: publishing {what}about {number(bare, '.2g' if bare < 10.0 else ',.0f')} of them "
+        "outright would satisfy it too."
     )
 
 

@@ -55,7 +55,7 @@ def render_several(
             tag("p", f"{len(subjects)} models; page written on ", tag("time", today()), "."),
             *_cautions(subjects),
         ),
-        Markup() if about is None else about_section(about),
+        Markup() if about is None else about_section(about, "About these models"),
         _facts("privacy", "Whom they protect", subjects, _PRIVACY),
         _facts("quality", "How well they predict", subjects, _QUALITY, note=_rows_of(subjects)),
         _facts("size", "What they are", subjects, _SIZE),

@@ -4,21 +4,26 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from dplasso.base.arrays import Ints
+from dplasso.base.wording import ParameterError
+from dplasso.data.identifiers import NOBODY, people_of
 from dplasso.data.structure import array_of, sound
 from dplasso.estimators import PrivateLassoClassifier
 from dplasso.privacy.leaks import OnlyNoiseWarning
+from dplasso.report.protects import declared_people, unit_of
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0, math.inf)
 FITS = 5
 FEWEST_SCORED = 100  # with fewer rows, an accuracy is off by 5 points or more by chance alone
-LEAST_SHARE = 0.1  # smallest share of the model's rows that makes a fit comparable
+FEWEST_PEOPLE = 3  # two thirds of them are fitted to, and one third is scored
+LEAST_SHARE = 0.1  # smallest share of the model's rows, or people, that makes a fit comparable
 
 AREA, LOG_LOSS = "Area under the ROC", "Log-loss"
 UNBALANCED = 0.8  # share of the most common class from which accuracy shows little
@@ -33,6 +38,8 @@ class Curve:
     ``points`` are (epsilon, mean, smallest, largest) over ``repeats`` fits, each fitted to
     ``fitted_rows`` rows and scored on ``scored_rows`` others. ``left_out`` says why there are no
     points. ``measure`` is the name of the score, by default the model's own: accuracy or R².
+    ``fitted_people`` is the number of people that each fit was made to and protects, and rows are
+    then means over fits; it is None if the fits protect rows.
     """
 
     points: tuple[Point, ...]
@@ -41,6 +48,7 @@ class Curve:
     repeats: int
     left_out: str = ""
     measure: str = ""
+    fitted_people: int | None = None
 
     def __post_init__(self) -> None:
         for point in self.points:
@@ -51,29 +59,60 @@ class Curve:
                 )
 
 
+class _Split(NamedTuple):
+    """Places of the rows that a fit is made to and of those it is scored on; whose the first are.
+
+    ``people`` is None, and ``n_people`` too, if the fit protects rows.
+    """
+
+    number: int
+    fitted: Ints
+    scored: Ints
+    people: Ints | None = None
+    n_people: int | None = None
+
+
 def accuracy_curve(
-    model: Any, X: Any, y: Any, *, epsilons: Sequence[float] | None = None, fits: int = FITS
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    groups: Any = None,
+    epsilons: Sequence[float] | None = None,
+    fits: int = FITS,
 ) -> Curve:
     """Fit the model's settings to two thirds of public rows, and score the last third.
+
+    ``groups`` has the identifier of a person per row. If the model protects people, the fits do so
+    too: they are made to all rows of two thirds of the people, and scored on those of the others.
+    Without ``groups`` they protect rows, and the report says so.
 
     Fits are made ``fits`` times, with different splits, at each of ``epsilons``, by default some
     round numbers and the model's own. Where accuracy shows little, the curve is of the area under
     the ROC, or else of log-loss: with a class of 80 % of the rows or more, or if splits move the
     accuracy more than epsilons do. The curve is left out, with the reason, if the rows do not
-    suffice: fewer than 100 to score, fewer to fit to than a tenth of those the model declares, or
-    splits that differ more than epsilons do. NOT private: every fit uses the rows again.
+    suffice: fewer than 100 to score, fewer to fit to than a tenth of those the model declares (of
+    people, if it protects them), or splits that differ more than epsilons do. NOT private: every
+    fit uses the rows again.
     """
     X = array_of(sound(X))
     X = sp.csr_array(X) if sp.issparse(X) else X  # a format whose rows can be indexed
-    rows = X.shape[0]
-    cut = 2 * rows // 3
-    reason = _too_few(model, cut, rows - cut)
+    people = None
+    if groups is not None and unit_of(model.privacy_).of_persons:
+        people = people_of(groups)
+        if len(people) != X.shape[0]:
+            raise ParameterError("{groups} must have one identifier per row of X; give as many")
+    splits = [_split(X.shape[0], people, k) for k in range(fits)]
+    fitted = round(sum(len(split.fitted) for split in splits) / fits)
+    scored = X.shape[0] - fitted
+    n_people = splits[0].n_people
+    reason = _too_few(model, fitted, scored, n_people)
     if reason:
-        return Curve((), cut, rows - cut, fits, reason)
+        return Curve((), fitted, scored, fits, reason, fitted_people=n_people)
     wanted = {*EPSILONS, float(model.epsilon)} if epsilons is None else set(epsilons)
     labels, points = np.asarray(y), dict[str, list[Point]]()
     for epsilon in sorted(wanted):
-        found = [_scores(_unfitted(model, epsilon, cut), X, labels, cut, k) for k in range(fits)]
+        found = [_scores(_unfitted(model, epsilon, split), X, labels, split) for split in splits]
         for measure in set.intersection(*map(set, found)):
             scores = [scored[measure] for scored in found]
             point = (epsilon, float(np.mean(scores)), min(scores), max(scores))
@@ -81,7 +120,20 @@ def accuracy_curve(
     chosen = _telling(points, labels)
     reason = _indistinct(points[chosen])
     kept = () if reason else tuple(points[chosen])
-    return Curve(kept, cut, rows - cut, fits, reason, "" if reason else chosen)
+    return Curve(kept, fitted, scored, fits, reason, "" if reason else chosen, n_people)
+
+
+def _split(rows: int, people: Ints | None, number: int) -> _Split:
+    """Take two thirds of the rows, or all rows of two thirds of the people, and the others."""
+    rng = np.random.default_rng(number)
+    if people is None:
+        order, cut = rng.permutation(rows), 2 * rows // 3
+        return _Split(number, order[:cut], order[cut:])
+    everyone = np.unique(people[people != NOBODY])
+    chosen = rng.permutation(everyone)[: 2 * len(everyone) // 3]
+    inside = np.isin(people, chosen)
+    fitted = np.flatnonzero(inside)
+    return _Split(number, fitted, np.flatnonzero(~inside), people[fitted], len(chosen))
 
 
 def _telling(points: Mapping[str, list[Point]], labels: NDArray[Any]) -> str:
@@ -99,12 +151,26 @@ def declared_rows(model: Any) -> int | None:
     return None if rows is None else int(rows)
 
 
-def _too_few(model: Any, fitted: int, scored: int) -> str:
+def _too_few(model: Any, fitted: int, scored: int, people: int | None) -> str:
+    if people is not None and people < 2 * FEWEST_PEOPLE // 3:
+        return (
+            f"the public rows are of fewer than {FEWEST_PEOPLE} people, and fits are scored on "
+            "other people than they are made to"
+        )
     if scored < FEWEST_SCORED:
         return (
             f"a third of the {fitted + scored:,} public rows would be scored, fewer than "
             f"{FEWEST_SCORED}, and chance would move the score by 5 points and more"
         )
+    if people is not None:
+        everyone = declared_people(model)
+        if everyone is not None and people < LEAST_SHARE * everyone:
+            return (
+                f"two thirds of the people of the public rows are {people:,}, fewer than a tenth "
+                f"of the {everyone:,} that the model's statement has; with so few, privacy costs "
+                "far more"
+            )
+        return ""
     rows = declared_rows(model)
     if rows is not None and fitted < LEAST_SHARE * rows:
         return (
@@ -128,16 +194,12 @@ def _indistinct(points: list[Point]) -> str:
     )
 
 
-def _scores(fresh: Any, X: Any, labels: NDArray[Any], cut: int, split: int) -> dict[str, float]:
+def _scores(fresh: Any, X: Any, labels: NDArray[Any], split: _Split) -> dict[str, float]:
     """Fit to some rows and score the others: the model's own score first, without a name."""
-    order = np.random.default_rng(split).permutation(X.shape[0])
-    fitted, scored = order[:cut], order[cut:]
     with warnings.catch_warnings():  # the curve shows what noise leaves
         warnings.simplefilter("ignore", OnlyNoiseWarning)
-        # Public rows have no identifiers: every row is a person, if people are protected.
-        people = np.arange(cut) if fresh.protects_people else None
-        fresh.fit(X[fitted], labels[fitted], groups=people)
-    rows, truth = X[scored], labels[scored]
+        fresh.fit(X[split.fitted], labels[split.fitted], groups=split.people)
+    rows, truth = X[split.scored], labels[split.scored]
     found = {"": float(fresh.score(rows, truth))}
     if hasattr(fresh, "predict_proba") and len(np.unique(truth)) > 1:
         found |= _by_probabilities(fresh, rows, truth)
@@ -152,13 +214,12 @@ def _by_probabilities(fresh: Any, rows: Any, truth: NDArray[Any]) -> dict[str, f
     return {name: value for name, value in both.items() if value is not None}
 
 
-def _unfitted(model: Any, epsilon: float, rows: int) -> Any:
+def _unfitted(model: Any, epsilon: float, split: _Split) -> Any:
     fresh = clone(model).set_params(**vars(model).get("declared_", {}))
-    fresh.set_params(
-        epsilon=epsilon, n_rows=rows, accountant=None, random_state=None, selection="lazy"
-    )
-    if fresh.protects_people:
-        fresh.set_params(n_people=rows)
+    known = {"epsilon": epsilon, "n_rows": len(split.fitted), "n_people": split.n_people}
+    fresh.set_params(**known, accountant=None, random_state=None, selection="lazy")
+    if split.people is None:
+        fresh.set_params(rows_per_person=1, person=None)
     if isinstance(model, PrivateLassoClassifier):
         fresh.set_params(classes=model.classes_)
     # As in the model's own fit, a bound that is neither declared nor released is 1.

@@ -9,6 +9,7 @@ from dplasso.report.evaluation import Evaluation
 from dplasso.report.headline import epsilon_of
 from dplasso.report.markup import Markup, join, table, tag
 from dplasso.report.names import number, score_text
+from dplasso.report.protects import declared_people, unit_of
 from dplasso.report.weights import is_private
 
 _MARGIN = 1.2  # factor of space to the left and right of the points
@@ -63,22 +64,41 @@ def _how(curve: Curve) -> list[Any]:
             f"{curve.repeats} times, with other rows each time; the bars go from the least score "
             "to the most."
         )
+    if curve.fitted_people is None:
+        fitted = f"{curve.fitted_rows:,} public rows and scored on {curve.scored_rows:,} others"
+    else:
+        fitted = (
+            f"{curve.fitted_people:,} people with about {curve.fitted_rows:,} public rows, all of "
+            f"whose rows it protects together, and scored on about {curve.scored_rows:,} rows of "
+            "others"
+        )
     return [
         "The curve is ",
         tag("strong", "not of this model"),
-        " but of others with its settings, each fitted at one epsilon on "
-        f"{curve.fitted_rows:,} public rows and scored on {curve.scored_rows:,} others. At each "
+        f" but of others with its settings, each fitted at one epsilon on {fitted}. At each "
         f"epsilon that was done {times}",
     ]
 
 
 def _compared(model: Any, curve: Curve) -> list[str]:
-    rows = declared_rows(model)
-    if rows is None or rows <= curve.fitted_rows:
+    """Say what this model had and other fits had not, which makes its privacy cheaper or dearer."""
+    if curve.fitted_people is not None:
+        return _had_more(declared_people(model), curve.fitted_people, "people")
+    if unit_of(model.privacy_).of_persons:
+        return [
+            " The curve is of rows: the public rows do not say whose they are, so these fits "
+            "protect each row, while this model protects each person. Privacy for people costs "
+            "more than the curve shows."
+        ]
+    return _had_more(declared_rows(model), curve.fitted_rows, "rows")
+
+
+def _had_more(own: int | None, fitted: int, units: str) -> list[str]:
+    if own is None or own <= fitted:
         return []
-    times = number(rows / curve.fitted_rows, ".2g")
+    times = number(own / fitted, ".2g")
     return [
-        f" By its statement, this model had {rows:,} rows, {times} times as many: more rows "
+        f" By its statement, this model had {own:,} {units}, {times} times as many: more {units} "
         "make privacy cheaper, so that it should do better than the curve."
     ]
 

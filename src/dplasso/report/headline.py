@@ -10,6 +10,7 @@ from dplasso.fitting.registry import fitter_of
 from dplasso.privacy.statement import READ, PrivacyStatement
 from dplasso.report.calibrated import calibration
 from dplasso.report.cautions import expired, few_rows, loose_delta
+from dplasso.report.curve_fits import AREA, UNBALANCED
 from dplasso.report.evaluation import Evaluation
 from dplasso.report.features import target_of
 from dplasso.report.ledger_section import percent
@@ -107,7 +108,7 @@ def _numbers(
     statement = model.privacy_
     private = is_private(model)
     return {
-        **({} if found is None else {found.score_name: _score(found)}),
+        **({} if found is None else _scores(found)),
         **_calibration(found),
         **_ledger(standing),
         "Epsilon": number(epsilon_of(statement)) if private else "∞",
@@ -149,6 +150,14 @@ def _of_stream(statement: PrivacyStatement) -> dict[str, str]:
         "Rows so far": f"{statement['rows_seen']:,}",
         "Rows expired": f"{statement['rows_expired']:,}",
     }
+
+
+def _scores(found: Evaluation) -> dict[str, Markup | str]:
+    """Return the score; where one class is so common that it says little, the area first."""
+    own: dict[str, Markup | str] = {found.score_name: _score(found)}
+    if found.auc is None or found.trivial is None or found.trivial < UNBALANCED:
+        return own
+    return {AREA: join(score_text(found.auc), tag("small", "guessing: 0.5")), **own}
 
 
 def _score(found: Evaluation) -> Markup:

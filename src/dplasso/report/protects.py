@@ -38,6 +38,12 @@ def unit_of(statement: PrivacyStatement) -> Unit:
     return Unit(kind, column or None, counted.get("value"))
 
 
+def declared_people(model: Any) -> int | None:
+    """Return the number of people that the model's statement uses, if there is one."""
+    people = model.privacy_["public"].get("n_people", {}).get("value")
+    return None if people is None else int(people)
+
+
 def whom(model: Any) -> str:
     """Say in a few words whom the model protects."""
     statement = model.privacy_

@@ -28,7 +28,7 @@ from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.events import Gaussian, Repeated
 from dplasso.privacy.gaussian import mu
 from dplasso.privacy.statement import READ, PrivacyStatement, fact
-from dplasso.privacy.unit import Unit, check_identifier
+from dplasso.privacy.unit import ROW, Unit, check_identifier
 from dplasso.privacy.zcdp import rho
 from dplasso.search.row_scores import NoisyScore, RowScores
 from dplasso.search.scoring import LEAST_MULTIPLIER, UNIT, counted
@@ -58,9 +58,35 @@ class PrivateScores:
     scores: dict[str, NoisyScore]
     privacy: PrivacyStatement
 
+    @property
+    def mean_over(self) -> str:
+        """What scores are means over: "rows" or "people"."""
+        return "rows" if self.privacy.unit == ROW else "people"
+
+    @property
+    def meaning(self) -> str:
+        """What scores are means over, and which number divides the sums, in words."""
+        public = self.privacy["public"]
+        name = "n_rows" if self.mean_over == "rows" else "n_people"
+        most = 1 if name == "n_rows" else public["rows_per_person"]["value"]
+        if most > 1:
+            return (
+                f"Each score is a mean over people, each of whom counts as {most:,} rows at most. "
+                "What all rows count as together was released with noise, and divides the sums; a "
+                "declared number of people is not used."
+            )
+        means = "a mean over rows"
+        if name == "n_people":
+            means = "a mean over people, each of whom counts as one row, however many they have"
+        return (
+            f"Each score is {means}. The number of {self.mean_over}, {public[name]['value']:,} "
+            f"({public[name]['source']}), divides the sums: if it is too large, all scores are too "
+            "small."
+        )
+
     def __str__(self) -> str:
         told = [f"{name} {s.value:.4g} (noise {s.noise:.2g})" for name, s in self.scores.items()]
-        return f"{', '.join(told)}\n{self.privacy}"
+        return f"{', '.join(told)}\n{self.meaning}\n{self.privacy}"
 
 
 def private_score(
@@ -99,11 +125,14 @@ def private_score(
     delta : float, default=1e-6
         Delta of the guarantee.
     groups : array or None, default=None
-        One identifier of a person per row, to protect people: see `PrivateLassoClassifier.fit`.
+        One identifier of a person per row, to protect people: see `PrivateLassoClassifier.fit`. A
+        model that protects people needs them; ``range(len(y))`` says that every row is of another
+        person.
     n_rows : int or None, default=None
-        Number of rows, as a public fact. Scores are divided by it, unless people are protected.
+        Number of rows, as a public fact, by which scores of rows are divided.
     n_people : int or None, default=None
-        Number of people, as a public fact, by which scores of people are divided.
+        Number of people, as a public fact, by which scores of people are divided if each of them
+        counts as one row.
     rows_per_person : int, default=1
         How many rows of a person count. Above 1, what all rows count as together is released, too.
     person : str or None, default=None
@@ -181,6 +210,7 @@ class PrivateScore:
         if groups is None and isinstance(X, DescribedRows):
             groups = X.groups
         check_people_given(X, groups)
+        _check_same_unit(model, groups)
         scored = RowScores.of(model, X, y)
         people, unit = self._people(groups, scored.rows, n_people)
         count, public = self._count(people, scored.rows, n_rows, n_people)
@@ -249,6 +279,12 @@ class PrivateScore:
         for name, value in (("n_rows", n_rows), ("n_people", n_people)):
             if value is not None:
                 checks.count(name, value, least=1, most=MOST_PEOPLE)
+        if people is not None and n_rows is not None:
+            raise ParameterError(
+                "{n_rows} is for scores that protect rows, and these protect people; leave "
+                "{n_rows} out, and give {n_people}, which divides scores if everyone counts as one "
+                "row"
+            )
         if people is None:
             found = RowCount.of(n_rows, rows, self.neighboring)
             facts = {"n_rows": fact(found.value, found.source)}
@@ -288,3 +324,13 @@ class PrivateScore:
             "version": __version__,
             "date": datetime.now(UTC).date().isoformat(),
         }
+
+
+def _check_same_unit(model: PrivateLasso, groups: object) -> None:
+    """Reject scores that would protect the rows of people one by one, though the model does not."""
+    if groups is None and model.privacy_.unit != ROW:
+        raise ParameterError(
+            "{model} protects people, and without groups its scores would protect single rows "
+            "only; pass groups, one identifier per row (from the command line: score a table whose "
+            "{schema} names a person), or groups=range(len(y)) if every row is of another person"
+        )

@@ -86,6 +86,10 @@ class Format(ABC):
             f"{files} is {self.name}, which cannot be converted; train from it as it is"
         )
 
+    def has_column(self, files: Files, column: str, options: ReadingOptions) -> bool:
+        """Whether a table has a column; of other formats it is not asked, and reading tells."""
+        return True
+
     def column_texts(self, files: Files, column: str, options: ReadingOptions) -> Iterator[str]:
         """The texts of the cells of one column."""
         raise ParameterError(

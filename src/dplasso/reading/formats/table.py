@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dplasso.data.row_chunks import RowChunk
 from dplasso.reading.files import Files
@@ -10,6 +11,9 @@ from dplasso.reading.options import ReadingOptions
 from dplasso.reading.plans import TablePlan
 from dplasso.reading.table_files import kind_of
 from dplasso.schema.unmatched import watched
+
+if TYPE_CHECKING:
+    from dplasso.reading.table_files.base import TableSettings
 
 
 class Table(Format):
@@ -54,15 +58,24 @@ class Table(Format):
             scaled=options.scaled,
         )
 
+    def has_column(self, files: Files, column: str, options: ReadingOptions) -> bool:
+        from dplasso.reading.table_files import open_table
+
+        return column in open_table(files, _settings(files, options)).names
+
     def column_texts(self, files: Files, column: str, options: ReadingOptions) -> Iterator[str]:
-        from dplasso.reading.table_files.base import TableSettings
         from dplasso.reading.tables import column_texts
 
-        form = options if options.known is None else options.table_plan(files)
-        settings = TableSettings(
-            form.delimiter, form.encoding, options.longest_line, options.fallback_encoding
-        )
-        return column_texts(files, column, settings)
+        return column_texts(files, column, _settings(files, options))
+
+
+def _settings(files: Files, options: ReadingOptions) -> "TableSettings":
+    from dplasso.reading.table_files.base import TableSettings
+
+    form = options if options.known is None else options.table_plan(files)
+    return TableSettings(
+        form.delimiter, form.encoding, options.longest_line, options.fallback_encoding
+    )
 
 
 def _some(chunks: Iterator[RowChunk], files: Files) -> Iterator[RowChunk]:

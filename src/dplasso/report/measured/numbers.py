@@ -46,6 +46,12 @@ class Residuals:
         return abs(self.mean) > max(_SURE * self.mean_error, _BIASED * self.spread)
 
     @property
+    def one_sided(self) -> bool:
+        """Whether predictions are clearly too high, or too low, in all groups of rows."""
+        sides = {actual > predicted for predicted, actual, _ in self.groups}
+        return len(sides) == 1 and abs(self.mean) > _SURE * self.mean_error
+
+    @property
     def askew(self) -> bool:
         """Whether differences between predictions are clearly too large or too small."""
         if self.slope is None:
