@@ -93,6 +93,21 @@ def test_whether_people_are_protected_is_decided_and_never_guessed(tmp_path, goo
         assert unit == ("row" if role == "identifier" else "person: patient_id")
 
 
+def test_the_owner_is_told_of_rows_of_nobody_before_anything_is_charged(tmp_path, good, run):
+    path, roles = tmp_path / "visits.toml", {"patient_id": Person(), "age": Number(0, 120)}
+    Schema({**roles, "sick": Target(["no", "yes"])}, n_rows=200, n_people=200).to_toml(path)
+    poor = tmp_path / "poor.sqlite"  # has too little left, so a fit ends where it would be charged
+    good("budget", "init", poor, "--epsilon", 0.01, "--delta", 1e-6)
+    for name, ids in {"blank": [""] * 200, "half": ["", "7"] * 100, "full": ["7"] * 200}.items():
+        rows = [{"patient_id": who, **row} for who, row in zip(ids, people(), strict=True)]
+        data = write_table(tmp_path / f"{name}.csv", rows)
+        for more, code in ((("--dry-run",), 0), (("--budget", poor), 1)):
+            done = run("train", data, "-o", tmp_path / "m", "--schema", path, *FEW, *more)
+            assert done.code == code, done.err
+            told = "have no identifier in column 'patient_id'" in done.err
+            assert told == (name != "full"), done.err
+
+
 @pytest.mark.parametrize(
     "name", ["patient_id", "customerID", "USERID", "member no", "client", "ssn"]
 )
