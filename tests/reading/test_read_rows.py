@@ -137,7 +137,12 @@ def test_rows_without_the_features_of_a_table_are_rejected(tmp_path, table, text
         ),
         ("people.csv", {"labels": "y.npy"}, "^labels is for an .npz matrix, .* is a table"),
         ("people.csv", {}, "is a table; name the column to predict with target, or give schema$"),
-        ("people.csv", {"target": "sick"}, r"give bounds=\{'id': \('low', 'high'\), 'age'"),
+        ("people.csv", {"target": "sick"}, r"person='id', .* ignore=\['id'\]; .* hashed=\['id'\]"),
+        (
+            "people.csv",
+            {"target": "sick", "ignore": ["id"]},
+            r"give bounds=\{'age': \('low', 'high'\)",
+        ),
         ("missing.svm", {}, "does not exist; check the path"),
     ],
 )

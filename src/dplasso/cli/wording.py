@@ -53,6 +53,8 @@ def in_options(parameter: str, value: object) -> str:
     '--no-intercept'
     >>> in_options("bounds", {"age": ("low", "high"), "visits": ("low", "high")})
     '--bounds age=low:high --bounds visits=low:high'
+    >>> in_options("ignore", ["id", "row key"])
+    "--ignore 'id,row key'"
     """
     option = OPTIONS.get(parameter, parameter)
     if value is None or value is True:
@@ -62,4 +64,6 @@ def in_options(parameter: str, value: object) -> str:
     if isinstance(value, Mapping):
         settings = [f"{column}={low}:{high}" for column, (low, high) in value.items()]
         return " ".join(f"{option} {setting}" for setting in settings)
+    if isinstance(value, list):
+        value = ",".join(value)
     return f"{option} {shlex.quote(str(value))}"
