@@ -22,6 +22,7 @@ from dplasso import (
     private_score,
     read_rows,
 )
+from dplasso.reading.reader import UncheckedSchemaWarning
 from dplasso.schema import Category, Number, Person, Target
 from schemas import SMALL
 
@@ -170,8 +171,26 @@ def test_a_given_schema_reads_rows_in_the_units_of_the_encoder_of_a_pipeline(sca
     pipeline = make_pipeline(encoder, PrivateLassoClassifier(20.0, **public, random_state=0))
     pipeline.fit(X, y)[-1].save(tmp_path / "model.dpl")
     for model in (pipeline[-1], load(tmp_path / "model.dpl")):
-        again = read_rows(rows, like=model, schema=SCHEMA)
+        with pytest.warns(UncheckedSchemaWarning, match="schema is the one .* cannot be checked"):
+            again = read_rows(rows, like=model, schema=SCHEMA)
         assert np.array_equal(again.X.toarray(), encoder.transform(X).toarray())
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+def test_names_of_columns_tell_whether_a_given_schema_is_that_of_the_model(scaled, tmp_path):
+    rows = frame()
+    X, y, _ = SCHEMA.split(rows)
+    encoder = TableEncoder(SCHEMA, scaled=scaled)
+    features = encoder.transform(X).toarray()
+    named = pd.DataFrame(features, columns=encoder.get_feature_names_out())
+    model = PrivateLassoClassifier(20.0, classes=["no", "yes"], n_rows=400).fit(named, y)
+    model.save(tmp_path / "model.dpl")
+    turned = Schema(dict(reversed(SCHEMA.columns.items())), n_rows=SCHEMA.n_rows)
+    for known in (model, load(tmp_path / "model.dpl")):
+        again = read_rows(rows, like=known, schema=SCHEMA)  # without a warning
+        assert np.array_equal(again.X.toarray(), features)
+        with pytest.raises(ValueError, match="schema has other features .* in another order"):
+            read_rows(rows, like=known, schema=turned)
 
 
 def test_the_page_on_exports_shows_an_encoder_that_fits_the_model(capsys):
