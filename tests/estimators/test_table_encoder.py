@@ -156,6 +156,12 @@ def test_scikit_learn_refuses_a_frame_of_features_in_other_units():
             exported.predict_proba(named)
 
 
+def test_a_frame_with_texts_is_refused_with_the_ways_to_encode_it():
+    rows = frame()
+    with pytest.raises(ValueError, match=r"got text; .* Schema: .*described\(\), .* TableEncoder"):
+        PrivateLassoClassifier(1.0, classes=["no", "yes"], n_rows=400).fit(rows, rows["sick"])
+
+
 def test_a_model_without_a_schema_has_no_encoder():
     with pytest.raises(ValueError, match="model keeps no schema; pass a model that was fitted"):
         TableEncoder.like(PrivateLassoClassifier())

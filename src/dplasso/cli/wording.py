@@ -38,10 +38,13 @@ def number_advice(misuse: str) -> str:
 
     >>> number_advice("'1,5' is not a valid float."), number_advice("No such option: --epsilom")
     (' Write numbers like 1.5 and 16000: a point, and no separators of thousands.', '')
+    >>> number_advice("Input should be a valid number")[:7]
+    '. Write'
     """
     if not re.search("valid (number|float|integer)", misuse):
         return ""
-    return " Write numbers like 1.5 and 16000: a point, and no separators of thousands."
+    stop = "" if misuse.rstrip().endswith(".") else "."
+    return f"{stop} Write numbers like 1.5 and 16000: a point, and no separators of thousands."
 
 
 def in_options(parameter: str, value: object) -> str:
