@@ -93,6 +93,38 @@ def test_whether_people_are_protected_is_decided_and_never_guessed(tmp_path, goo
         assert unit == ("row" if role == "identifier" else "person: patient_id")
 
 
+@pytest.mark.filterwarnings("always::dplasso.reading.reader.UncheckedSchemaWarning")
+def test_a_model_of_a_pipeline_cannot_tell_whether_a_schema_is_its_own(tmp_path, run):
+    columns = {"age": Number(0, 120), "town": Category(["Ulm", "Graz"])}
+    schema = Schema({**columns, "sick": Target(["no", "yes"])}, n_rows=200)
+    encoder, data = TableEncoder(schema), write_table(tmp_path / "people.csv", people())
+    X, y, _ = schema.split(pd.DataFrame(people()))
+    public = {"classes": ["no", "yes"], "n_rows": 200, "x_bound": encoder.bounds_}
+    PrivateLassoClassifier(1.0, **public).fit(encoder.transform(X), y).save(tmp_path / "m.dpl")
+    schema.to_toml(tmp_path / "s.toml")
+    for command, more in (("evaluate", ["--public"]), ("predict", ["--id", "id"])):
+        asked = (command, tmp_path / "m.dpl", data, *more)
+        done = run(*asked)
+        assert done.code == 1 and "keeps no schema; give --schema" in done.err
+        done = run(*asked, "--schema", tmp_path / "s.toml")
+        assert done.code == 0 and "whether --schema is the one" in done.err
+
+
+def test_the_owner_is_told_of_rows_of_nobody_before_anything_is_charged(tmp_path, good, run):
+    path, roles = tmp_path / "visits.toml", {"patient_id": Person(), "age": Number(0, 120)}
+    Schema({**roles, "sick": Target(["no", "yes"])}, n_rows=200, n_people=200).to_toml(path)
+    poor = tmp_path / "poor.sqlite"  # has too little left, so a fit ends where it would be charged
+    good("budget", "init", poor, "--epsilon", 0.01, "--delta", 1e-6)
+    for name, ids in {"blank": [""] * 200, "half": ["", "7"] * 100, "full": ["7"] * 200}.items():
+        rows = [{"patient_id": who, **row} for who, row in zip(ids, people(), strict=True)]
+        data = write_table(tmp_path / f"{name}.csv", rows)
+        for more, code in ((("--dry-run",), 0), (("--budget", poor), 1)):
+            done = run("train", data, "-o", tmp_path / "m", "--schema", path, *FEW, *more)
+            assert done.code == code, done.err
+            told = "have no identifier in column 'patient_id'" in done.err
+            assert told == (name != "full"), done.err
+
+
 @pytest.mark.parametrize(
     "name", ["patient_id", "customerID", "USERID", "member no", "client", "ssn"]
 )

@@ -182,9 +182,39 @@ def test_options_in_other_words(tmp_path, good):
 def test_all_numbers_without_bounds_are_named_at_once(tmp_path, run):
     rows = [{**row, "weight": "70"} for row in people()]
     data = write_table(tmp_path / "people.csv", rows)
-    done = run("train", data, "-o", tmp_path / "x", "--target", "sick")
+    done = run("train", data, "-o", tmp_path / "x", "--target", "sick", "--ignore", "id")
     assert done.code == 1
-    assert "--bounds id=low:high --bounds age=low:high --bounds weight=low:high" in done.err
+    assert "--bounds age=low:high --bounds weight=low:high" in done.err
+
+
+@pytest.mark.parametrize("name", ["patient_id", "visit_id", "email"])
+@pytest.mark.parametrize("command", ["train", "convert"])
+def test_a_column_that_seems_to_identify_is_no_feature_in_silence(
+    tmp_path, good, run, command, name
+):
+    data = write_table(tmp_path / "visits.csv", [{name: f"p{k // 4}"} | r for k, r in _visits()])
+    asked = (command, data, "-o", tmp_path / "made", "--target", "sick", "--bounds", "age=0:120")
+    asked += ("--text", "note", "--classes", "no,yes", "--rows", 200)
+    done = run(*asked)
+    assert done.code == 1 and not (tmp_path / "made").exists()
+    assert f"--person {name}" in done.err
+    assert f"--ignore {name}" in done.err and f"--hash {name}" in done.err
+    for role in ("--person", "--ignore", "--hash"):
+        good(*asked, role, name, "--force")
+
+
+def test_a_column_that_seems_to_identify_is_judged_by_its_name_alone(tmp_path, run):
+    for cells in ("p7", "7", ""):
+        data = write_table(tmp_path / "visits.csv", [{"user_id": cells} | r for _, r in _visits()])
+        done = run("train", data, "-o", tmp_path / "x", "--target", "sick", "--ignore", "town")
+        assert done.code == 1 and "have no role: 'user_id'. Name" in done.err
+
+
+def _visits():
+    rows = people(40)
+    for row in rows:
+        del row["id"]
+    return list(enumerate(rows))
 
 
 def test_a_column_that_is_not_there(tmp_path, good, run):

@@ -22,6 +22,7 @@ from dplasso import (
     private_score,
     read_rows,
 )
+from dplasso.reading.reader import UncheckedSchemaWarning
 from dplasso.schema import Category, Number, Person, Target
 from schemas import SMALL
 
@@ -155,6 +156,12 @@ def test_scikit_learn_refuses_a_frame_of_features_in_other_units():
             exported.predict_proba(named)
 
 
+def test_a_frame_with_texts_is_refused_with_the_ways_to_encode_it():
+    rows = frame()
+    with pytest.raises(ValueError, match=r"got text; .* Schema: .*described\(\), .* TableEncoder"):
+        PrivateLassoClassifier(1.0, classes=["no", "yes"], n_rows=400).fit(rows, rows["sick"])
+
+
 def test_a_model_without_a_schema_has_no_encoder():
     with pytest.raises(ValueError, match="model keeps no schema; pass a model that was fitted"):
         TableEncoder.like(PrivateLassoClassifier())
@@ -170,8 +177,26 @@ def test_a_given_schema_reads_rows_in_the_units_of_the_encoder_of_a_pipeline(sca
     pipeline = make_pipeline(encoder, PrivateLassoClassifier(20.0, **public, random_state=0))
     pipeline.fit(X, y)[-1].save(tmp_path / "model.dpl")
     for model in (pipeline[-1], load(tmp_path / "model.dpl")):
-        again = read_rows(rows, like=model, schema=SCHEMA)
+        with pytest.warns(UncheckedSchemaWarning, match="schema is the one .* cannot be checked"):
+            again = read_rows(rows, like=model, schema=SCHEMA)
         assert np.array_equal(again.X.toarray(), encoder.transform(X).toarray())
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+def test_names_of_columns_tell_whether_a_given_schema_is_that_of_the_model(scaled, tmp_path):
+    rows = frame()
+    X, y, _ = SCHEMA.split(rows)
+    encoder = TableEncoder(SCHEMA, scaled=scaled)
+    features = encoder.transform(X).toarray()
+    named = pd.DataFrame(features, columns=encoder.get_feature_names_out())
+    model = PrivateLassoClassifier(20.0, classes=["no", "yes"], n_rows=400).fit(named, y)
+    model.save(tmp_path / "model.dpl")
+    turned = Schema(dict(reversed(SCHEMA.columns.items())), n_rows=SCHEMA.n_rows)
+    for known in (model, load(tmp_path / "model.dpl")):
+        again = read_rows(rows, like=known, schema=SCHEMA)  # without a warning
+        assert np.array_equal(again.X.toarray(), features)
+        with pytest.raises(ValueError, match="schema has other features .* in another order"):
+            read_rows(rows, like=known, schema=turned)
 
 
 def test_the_page_on_exports_shows_an_encoder_that_fits_the_model(capsys):

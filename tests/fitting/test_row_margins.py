@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numba.core import serialize
 
 import reference_margins
 from dplasso.base import threads
@@ -15,6 +16,7 @@ from dplasso.data.used_columns import MANY
 from dplasso.fitting import row_margins
 from dplasso.fitting.row_margins import RowMargins, few_columns
 from dplasso.fitting.row_reader import RowReader
+from dplasso.kernels import prediction
 from exported import made_model
 from storages import FORMS
 
@@ -157,3 +159,14 @@ def test_pickles_and_changed_copies_do_not_hold_what_predictions_have_computed()
     assert np.array_equal(pickle.loads(before).decision_function(X), margins)
     other = dataclasses.replace(found.fitted_, weights=2.0 * found.fitted_.weights)
     assert not np.array_equal(other.margins(X)[:, 0], margins)
+
+
+@pytest.mark.parametrize("kind", [prediction.AS_IS, prediction.BLEND])
+def test_compiled_loops_are_found_again_on_disk(kind):
+    """Code on disk is found by the pickles of what a loop closes over."""
+
+    def closed_over():
+        loop = prediction.sparse_margins.__wrapped__(kind, prediction.NONE)
+        return [serialize.dumps(cell.cell_contents) for cell in loop.py_func.__closure__]
+
+    assert closed_over() == closed_over()

@@ -15,7 +15,7 @@ from dplasso.base.wording import ParameterError
 from dplasso.estimators.coefficients import without_names
 from dplasso.reading import convert
 from dplasso.reading.formats import FORMATS, Format
-from dplasso.schema import FeatureSpace, Number, Person, Schema, Target
+from dplasso.schema import FeatureSpace, Identifier, Number, Person, Schema, Target
 
 ROLES = {
     "target": "sick",
@@ -137,7 +137,12 @@ def test_rows_without_the_features_of_a_table_are_rejected(tmp_path, table, text
         ),
         ("people.csv", {"labels": "y.npy"}, "^labels is for an .npz matrix, .* is a table"),
         ("people.csv", {}, "is a table; name the column to predict with target, or give schema$"),
-        ("people.csv", {"target": "sick"}, r"give bounds=\{'id': \('low', 'high'\), 'age'"),
+        ("people.csv", {"target": "sick"}, r"person='id', .* ignore=\['id'\]; .* hashed=\['id'\]"),
+        (
+            "people.csv",
+            {"target": "sick", "ignore": ["id"]},
+            r"give bounds=\{'age': \('low', 'high'\)",
+        ),
         ("missing.svm", {}, "does not exist; check the path"),
     ],
 )
@@ -221,3 +226,19 @@ def test_a_lack_of_labels_is_told_with_the_way_to_read_rows_without_them(tmp_pat
     with pytest.raises(ValueError, match="has no column 'age'") as error:
         read_rows(tmp_path / "other.csv", schema=schema)
     assert "labelled" not in str(error.value)
+
+
+def test_a_fit_to_the_matrix_alone_does_not_forget_people(tmp_path, table):
+    roles = {"id": Person(), "age": Number(0, 120), "sick": Target(["no", "yes"])}
+    schema = Schema(roles, n_rows=200, n_people=200)
+    convert(table, tmp_path / "store", schema=schema)
+    model = PrivateLassoClassifier(1.0, classes=["no", "yes"], n_rows=200, n_people=200)
+    model.set_params(x_bound=120.0, max_iter=5)
+    for rows in (read_rows(table, schema=schema), read_rows(tmp_path / "store", x_bound=120.0)):
+        with pytest.raises(ValueError, match=r"rows\.described\(\), or pass groups=rows\.groups"):
+            model.fit(rows.X, rows.y)
+        assert model.fit(rows.X, rows.y, groups=rows.groups).privacy_.unit == "person"
+        assert model.fit(rows.described(), rows.y).privacy_.unit == "person: id"
+    one_by_one = replace(schema, columns={**roles, "id": Identifier()}, n_people=None)
+    rows = read_rows(table, schema=one_by_one)
+    assert model.set_params(n_people=None).fit(rows.X, rows.y).privacy_.unit == "row"

@@ -1,4 +1,4 @@
-"""Declared levels that hardly any cell has: the owner is told, and nothing else changes."""
+"""Rows that do not match their schema: the owner is told, and nothing else changes."""
 
 import warnings
 
@@ -9,7 +9,7 @@ from commanding import people, write_table
 from dplasso import OwnerWarning, PrivateLassoClassifier, Schema, TableEncoder, read_rows
 from dplasso.privacy import leaks
 from dplasso.reading import convert
-from dplasso.schema import Category, FeatureSpace, Hashed, Number, Target
+from dplasso.schema import Category, FeatureSpace, Hashed, Number, Person, Target
 from dplasso.schema.frames import encode_frame
 from dplasso.schema.unmatched import LevelCounts
 
@@ -103,3 +103,37 @@ def test_what_is_told_never_raises(capsys):
     rows = read_rows(frame_of(TOWNS * 40), schema=schema_of(["ulm"]))
     assert rows.X.shape[0] == 120
     assert capsys.readouterr().err.startswith("warning: for the data owner's eyes only")
+
+
+def visits_of(patients):
+    schema = Schema(
+        {"patient_id": Person(), "age": Number(0, 120), "sick": Target(["no", "yes"])}, n_rows=200
+    )
+    rows = len(patients)
+    frame = {"patient_id": patients, "age": [50] * rows, "sick": ["no", "yes"] * (rows // 2)}
+    return frame, schema
+
+
+@pytest.mark.parametrize(
+    "patients",
+    [[None] * 100, ["", "7"] * 50, ["  ", "7"] * 50, ["NA"] * 12 + ["7"] * 88],
+    ids=["none", "half", "spaces", "above a tenth"],
+)
+def test_rows_of_nobody_are_told_in_general_terms(patients):
+    frame, schema = visits_of(patients)
+    (said,) = told(lambda: read_rows(frame, schema=schema))
+    assert "owner's eyes only" in said and "'patient_id'" in said and "identifiers" in said
+    assert not any(character.isdigit() for character in said), "a number of rows is shown"
+
+
+@pytest.mark.parametrize(
+    "patients", [[None] * 10 + ["7"] * 90, ["7"] * 100, [None] * 8], ids=["tenth", "all", "few"]
+)
+def test_a_few_rows_of_nobody_say_nothing(patients):
+    frame, schema = visits_of(patients)
+    assert told(lambda: read_rows(frame, schema=schema)) == []
+
+
+def test_rows_to_predict_need_no_identifiers():
+    frame, schema = visits_of([None] * 100)
+    assert told(lambda: read_rows(frame, schema=schema, labelled=False)) == []

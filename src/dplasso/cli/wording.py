@@ -38,10 +38,13 @@ def number_advice(misuse: str) -> str:
 
     >>> number_advice("'1,5' is not a valid float."), number_advice("No such option: --epsilom")
     (' Write numbers like 1.5 and 16000: a point, and no separators of thousands.', '')
+    >>> number_advice("Input should be a valid number")[:7]
+    '. Write'
     """
     if not re.search("valid (number|float|integer)", misuse):
         return ""
-    return " Write numbers like 1.5 and 16000: a point, and no separators of thousands."
+    stop = "" if misuse.rstrip().endswith(".") else "."
+    return f"{stop} Write numbers like 1.5 and 16000: a point, and no separators of thousands."
 
 
 def in_options(parameter: str, value: object) -> str:
@@ -53,6 +56,8 @@ def in_options(parameter: str, value: object) -> str:
     '--no-intercept'
     >>> in_options("bounds", {"age": ("low", "high"), "visits": ("low", "high")})
     '--bounds age=low:high --bounds visits=low:high'
+    >>> in_options("ignore", ["id", "row key"])
+    "--ignore 'id,row key'"
     """
     option = OPTIONS.get(parameter, parameter)
     if value is None or value is True:
@@ -62,4 +67,6 @@ def in_options(parameter: str, value: object) -> str:
     if isinstance(value, Mapping):
         settings = [f"{column}={low}:{high}" for column, (low, high) in value.items()]
         return " ".join(f"{option} {setting}" for setting in settings)
+    if isinstance(value, list):
+        value = ",".join(value)
     return f"{option} {shlex.quote(str(value))}"

@@ -149,8 +149,9 @@ class PrivateOnline(
     def _learn_checked(self, X: Any, y: Any) -> Floats:
         if isinstance(X, RowsOfPeople):
             raise ParameterError(
-                "{X} has rows of people, whom a stream does not protect; encode with "
-                "person='ignored' to protect rows one by one"
+                "{X} has rows of people, whom a stream does not protect; to protect rows one "
+                "by one, encode with person='ignored', or give the column of people the role "
+                "identifier"
             )
         X, labels = self._checked(X, y)
         if "stream_" in vars(self):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from dplasso.base.wording import ParameterError
-from dplasso.data.rows_of_people import RowsOfPeople
+from dplasso.data.rows_of_people import of_people
 from dplasso.schema import FeatureSpace, Schema
 
 GROUPS, IGNORED = "groups", "ignored"
@@ -142,7 +142,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
 
         space = self._space()
         rows = encode_rows(space, X)
-        return RowsOfPeople(rows) if self._check_person(space.schema) == GROUPS else rows
+        return of_people(rows) if self._check_person(space.schema) == GROUPS else rows
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:
         """Names of the features."""

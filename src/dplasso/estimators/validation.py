@@ -45,7 +45,8 @@ _ROWS = {
     "contains NaN": "X holds NaN; replace or remove such entries by a rule that reads no rows",
     "infinity": "X holds NaN or infinity; replace or remove such entries by a rule that reads no "
     "rows",
-    "could not convert": "X must hold numbers, got text; encode it first",
+    "could not convert": "X must hold numbers, got text; encode it first, or describe its columns "
+    "by a Schema: fit to read_rows(frame, schema=schema).described(), or use a TableEncoder",
     "": "X must be a table of real numbers, one row each; give an array, a sparse matrix or a "
     "frame of numbers",
 }
@@ -61,7 +62,8 @@ _GAPS = {
 _NUMBERS = {"": "Unknown label type: y must hold real numbers"}
 _CLASSES = {
     "": Message(
-        "Unknown label type: y must hold classes; declare them with {classes}, or use a regressor"
+        "Unknown label type: y must hold classes; declare them with {classes}, or use a regressor "
+        "(dplasso train --regression) to predict numbers"
     )
 }
 CLASSES_READ = Message(

@@ -37,27 +37,10 @@ def sparse_margins(kind: int, own: int) -> Callable[..., bool]:
     of ``table``, increasing; all if it is None. One more line is for all other columns; without it
     they do not count. ``filled`` are columns in which an entry of 0 counts, or None; it is mapped
     once per column.
-    """
 
-    @njit(inline="always")
-    def mapped(x, table, line, at, limits):  # type: ignore[no-untyped-def]
-        """An entry after the map; the numbers of its column begin at ``at``."""
-        limit, bound, divisor = limits
-        if kind == AS_IS:
-            return x
-        if kind == CUT:
-            return _cut(x, table, line, at)
-        if own == CENTRED and table[line, at + 2] > 0.0:
-            return _centred(x, table, line, at, limit)
-        if kind == PRESENCE:
-            x = _presence(x)
-        else:
-            x = _within(x if own == NONE else x * table[line, at], -limit, limit)
-            if kind == SQRT:
-                x = _root(x)
-            elif kind == BLEND:
-                x = _blended(x, bound)
-        return x / divisor if own == CENTRED and divisor != 1.0 else x
+    What the loop closes over is numbers alone: code on disk is found again by their pickles, and
+    those of a compiled function differ between processes.
+    """
 
     @njit(cache=True, nogil=True, error_model="numpy")
     def margins(  # type: ignore[no-untyped-def]
@@ -70,7 +53,7 @@ def sparse_margins(kind: int, own: int) -> Callable[..., bool]:
         if filled is not None:
             for f in range(fills):
                 zero_lines[f] = _line(columns, filled[f])
-                zeros[f] = mapped(0.0, table, zero_lines[f], outputs, limits)
+                zeros[f] = _mapped(0.0, table, zero_lines[f], outputs, limits, kind, own)
         ordered = 1
         for i in range(first, last):
             count, square = 0, 0.0
@@ -88,7 +71,7 @@ def sparse_margins(kind: int, own: int) -> Callable[..., bool]:
                     fill += int(fill < fills and filled[fill] == column)
                 line = _line(columns, column)
                 if columns is None or line < table.shape[0]:
-                    x = mapped(np.float64(values[p]), table, line, outputs, limits)
+                    x = _mapped(np.float64(values[p]), table, line, outputs, limits, kind, own)
                     lines[count], entries[count] = line, x
                     square += x * x
                     count += 1
@@ -108,6 +91,27 @@ def sparse_margins(kind: int, own: int) -> Callable[..., bool]:
         return ordered == 1
 
     return margins
+
+
+@njit(inline="always")
+def _mapped(x, table, line, at, limits, kind, own):  # type: ignore[no-untyped-def]
+    """An entry after the map; the numbers of its column begin at ``at``."""
+    limit, bound, divisor = limits
+    if kind == AS_IS:
+        return x
+    if kind == CUT:
+        return _cut(x, table, line, at)
+    if own == CENTRED and table[line, at + 2] > 0.0:
+        return _centred(x, table, line, at, limit)
+    if kind == PRESENCE:
+        x = _presence(x)
+    else:
+        x = _within(x if own == NONE else x * table[line, at], -limit, limit)
+        if kind == SQRT:
+            x = _root(x)
+        elif kind == BLEND:
+            x = _blended(x, bound)
+    return x / divisor if own == CENTRED and divisor != 1.0 else x
 
 
 @njit(inline="always")

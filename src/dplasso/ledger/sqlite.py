@@ -150,6 +150,11 @@ class SQLiteStore:
             raise self._failed(error) from None
 
     def _failed(self, error: Exception) -> LedgerError:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
+            return LedgerError(
+                f"{self.shown} is not a ledger, and was left as it is; give the file that dplasso "
+                "budget init made"
+            )
         return LedgerError(
             f"the ledger {self.shown} could not be read or written: {error}. Nothing was released; "
             "check the disk, the file and its permissions"

@@ -16,7 +16,7 @@ class TablePlan:
     """How to treat the columns of a table, as parameters and options say it. All of it is public.
 
     Columns without a role are treated as categories, which is reported, or rejected where they are
-    numbers.
+    numbers or where their names say that they identify people or rows.
     """
 
     target: str  # the column with the labels

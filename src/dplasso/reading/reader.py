@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplasso.base.silence import without_sizes
-from dplasso.base.wording import ParameterError, Setting
+from dplasso.base.wording import Message, ParameterError, Setting
 from dplasso.data import ColumnMatrix
 from dplasso.data.sparse_bounds import SparseBounds
+from dplasso.privacy import leaks
 from dplasso.reading.files import Files, PathLike
 from dplasso.reading.formats import FORMATS, Format, format_of
 from dplasso.reading.formats.table import Table
@@ -27,6 +28,13 @@ _OWN = frozenset(
     {"labels", "zero_based", "labelled", "longest_line", "progress", "x_bound"}
     | {"delimiter", "encoding", "schema"}  # a new file may be written in another way
 )
+
+
+class UncheckedSchemaWarning(UserWarning):
+    """A schema is given for a model whose columns have no names, so nothing can be compared.
+
+    That follows from the model alone, so it reveals nothing about rows.
+    """
 
 
 def read_rows(
@@ -193,9 +201,12 @@ def like_options(path: Files | None, options: ReadingOptions, like: Any) -> Read
         fallback, schema = schema.encoding, replace(schema, encoding=None)
     kind = Table() if path is None else format_of(path)
     if schema is None and "target" in kind.options:
-        raise ValueError(
-            f"{path or 'it'} is {kind.name}, but the model was not trained from one; convert it as "
-            "its training rows were"
+        raise ParameterError(
+            "{path} is {kind}, but the model was not trained from one and keeps no schema; give "
+            "{schema} if it was fitted to the output of a TableEncoder, or convert the file as its "
+            "training rows were",
+            path=path or "it",
+            kind=kind.name,
         )
     if schema is not None and not kind.keeps_schema:
         raise _not_of_the_schema(path, kind)
@@ -252,7 +263,8 @@ def _agreed(given: Schema, kept: Schema | None, like: Any, scaled: bool) -> tupl
     """The schema that was given for the rows of a model, and whether its numbers are scaled.
 
     A model that keeps no schema was fitted to the output of a `TableEncoder`, which scales numbers
-    unless it is told not to. Declared bounds tell: ranges of scaled numbers are [-1, 1].
+    unless it is told not to. Names of its columns tell, if it has them, and whether it is the same
+    schema. Otherwise declared bounds do: ranges of scaled numbers are [-1, 1].
     """
     if kept is not None and given.features != kept.features:
         raise ParameterError(
@@ -267,7 +279,30 @@ def _agreed(given: Schema, kept: Schema | None, like: Any, scaled: bool) -> tupl
         )
     if kept is not None:
         return given, scaled
+    names = like.names if isinstance(like, Rows) else vars(like).get("feature_names_in_")
+    if names is not None:
+        return given, _are_scaled(given, list(names))
+    leaks.warn_caller(
+        Message(
+            "whether {schema} is the one that the model was fitted with cannot be checked, because "
+            "the model keeps no names of its columns; make sure that it is, with the columns in "
+            "the same order, because predictions mean nothing otherwise. A model that is fitted "
+            "to rows.described() keeps its schema"
+        ),
+        UncheckedSchemaWarning,
+    )
     return given, not _has_bounds(like, plain.bounds)
+
+
+def _are_scaled(given: Schema, names: list[str]) -> bool:
+    """Whether names are those of scaled features; an error if they are of another schema."""
+    for scaled in (True, False):
+        if FeatureSpace(given, scaled).names.tolist() == names:
+            return scaled
+    raise ParameterError(
+        "{schema} has other features than the names of the model's columns say, or has them in "
+        "another order; give the schema that the model was trained with"
+    )
 
 
 def _has_bounds(model: Any, bounds: SparseBounds) -> bool:

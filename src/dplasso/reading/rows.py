@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplasso.data.described import ABOUT_PEOPLE, DescribedRows
+from dplasso.data.rows_of_people import of_people
 from dplasso.data.sparse_bounds import SparseBounds
 from dplasso.schema import FeatureNames, Schema
 
@@ -19,7 +20,8 @@ class Rows:
     Attributes
     ----------
     X : sparse array or ColumnMatrix
-        One row per row of the file.
+        One row per row of the file. If a column says whose rows they are, it says so, too: a fit
+        to it needs ``groups``, or is one to `described`.
     y : ndarray or None
         Labels; None where the file has none.
     bounds : ndarray, SparseBounds or None
@@ -56,6 +58,10 @@ class Rows:
     declared_rows: int | None = None
     groups: NDArray[Any] | None = None
     scaled: bool = False
+
+    def __post_init__(self) -> None:
+        if self.groups is not None:  # otherwise a fit to X alone would forget the people
+            object.__setattr__(self, "X", of_people(self.X))
 
     @property
     def class_weight(self) -> dict[str, float] | None:

@@ -22,6 +22,7 @@ from dplasso.reading.table_files.base import MOST_COLUMNS, TableFile, TableSetti
 from dplasso.schema import FeatureSpace, Hashed, Schema
 from dplasso.schema.cells import Cells, has_cells, is_text
 from dplasso.schema.encoding import columns_of, encoded, kept_texts
+from dplasso.schema.guesses import guessed, names_people
 from dplasso.schema.schema import CELL_RULE
 
 pa = require("pyarrow", extra="tables", purpose="reading tables")
@@ -108,6 +109,18 @@ def _completed(table: TableFile, plan: TablePlan, labelled: bool) -> Schema:
         raise ValueError(
             f"{table.path}: {len(left):,} columns have no role, and {MOST_COLUMNS:,} can be "
             "read; write the rows as svmlight text"
+        )
+    if naming := [name for name in left if names_people(name) or guessed(name) == "identifier"]:
+        raise ParameterError(
+            "{path}: columns seem to identify people or rows, and have no role: {columns}. Name "
+            "the column of people with {person}, so that all rows of a person are protected "
+            "together; leave others out with {ignore}; or take them as categories on purpose with "
+            "{hashed}",
+            path=table.path,
+            columns=_listed(naming),
+            person=Setting("person", naming[0]),
+            ignore=Setting("ignore", naming[:_LISTED]),
+            hashed=Setting("hashed", naming[:_LISTED]),
         )
     if numeric := table.numeric(left):
         raise ParameterError(

@@ -1,10 +1,15 @@
-"""Categories whose declared levels hardly any cell has, which is told to the data owner."""
+"""Rows that do not match their schema, which is told to the data owner.
 
+Hardly any cell has a declared level of a category, or many rows have no identifier of a person.
+"""
+
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from dplasso.base.arrays import Ints
+from dplasso.data.identifiers import identifier_text
 from dplasso.data.row_chunks import RowChunk
 from dplasso.privacy import leaks
 from dplasso.schema.feature_space import FeatureSpace
@@ -12,20 +17,22 @@ from dplasso.schema.roles import Category
 
 FEWEST = 10  # cells from which on it is told; fewer may well be other levels by chance
 ALMOST_NONE = 0.01  # share of the cells
+MANY = 0.1  # share of the rows without an identifier from which on it is told
 _LISTED = 8  # columns that are named, at most
 
 
 def watched(space: FeatureSpace, chunks: Iterable[RowChunk]) -> Iterator[RowChunk]:
-    """The same chunks of rows; after the last one, the owner is told of unmatched levels.
+    """The same chunks of rows; after the last one, the owner is told what does not match.
 
     Formal guarantees
     -----------------
     The rows are not changed. What is told is for the owner alone (`leaks.tell_owner`): it states no
     number and no cell, and nothing is told in strict mode.
     """
-    counts = LevelCounts(space)
+    counts, people = LevelCounts(space), PersonCounts()
     for chunk in chunks:
         counts.add(chunk)
+        people.add(chunk)
         yield chunk
         del chunk  # otherwise it would stay in memory until the next one is read
     if names := counts.unmatched:
@@ -35,6 +42,12 @@ def watched(space: FeatureSpace, chunks: Iterable[RowChunk]) -> Iterator[RowChun
             f'{", ".join(map(repr, names[:_LISTED]))}{more}, so all of them count as "other"; '
             "levels are compared to the letter: check spaces and capitals, and whether they are "
             "those of another column"
+        )
+    if people.are_often_missing:
+        leaks.tell_owner(
+            f"many rows, or all of them, have no identifier in column {space.schema.person!r}, and "
+            "such rows count nothing: a fit learns from the others alone and costs as much; give "
+            "these rows identifiers, or name the column that has them as that of people"
         )
 
 
@@ -67,3 +80,23 @@ class LevelCounts:
         cells = self._rows - missing
         none = (cells >= FEWEST) & (levels < ALMOST_NONE * cells)
         return [name for name, found in zip(self._names, none.tolist(), strict=True) if found]
+
+
+class PersonCounts:
+    """How many rows have no identifier of a person, counted as chunks of rows pass."""
+
+    def __init__(self) -> None:
+        self._rows = 0
+        self._nobody = 0
+
+    def add(self, chunk: RowChunk) -> None:
+        """Count the rows of a chunk, if it says whose they are."""
+        if chunk.people is not None:
+            self._rows += chunk.rows
+            counted = Counter(chunk.people.tolist())
+            self._nobody += sum(n for person, n in counted.items() if not identifier_text(person))
+
+    @property
+    def are_often_missing(self) -> bool:
+        """Whether more than about a tenth of the rows are nobody's."""
+        return self._rows >= FEWEST and self._nobody > MANY * self._rows
