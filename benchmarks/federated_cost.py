@@ -20,7 +20,7 @@ from harness.results import pyplot, save, save_plot
 
 from dplasso.federated import agree, simulate
 from dplasso.federated.moments import MomentParty, MomentServer, agree_moments
-from dplasso.federated.moments.simulation import _pairs_of
+from dplasso.federated.moments.simulation import pairs_of
 from dplasso.mechanisms.random_bits import random_bits
 
 PARTIES, EPSILON = 3, 1.0
@@ -55,7 +55,7 @@ def of_moments(blocks: dict[str, np.ndarray], y: np.ndarray) -> Cost:
     names, n = {name: block.shape[1] for name, block in blocks.items()}, len(y)
     holder, bits = next(iter(names)), random_bits(0)
     terms = agree_moments(names, holder, n_rows=n, epsilon=EPSILON, delta=n**-2.0)
-    server, pairs = MomentServer(terms, bits), _pairs_of(terms, bits)
+    server, pairs = MomentServer(terms, bits), pairs_of(terms, bits)
     began = time.process_time()
     deals = server.deals()
     dealt = time.process_time()

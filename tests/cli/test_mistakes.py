@@ -339,7 +339,7 @@ MISTAKES = {
         text("age,stay", *(f"{k},{k / 7}" for k in range(20))),
         ("train", "wrong.csv", "-o", "new.dpl", "--target", "stay", "--bounds", "age=0:9", "-q"),
         1,
-        "use a regressor (dplasso train --regression)",
+        "or use --regression to predict numbers",
     ),
     "more than the budget": (
         nothing,

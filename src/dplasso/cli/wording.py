@@ -7,6 +7,7 @@ from collections.abc import Mapping
 # Parameters whose option is not called as they are.
 _OTHERWISE = {
     "Budget.open": "dplasso budget show",
+    "PrivateLassoRegressor": "--regression",
     "address": "--cluster",
     "backend": "--cluster",
     "identifier": "--id",

@@ -18,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from dplasso.base.arrays import Floats, Labels
-from dplasso.base.wording import Message, ParameterError
+from dplasso.base.wording import Message, ParameterError, Setting
 from dplasso.data import ColumnMatrix
 from dplasso.data.structure import is_real, sound
 
@@ -62,8 +62,9 @@ _GAPS = {
 _NUMBERS = {"": "Unknown label type: y must hold real numbers"}
 _CLASSES = {
     "": Message(
-        "Unknown label type: y must hold classes; declare them with {classes}, or use a regressor "
-        "(dplasso train --regression) to predict numbers"
+        "Unknown label type: y must hold classes; declare them with {classes}, or use {regressor} "
+        "to predict numbers",
+        regressor=Setting("PrivateLassoRegressor"),
     )
 }
 CLASSES_READ = Message(

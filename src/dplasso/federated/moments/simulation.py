@@ -87,7 +87,7 @@ def simulate_moments(
             "same place at all of them, whoever else is there"
         )
     bits = random_bits(random_state, name="random_state")
-    pairs = _pairs_of(terms, bits)
+    pairs = pairs_of(terms, bits)
     parties = {
         name: MomentParty(
             terms,
@@ -122,7 +122,7 @@ def run(server: MomentServer, parties: Mapping[str, MomentParty], **weights: Any
     )
 
 
-def _pairs_of(terms: MomentTerms, bits: RandomBits) -> dict[str, SealedPairs]:
+def pairs_of(terms: MomentTerms, bits: RandomBits) -> dict[str, SealedPairs]:
     """Keys of all pairs, as parties agree on them in a real job."""
     keys: dict[str, dict[str, bytes]] = {name: {} for name in terms.names}
     for one, other in combinations(terms.names, 2):
