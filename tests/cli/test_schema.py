@@ -289,6 +289,7 @@ def read_lines(path):
     return path.read_text().splitlines()
 
 
+@pytest.mark.filterwarnings("ignore::dplasso.reading.reader.UncheckedSchemaWarning")
 def test_a_model_of_a_pipeline_predicts_files_with_the_schema(tmp_path, table, schema, good, run):
     frame = pd.read_csv(table)
     X, y, _ = PEOPLE.split(frame)
