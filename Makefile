@@ -38,9 +38,10 @@ QUICK := tests/base tests/privacy src/dplasso/base src/dplasso/privacy
 check: lint
 	$(BIN)/python -m pytest --quiet $(QUICK)
 
-# Tests that share a cluster run in one process.
+# Tests that share a cluster run in one process. Three processes on two cores: some tests wait for
+# servers and browsers.
 test: setup .venv/.postgres .venv/.federated .venv/.cluster lint
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 3 --dist loadgroup
 	$(MAKE) test-oldest
 
 # The estimators on the oldest versions we claim, where those exist for this Python.
