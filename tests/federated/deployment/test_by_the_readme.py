@@ -18,6 +18,8 @@ pytest.importorskip("nvflare")
 from dplasso.ledger import Budget  # noqa: E402
 from federation import COMMAND, ENVIRONMENT, LONG, free_port, run, until  # noqa: E402
 
+pytestmark = pytest.mark.xdist_group("federation of the README")  # one federation for all of them
+
 README = Path(__file__).resolve().parents[3] / "README.md"
 ROWS = 20_000  # as the README says
 LEVELS = 'levels = ["a", "b"]'

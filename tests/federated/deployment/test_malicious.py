@@ -8,6 +8,8 @@ pytest.importorskip("nvflare")
 
 from federation import Federation, set_in  # noqa: E402
 
+pytestmark = pytest.mark.xdist_group("attacked federation")  # one federation for all of them
+
 
 @pytest.fixture(scope="module")
 def attacked(tmp_path_factory):

@@ -11,6 +11,8 @@ import psutil  # noqa: E402
 from drawing_parties import CORRUPTING, HONEST, MISBEHAVES_IN, REPLAYING  # noqa: E402
 from federation import LONG, PARTIES, set_in, until  # noqa: E402
 
+pytestmark = pytest.mark.xdist_group("federation")  # one federation for all of them
+
 
 def assert_drawn_once(federation, job, card, rounds):
     for name in PARTIES:

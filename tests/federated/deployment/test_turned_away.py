@@ -106,6 +106,8 @@ import json, pathlib, sys
 from dplasso.federated.terms import Proposal
 from dplasso.federated.deployment import administration
 from dplasso.federated.deployment.kits import open_kit
+
+pytestmark = pytest.mark.xdist_group("federation")  # one federation for all of them
 written, terms = administration._write_job, json.loads(sys.argv[2])
 def with_code(*told):
     job = written(*told)
