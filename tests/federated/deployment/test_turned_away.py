@@ -23,6 +23,8 @@ from dplasso.federated.deployment.certificates import check_certificate  # noqa:
 from dplasso.federated.deployment.permissions import write_policy  # noqa: E402
 from federation import ENVIRONMENT, LONG, PARTIES, USUAL, made, until  # noqa: E402
 
+pytestmark = pytest.mark.xdist_group("federation")  # one federation for all of them
+
 
 def issue(folder, authority, name, days):
     """A key and a certificate by an authority, for so many days from now; less than 0: over."""
@@ -106,8 +108,6 @@ import json, pathlib, sys
 from dplasso.federated.terms import Proposal
 from dplasso.federated.deployment import administration
 from dplasso.federated.deployment.kits import open_kit
-
-pytestmark = pytest.mark.xdist_group("federation")  # one federation for all of them
 written, terms = administration._write_job, json.loads(sys.argv[2])
 def with_code(*told):
     job = written(*told)
