@@ -3,9 +3,12 @@
 # make demo       a model of made-up notes with 1,000,000 words, with privacy and without
 # make check      linters, types, import contracts and quick tests: seconds, before every commit
 # make test       all of that and all tests, also on the oldest versions we claim
+# make docs       the documentation, in docs/_build/html; its examples are run, warnings are errors
+# make site-test  that, and tests of the site in a browser: search, links, size, narrow screens
 # make stress     hostile input at every door for MINUTES (60), then commands killed hundreds of times
 # make bench      every study of benchmarks/; make bench-NAME runs benchmarks/NAME.py with ARGS
 # make build      source distribution and wheel, in dist/
+# make release    the same, with the wheel tested in an empty environment and the version checked
 # make clean      remove all of the above
 #
 # Needs make and Python 3.11 or later with venv and pip; PYTHON=... chooses another interpreter. Tests
@@ -16,7 +19,7 @@ BIN := .venv/bin
 OLD := .venv-oldest
 SOURCES := $(shell find src -name '*.py')
 
-.PHONY: help setup demo lint check test test-oldest stress bench build clean
+.PHONY: help setup demo lint check test test-oldest docs site-test stress bench build release clean
 
 help:
 	@sed -n '/^$$/q;s/^# \{0,1\}//p' Makefile
@@ -40,7 +43,7 @@ check: lint
 
 # Tests that share a cluster run in one process. Three processes on two cores: some tests wait for
 # servers and browsers.
-test: setup .venv/.postgres .venv/.federated .venv/.cluster lint
+test: setup .venv/.postgres .venv/.federated .venv/.cluster .venv/.docs lint
 	$(BIN)/python -m pytest -n 3 --dist loadgroup
 	$(MAKE) test-oldest
 
@@ -50,6 +53,17 @@ test-oldest:
 	then $(MAKE) $(OLD)/.fresh && NUMBA_CACHE_DIR=$(OLD)/compiled \
 	$(OLD)/bin/python -m pytest -n 2 tests/estimators tests/data; \
 	else echo "the oldest versions we claim have no builds for this Python: not tested"; fi
+
+# Pages are read anew every time. Examples that have not changed are not run again: make clean forgets
+# them.
+SITE := docs/_build/html
+docs: setup .venv/.docs
+	rm -rf $(SITE)
+	$(BIN)/python -m sphinx -E -b html -d docs/_build/doctrees -W --keep-going --quiet docs $(SITE)
+	@echo "the documentation is in $(SITE)/index.html"
+
+site-test: docs
+	SITE=$(SITE) $(BIN)/python -m pytest --quiet tests/site
 
 MINUTES ?= 60
 STRESSES := $(basename $(notdir $(wildcard benchmarks/fuzz_*.py benchmarks/killed*.py))) stress
@@ -71,8 +85,16 @@ bench-%: setup .venv/.postgres .venv/.cluster
 build: .venv/.dev
 	$(BIN)/python -m build --no-isolation
 
+# What is published is what was tested: the tests of the wheel take the one that was built here.
+release: setup
+	rm -rf dist
+	$(MAKE) build
+	DPLASSO_DIST=dist $(BIN)/python -m pytest --quiet tests/test_wheel.py tests/test_release.py
+	@ls -l dist
+
 clean:
-	rm -rf .venv $(OLD) .venv-diffprivlib .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	rm -rf .venv $(OLD) .venv-diffprivlib .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist \
+	docs/_build docs/gallery docs/reference/generated
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # The stamps are newer than pyproject.toml as long as what it asks for is installed.
@@ -98,6 +120,11 @@ clean:
 # What shards of rows run on.
 .venv/.cluster: .venv/.dev
 	$(BIN)/python -m pip install --quiet --editable '.[cluster]'
+	touch $@
+
+# What builds the documentation.
+.venv/.docs: .venv/.dev
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	touch $@
 
 # Compile the kernels once, so that no first call is slow.

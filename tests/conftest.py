@@ -19,3 +19,8 @@ def pytest_configure(config):
     # Workers of a parallel run must not drop what others have just compiled.
     if not hasattr(config, "workerinput"):
         drop_stale()
+
+
+def pytest_make_parametrize_id(val, argname):
+    """Number bytes instead of quoting them: an archive holds a date, and names must not."""
+    return argname if isinstance(val, bytes) else None

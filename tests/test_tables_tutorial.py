@@ -1,4 +1,4 @@
-"""What docs/tables.md shows runs: on the real tables where they are, else on rows made up here."""
+"""What docs/tutorials/tables.md shows runs: on the real tables, or on rows made up here."""
 
 import os
 import re
@@ -17,9 +17,15 @@ from dplasso.privacy import leaks
 from dplasso.schema import Category, Number, Target
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = (ROOT / "docs" / "tables.md").read_text()
-SCHEMAS = sorted((ROOT / "docs" / "schemas").glob("*.toml"))
+PAGE = (ROOT / "docs" / "tutorials" / "tables.md").read_text()
+SCHEMAS = sorted((ROOT / "docs" / "tutorials" / "schemas").glob("*.toml"))
+MARK = "<!-- run by tests/test_tables_tutorial.py -->\n"
 REAL = ROOT.parent / "shared" / "data" / "tables"
+
+
+def blocks(language):
+    """The blocks of the page that are run here; the others need no table of their own."""
+    return re.findall(rf"{MARK}```{language}\n(.*?)```", PAGE, flags=re.DOTALL)
 
 
 def made_up(schema, rows=300):
@@ -56,8 +62,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.filterwarnings("ignore::dplasso.privacy.leaks.PrivacyLeakWarning")
 def test_the_tutorial(folder, monkeypatch):
     assert [path.stem for path in SCHEMAS] == ["adult", "california", "letter", "telco_churn"]
-    blocks = re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL)
-    lines = [line for block in blocks for line in block.splitlines()]
+    lines = [line for block in blocks("sh") for line in block.splitlines()]
     assert len(lines) == 12 and all(line.startswith("dplasso ") for line in lines)
     for line in lines:
         monkeypatch.setattr(leaks, "_setting", None)
@@ -72,7 +77,7 @@ def test_the_tutorial(folder, monkeypatch):
         Schema.from_toml("adult.toml").columns
     )
     names = {}
-    for block in re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL):
+    for block in blocks("python"):
         exec(block, names)
     stated = names["houses"].privacy_["bounds"]["y_bound"]
     assert stated["source"] == "declared" and len(stated["value"]) == 2

@@ -36,11 +36,13 @@ def test_even_runs_cover_everything_evenly(length, parts):
     st.lists(st.integers(0, 5) | st.integers(0, 10**6), min_size=1, max_size=60),
     st.integers(1, 20),
     st.sampled_from([np.int32, np.int64]),
+    st.sampled_from([0, 3]),
 )
-def test_balanced_runs_cover_everything_with_little_more_than_their_share(work, parts, kind):
+def test_balanced_runs_cover_everything_with_little_more_than_their_share(work, parts, kind, each):
     starts = np.concatenate(([0], np.cumsum(work))).astype(kind)
-    runs = threads.balanced_runs(starts, parts)
+    runs = threads.balanced_runs(starts, parts, each)
     assert_covers(runs, len(work), parts)
+    work = [number + each for number in work]
     fair = sum(work) / parts
     for a, b in runs:
         # A run ends with the item that reaches its goal.
@@ -84,6 +86,34 @@ def test_errors_come_through(count, culprit):
     with pytest.raises(KeyError, match="the culprit"):
         threads.run(fail, [(number,) for number in range(count)])
     assert threads.run(abs, [(-1,), (-2,)]) == [1, 2]
+
+
+def test_a_loop_does_not_wait_for_threads_that_are_busy():
+    everyone, let_go = threads.available() + 4, threading.Event()
+    calls = [(number,) for number in range(everyone)]
+    others = threading.Thread(target=lambda: threads.run(lambda _: let_go.wait(20), calls))
+    others.start()
+    started = time.monotonic()
+    try:
+        assert threads.run(abs, [(-number,) for number in range(5)]) == list(range(5))
+        assert time.monotonic() - started < 10
+    finally:
+        let_go.set()
+        others.join()
+
+
+def test_all_calls_have_ended_when_an_interrupt_comes_through():
+    ended = []
+
+    def call(number):
+        if number == 0:
+            raise KeyboardInterrupt
+        time.sleep(0.05)
+        ended.append(number)
+
+    with pytest.raises(KeyboardInterrupt):
+        threads.run(call, [(number,) for number in range(4)])
+    assert sorted(ended) == [1, 2, 3]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes can not fork here")

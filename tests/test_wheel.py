@@ -87,7 +87,10 @@ else:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """Built from the source distribution, as it would be published."""
+    """Built from the source distribution, as it would be published, or what is to be published."""
+    if "DPLASSO_DIST" in os.environ:
+        (found,) = (ROOT / os.environ["DPLASSO_DIST"]).glob("dplasso-*.whl")
+        return found
     folder = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT]
     done = subprocess.run(command, capture_output=True, text=True)

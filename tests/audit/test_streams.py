@@ -51,13 +51,14 @@ def test_a_planted_bug_is_found(monkeypatch, bug, check):
         classifier(noise="gamma", row_map="as_is", neighboring="replace_one"),
         classifier(10.0, loss="smoothed_hinge", domain="l1", learner="oracle", batch=7, window=99),
         classifier(batch=5000, window=10**6),
+        classifier(construction="blocks", window=300),
         classifier(batch="call", domain=L1Ball(3, 1.0), feature_names=["a", "b"], window=5000),
         classifier(0.1, delta=1e-9, construction="band", domain="simplex", classes=list("abc")),
         PrivateOnlineClassifier(n_rows=10, batch=3, fit_intercept=False),
         PrivateOnlineRegressor(n_rows=10**6, batch="call", clip=0.5, y_bound=3.0, domain="box"),
         PrivateOnlineRegressor(noise="gamma", n_rows=100, calibration="paper"),
     ],
-    ids=range(15),
+    ids=range(16),
 )
 def test_correct_code_does_not_alarm(monkeypatch, estimator):
     monkeypatch.setattr(stream_subject, "_LONG", {"gaussian": 300, "gamma": 60})
@@ -147,7 +148,7 @@ def test_thorough_audits_vary_the_noise():
     assert names == [
         "classifier, online",
         *("classifier, online, replace_one", "classifier, online, buffered"),
-        *("classifier, online, band", "classifier, online, tree"),
+        *("classifier, online, blocks", "classifier, online, band", "classifier, online, tree"),
         *("classifier, online, window_tree", "classifier, online, noise gamma"),
         "classifier, online, calibration paper",
     ]

@@ -12,6 +12,7 @@ from dplasso.audit.session import Session
 from dplasso.audit.table import reference
 from dplasso.audit.table.reference import TableRows
 from dplasso.audit.table.subject import TableSubject
+from dplasso.data.sparse_bounds import SparseBounds
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.solvers.table import replay
 from planted import BUGS
@@ -24,7 +25,7 @@ FAST = ["accounting", "sensitivity", "release"]
 @pytest.fixture
 def fewer_runs(monkeypatch):
     """As many as these bugs need, where a quick audit makes more."""
-    monkeypatch.setattr(TableSubject, "noise_runs", 10)
+    monkeypatch.setattr(TableSubject, "noise_runs", 25)
     monkeypatch.setattr(TableSubject, "canary_runs", 3)
 
 
@@ -227,3 +228,11 @@ def test_a_fitted_model_is_audited_by_the_solver_that_fitted_it():
     assert model.solver_ == "table" and model.solver == "auto"
     report = audit.run(model, checks=["accounting"], seed=0)
     assert report.passed and {verdict.estimator for verdict in report} == {"classifier, table"}
+
+
+def test_a_model_of_numbers_and_hashed_columns_is_audited_with_bounds_for_both():
+    bounds = SparseBounds(5, {0: 100.0}, {0: (18.0, 100.0)})
+    public = {"classes": [0, 1], "n_rows": 4000, "x_bound": bounds}
+    model = PrivateLassoClassifier(4.0, **public)
+    report = audit.run(model, checks=["sensitivity", "release"], seed=0)
+    assert report.passed, str(report)

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from dplasso import Budget, load
+from dplasso import Budget, PrivateLassoClassifier, load
 from dplasso.privacy.events import Gaussian, Selected, ZeroConcentrated
 from dplasso.privacy.trials import rho_of as trial_rho
 from dplasso.privacy.trials import stop_for
@@ -202,3 +202,48 @@ def test_a_release_elsewhere_may_protect_people(store, run):
     assert "column patient_id" in shown["protects"]
     assert run("budget", "spend", store, "--label", "b", "--rho", 0.001).code == 1
     assert run("budget", "spend", store, "--label", "c", "--rho", 0.001, *unit).code == 0
+
+
+def entered(run, store, model, *more):
+    return run("budget", "spend", store, "--label", "before the ledger", "--model", model, *more)
+
+
+@pytest.mark.parametrize("solver", ["gradient", "frank_wolfe", "table"])
+def test_a_model_fitted_before_the_ledger_is_entered(store, run, tmp_path, solver):
+    X, y = np.eye(20)[np.arange(200) % 20], np.arange(200) % 2
+    known = {"classes": [0, 1], "n_people": 50, "person": "patient", "x_bound": 1.0}
+    model = PrivateLassoClassifier(0.5, delta=1e-7, solver=solver, **known)
+    model.fit(X, y, groups=np.arange(200) // 4).save(tmp_path / "m.dpl")
+    assert entered(run, store, tmp_path / "m.dpl", "-q").code == 0
+    (charge,) = Budget.open(store).entries()
+    assert charge.rho >= model.privacy_["rho"]
+    assert charge.rho == pytest.approx(model.privacy_["rho"], rel=1e-11)
+    assert charge.unit == "person: patient" and charge.label.startswith("before the ledger: model ")
+    done = entered(run, store, tmp_path / "m.dpl")
+    assert done.code == 1 and "is in this ledger already" in done.err
+    run("budget", "spend", store, "--label", "x", "--rho", 0.018, "--unit", "person: patient")
+    model.fit(X, y, groups=np.arange(200) // 4).save(tmp_path / "again.dpl")
+    done = entered(run, store, tmp_path / "again.dpl")
+    assert done.code == 1 and "raise the ledger" in done.err
+    assert len(Budget.open(store).entries()) == 2
+
+
+def test_a_model_is_not_entered_twice_nor_by_guesses(store, run, rows, tmp_path):
+    out = tmp_path / "m.dpl"
+    known = ("--features", 50, "--classes", "0,1", "--rows", 100, "--x-bound", 1)
+    run("train", rows, *known, "--epsilon", 0.5, "--budget", store, "-o", out)
+    done = entered(run, store, out)
+    assert done.code == 1 and "was charged to a ledger when it was fitted" in done.err
+    done = entered(run, store, out, "--rho", 0.1)
+    assert (
+        done.code == 1 and "leave out --epsilon, --rho, --noise-multiplier and --unit" in done.err
+    )
+    X, y = np.eye(20), np.arange(20) % 2
+    known = {"classes": [0, 1], "n_rows": 20, "x_bound": 1.0}
+    PrivateLassoClassifier(np.inf, **known).fit(X, y).save(tmp_path / "open.dpl")
+    done = entered(run, store, tmp_path / "open.dpl")
+    assert done.code == 1 and "has no rho" in done.err
+    other = PrivateLassoClassifier(0.1, neighboring="replace_one", **known).fit(X, y)
+    other.save(tmp_path / "other.dpl")
+    assert entered(run, store, tmp_path / "other.dpl").code == 1
+    assert len(Budget.open(store).entries()) == 1

@@ -179,20 +179,22 @@ def test_private_scores_are_charged_and_stated(tmp_path, run):
     *files, _ = saved(tmp_path, classifier((0, 1), y), y)
     ledger = tmp_path / "budget.sqlite"
     Budget(1.0, 1e-6, ledger)
-    given = ("evaluate", *files, "--epsilon", 0.7, "--rows", 400, "--budget", ledger)
+    given = ("evaluate", *files, "--epsilon", 0.7, "--budget", ledger)
     done = run(*given, "--json", "--strict")
     found = json.loads(done.out)
     assert done.err == "" and found["mean_over"] == "rows"
-    assert set(found) == {"model", "data", "scores", "mean_over", "meaning", "privacy"}
-    assert set(found["scores"]) == {"accuracy", "log_loss"}
+    told = {"model", "data", "scores", "trivial", "count", "mean_over", "meaning", "privacy"}
+    assert set(found) == told
+    assert set(found["scores"]) == set(found["trivial"]) == {"accuracy", "log_loss"}
     assert all(set(score) == {"value", "noise"} for score in found["scores"].values())
     assert found["privacy"]["epsilon"] == 0.7 and found["privacy"]["unit"] == "row"
     assert found["privacy"]["ledger"]["entry"] == 1
     refused = run(*given)
     assert refused.code == 1 and "budget" in refused.err and refused.out == ""
     assert len(Budget.open(ledger).entries()) == 1
-    shown = run("evaluate", *files, "--epsilon", 1, "--rows", 400).out
-    assert "mean over rows" in shown and "The number of rows, 400 (declared), divides" in shown
+    shown = run("evaluate", *files, "--epsilon", 1).out
+    assert "mean over rows" in shown and "accuracy, trivial answer" in shown
+    assert "always gives the more common class" in " ".join(shown.split())
     assert "standard deviation of its noise" in shown and "balanced_accuracy" not in shown
     assert "This score of a PrivateLassoClassifier is (1, 1e-06)-differentially private" in shown
 
@@ -209,22 +211,15 @@ def test_private_scores_of_people_follow_the_schema_of_the_model(tmp_path, run):
     assert found["privacy"]["unit"] == "person: patient"
     assert found["privacy"]["public"]["rows_per_person"]["value"] == 2
     assert found["mean_over"] == "people" and "counts as 2 rows at most" in found["meaning"]
-    assert "declared number of people is not used" in found["meaning"]
     fewer = run("evaluate", model, path, "--epsilon", 1, "--rows-per-person", 1, "--strict")
-    assert fewer.code == 1 and "--people" in fewer.err
-    declared = ("--rows-per-person", 1, "--people", 200, "--strict")
-    done = run("evaluate", model, path, "--epsilon", 1, *declared)
-    assert done.code == 0 and "score     mean over people" in done.out
-    told = " ".join(done.out.split())
-    assert "The number of people, 200 (declared), divides the sums" in told
-    assert "What always giving the same answer would score is not shown" in told
-    both = run("evaluate", model, path, "--epsilon", 1, *declared, "--rows", 600)
-    said = " ".join(both.err.split())
-    assert both.code == 1 and "leave --rows out, and give --people" in said and both.out == ""
+    assert fewer.code == 0 and "mean over people" in fewer.out
+    told = " ".join(fewer.out.split())
+    assert "counts as one row, however many they have" in told
+    assert "All rows count as about" in told
 
 
 def test_private_scores_and_public_rows_exclude_each_other(tmp_path, run):
     y = (X[:, 0] > 0).astype(int)
     files = saved(tmp_path, classifier((0, 1), y), y)
     assert "exclude each other" in run("evaluate", *files, "--epsilon", 1).err
-    assert "need --epsilon" in run("evaluate", *files, "--rows", 400).err
+    assert "needs --epsilon" in run("evaluate", *files, "--rows-per-person", 4).err

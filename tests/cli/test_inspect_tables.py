@@ -38,6 +38,12 @@ def test_target_columns_and_intercept_are_plain(trained, good):
     assert "buckets" not in facts
 
 
+def test_without_coefficients_nothing_is_said_of_them(trained, good):
+    out = good("inspect", trained, "--top", 0)
+    assert "Largest coefficients" not in out and "drawn with noise" not in out
+    assert "differentially private" in out
+
+
 def test_buckets_are_those_that_rows_are_read_into(trained, table, good):
     model = load(trained)
     rows = [{**people(1)[0], "note": "Fever", "town": "Graz"}]

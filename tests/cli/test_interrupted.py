@@ -85,7 +85,7 @@ def test_training_says_what_was_charged_and_written(
     ],
 )
 def test_a_score_says_what_was_charged(text, model, ledger, function, when, charged):
-    given = ("evaluate", model, text, "--epsilon", 1, "--rows", 300, "--budget", ledger)
+    given = ("evaluate", model, text, "--epsilon", 1, "--budget", ledger)
     ended, said = interrupted(function, when, signal.SIGINT, *given)
     assert ended == 130 and entries(ledger) == charged
     receipt = f"the score was charged, and the receipt is entry 1 of {ledger}"

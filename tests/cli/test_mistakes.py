@@ -273,9 +273,9 @@ MISTAKES = {
         1,
         "--public and --epsilon exclude each other",
     ),
-    "a number of people where there are none": (
+    "a score of people where there are none": (
         nothing,
-        ("evaluate", "model.dpl", "people.csv", "--epsilon", 1, "--people", 12),
+        ("evaluate", "model.dpl", "people.csv", "--epsilon", 1, "--rows-per-person", 12),
         1,
         "are for scores that protect people",
     ),

@@ -158,25 +158,35 @@ def is_running(process):
 
 
 def test_an_interrupted_command_leaves_no_process(nodes, connected, wide, tmp_path):
-    _, _, folder = wide
     before = {actor["NodeID"] for actor in alive_actors()}
+    # A fit that ends before the signal reaches it is started again.
+    ended = (_interrupted(nodes, wide, tmp_path / str(attempt)) for attempt in range(5))
+    code, said = next(end for end in ended if end[0] != 0)
+    assert code == 130 and b"interrupted" in said
+    until = time.monotonic() + 60
+    while {actor["NodeID"] for actor in alive_actors()} != before:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def _interrupted(nodes, wide, place):
+    """How a command ends that is interrupted after its first release, and what it says."""
+    place.mkdir()
+    _, _, folder = wide
     command = [
         *(*COMMAND, "train", str(folder / "parts"), "--epsilon", "3"),
         *("--cluster", nodes.address, "--actors", "1", "--features", "1100", "--rows", str(N)),
         *("--classes", "0,1", "--x-bound", "1", "--solver", "gradient", "--quiet"),
-        *("--checkpoint", str(tmp_path / "fit"), "-o", str(tmp_path / "model")),
+        *("--checkpoint", str(place / "fit"), "-o", str(place / "model")),
     ]
     running = subprocess.Popen(command, stderr=subprocess.PIPE)
     until = time.monotonic() + 60
-    while not (tmp_path / "fit" / "releases").exists() or not alive_actors():
-        assert running.poll() is None and time.monotonic() < until
+    while running.poll() is None and not (place / "fit" / "releases").exists():
+        assert time.monotonic() < until
         time.sleep(0.01)
     running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=30)
-    assert running.returncode == 130 and b"interrupted" in said
-    while {actor["NodeID"] for actor in alive_actors()} != before:
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    return running.returncode, said
 
 
 def test_a_fit_outlives_its_actors_its_driver_and_a_node(tmp_path):

@@ -46,7 +46,7 @@ def margins_of(model, rows):
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_a_file_of_earlier_code_predicts_the_same_bits(name):
+def test_a_file_of_earlier_code_predicts_the_same_up_to_rounding(name):
     model, expected = dplasso.load(DATA / f"{name}.dpl"), EXPECTED[name]
     assert (model.solver_, model.row_map_) == (expected["solver"], expected["rows"])
     rows = new_rows(model.n_features_in_)
@@ -55,7 +55,8 @@ def test_a_file_of_earlier_code_predicts_the_same_bits(name):
         then = np.array([float.fromhex(margin) for margin in expected["margins"]])
         if not hasattr(model, "decision_function"):  # later code clips predictions, as labels are
             then = np.clip(then, -model.y_bound, model.y_bound)
-        assert margins.tolist() == then.tolist()
+        # Rows of length 1 are divided by their length after their entries are added up, not before.
+        np.testing.assert_allclose(margins, then, rtol=1e-13, atol=1e-15)
     fitted = model.fitted_
     found = (fitted.weights.nnz, fitted.steps, len(fitted.released))
     assert found == (expected["nonzeros"], expected["steps"], expected["released"])

@@ -265,4 +265,4 @@ def test_the_statement_says_why_a_table_that_keeps_all_has_fewer_coefficients():
     assert np.count_nonzero(model.coef_) < X.shape[1] and stated["value"] == "all"
     assert stated["source"].endswith("of the wide ones those that were found to be frequent")
     narrow = classifier(x_bound=bounds[:4]).fit(X[:, :4], y).privacy_["public"]["n_nonzero"]
-    assert narrow["source"] == "public rule: a table keeps all of its columns"
+    assert narrow["source"] == "public rule: a table cuts none of its columns; some may still be 0"

@@ -34,13 +34,42 @@ def begun_by_earlier_rules(monkeypatch, X, y):
 def test_rules_of_today_clip_at_a_half_and_shorten_the_intercept():
     X, y = problem()
     model = made().fit(X, y)
-    assert model.stream_.rules == 2 and model.stream_.total.settings.sensitivity == 0.5
+    assert (
+        model.stream_.rules == rules.VERSION == 3
+        and model.stream_.total.settings.sensitivity == 0.5
+    )
     rest, share = model.stream_.form.shares()
     assert share == rules.INTERCEPT_SHARE and math.isclose(rest**2 + share**2, 1.0)
     values = model.stream_.form.of_matrix(X[:1])[2]
     assert math.isclose(float(values @ values), 1.0)
     assert made(clip=0.8).fit(X, y).stream_.total.settings.sensitivity == 0.8
     assert made(loss="hinge").fit(X, y).stream_.total.settings.sensitivity == 1.0
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_rules_of_today_average_weights_unless_the_start_is_given(monkeypatch, version):
+    X, y = problem()
+    monkeypatch.setattr(rules, "VERSION", version)
+    plans = [
+        made(**options).fit(X, y).stream_.plan
+        for options in ({}, {"start_rows": 100.0}, {"learner": "oracle"}, {"epsilon": math.inf})
+    ]
+    assert [plan.averaging > 0 for plan in plans] == [version == 3, False, False, False]
+    assert made(half_life=100.0).fit(X, y).stream_.plan.averaging == 0.06 * (version == 3)
+
+
+def test_averaged_weights_are_computed_from_released_sums_alone():
+    """Every point that is averaged is a function of a released sum and public numbers."""
+    X, y = problem()
+    model = made(n_features=5)
+    model.begin()
+    total, plan, average = model.stream_.total, model.stream_.plan, np.zeros(6)
+    for step in range(200):
+        model.partial_fit(X[step : step + 1], y[step : step + 1])
+        point = -total.release() / (plan.regularisation * (step + 1 + plan.start_rows))
+        share = min(1.0, max(plan.averaging, 4.0 / (step + 4.0)))
+        average = average + share * (plan.domain.project(point) - average)
+        assert np.allclose(model.stream_.weights[0], average, rtol=1e-9)
 
 
 def test_a_stream_of_earlier_rules_continues_by_them_bit_by_bit(monkeypatch, tmp_path):
@@ -71,7 +100,7 @@ def test_a_snapshot_of_earlier_rules_predicts_by_them(monkeypatch, tmp_path):
         assert np.array_equal(each.intercept_, model.intercept_)
 
 
-@pytest.mark.parametrize("version", [0, 3, 10**20, "2", None, 1.0, True])
+@pytest.mark.parametrize("version", [0, 4, 10**20, "2", None, 1.0, True])
 def test_rules_that_this_code_does_not_have_are_refused(tmp_path, version):
     X, y = problem()
     model = made().fit(X, y)

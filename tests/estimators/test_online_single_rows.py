@@ -118,6 +118,26 @@ def test_a_refused_row_uses_up_no_noise():
     assert np.array_equal(one.coef_, other.coef_)
 
 
+@pytest.mark.parametrize("made", [classifier, regressor])
+def test_a_row_that_cannot_be_predicted_is_refused(made):
+    model = made(n_features=8)
+    model.learn_one({"a": 1.0}, 1.0 if made is regressor else True)
+    for number in (math.inf, -math.inf):
+        with pytest.raises(ValueError, match="NaN or infinity"):
+            model.predict_one({"a": number})
+    assert model.predict_one({"a": math.nan}) == model.predict_one({})
+
+
+def test_weights_that_were_released_stay_as_they_are():
+    """Another thread may predict with them while the next row is learned from."""
+    model = classifier(n_features=8)
+    model.learn_one({"a": 1.0}, True)
+    released = model.stream_.only_weights
+    kept = released.copy()
+    model.learn_one({"a": -1.0}, True)
+    assert np.array_equal(released, kept) and not np.array_equal(model.stream_.only_weights, kept)
+
+
 def test_names_that_are_equal_and_read_differently_keep_their_own_columns():
     class Name(str, enum.Enum):  # noqa: UP042 (its text is not its value)
         A = "a"
@@ -174,7 +194,7 @@ def test_names_that_are_remembered_are_bounded(monkeypatch):
         plain.begin()
         plain.stream_.learn(plain.stream_.form.of_dicts([row]), np.ones(1))
     met = model.stream_.form._met
-    assert len(met._names) <= 10 and sum(map(len, met._rows)) <= 10
+    assert len(met._names) <= 10 and sum(map(len, met.rows)) <= 10
     assert np.array_equal(model.coef_, plain.coef_)
 
 

@@ -47,6 +47,12 @@ def test_the_checks_of_river_pass_for_declared_classes():
     assert model._multiclass and "check_classifier_tracks_seen_labels" in run and len(run) > 10
 
 
+def test_no_check_of_river_is_left_out():
+    assert not any(model._unit_test_skips() for model in models())
+    names = {check.__name__ for model, check in CHECKS if isinstance(model, KINDS[0])}
+    assert {"check_learn_one", "check_predict_one_pure", "check_bounded_memory_growth"} <= names
+
+
 def test_river_knows_the_models_by_their_kind():
     assert isinstance(PrivateOnlineClassifier(), base.Classifier)
     assert isinstance(PrivateOnlineRegressor(), base.Regressor)
@@ -95,7 +101,7 @@ def test_a_clone_has_learned_nothing_and_has_noise_of_its_own():
 
 
 def test_a_scaler_clips_to_its_bounds_and_keeps_gaps_and_texts():
-    scaler = PublicScaler({"a": (0, 10), 3: (-1, 1)})
+    scaler = PublicScaler({"a": (0, 10), 3: (-1, 1)}, bins=None)
     scaled = scaler.transform_one({"a": 40, 3: -0.5, "t": "x", "n": None})
     assert scaled == {"a": 1.0, 3: -0.5, "t": "x", "n": None}
     assert math.isnan(scaler.transform_one({"a": math.nan})["a"])
@@ -119,6 +125,16 @@ def test_a_scaler_refuses_what_it_cannot_scale_without_quoting_it():
     assert "17.5" not in str(told.value) and told.value.__context__ is None
 
 
+@pytest.mark.parametrize("bins", ["auto", None, 4])
+def test_a_text_under_a_name_that_has_bounds_is_refused_and_not_dropped(bins):
+    """Bins have other names than the number, so that a model would ignore the text in silence."""
+    scaler = PublicScaler({"age": (0, 120)}, bins=bins)
+    with pytest.raises(ValueError, match="must be numbers, got a text") as told:
+        scaler.transform_one({"age": "thirty-four"})
+    assert "thirty" not in str(told.value)
+    assert scaler.transform_one({"town": "Ulm"}) == {"town": "Ulm"}
+
+
 def test_a_scaler_spreads_numbers_over_bins_by_their_distance():
     scaler = PublicScaler({"a": (0, 3), "b": (-1, 1)}, bins=4)
     scaled = scaler.transform_one({"a": 1.25, "t": "x", "b": math.nan})
@@ -130,8 +146,31 @@ def test_a_scaler_spreads_numbers_over_bins_by_their_distance():
         assert math.isclose(mean, min(max(number, 0.0), 3.0), abs_tol=1e-12)
         assert set(shares) <= set(scaler.names)
     assert scaler.names[:5] == ["a@0", "a@1", "a@2", "a@3", "b@0"]
-    with pytest.raises(ValueError, match="bins"):
-        PublicScaler(others=(0, 1), bins=1).transform_one({"a": 1.0})
+    for wrong in (1, 1.5, "many", True):
+        with pytest.raises(ValueError, match="bins"):
+            PublicScaler(others=(0, 1), bins=wrong).transform_one({"a": 1.0})
+
+
+def test_a_scaler_spreads_the_numbers_that_it_knows_by_name_unless_they_are_many():
+    """What a user gets who sets nothing else."""
+    scaler = PublicScaler({"a": (0, 7)}, others=(-1, 1))
+    assert scaler.transform_one({"a": 3.25, "b": 0.5}) == {"a@3": 0.75, "a@4": 0.25, "b": 0.5}
+    assert scaler.names == [f"a@{k}" for k in range(8)]
+    with pytest.raises(ValueError, match="the same name after bins"):
+        scaler.transform_one({"a": 3.25, "a@3": 1.0})
+    names = [f"x{k}" for k in range(25)]
+    for few, made in ((names[:24], {"x0@0": 1.0, "x0@1": 0.0}), (names, {"x0": -1.0})):
+        scaler = PublicScaler(dict.fromkeys(few, (0, 1)))
+        assert scaler.transform_one({"x0": 0}) == made
+        assert len(scaler.names) == (192 if few != names else 25)
+    assert PublicScaler(others=(0, 1)).transform_one({"a": 1}) == {"a": 1.0}
+    assert PublicScaler({"a": (0, 1)}, bins=None).names == ["a"]
+
+
+@pytest.mark.parametrize("row", [{"a": 0.4, "a@1": "x"}, {"a@1": "x", "a": 0.4}, {3: 0, "3": 0}])
+def test_a_feature_is_refused_rather_than_replaced_by_a_bin_of_its_name(row):
+    with pytest.raises(ValueError, match="the same name after bins"):
+        PublicScaler(others=(0, 1), bins=4).transform_one(row)
 
 
 def test_a_scaler_learns_nothing():

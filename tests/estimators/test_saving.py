@@ -156,7 +156,7 @@ def test_another_process_predicts_the_same(path):
 
 
 def numbers(member):
-    """Entries of an array of 8-byte numbers, read as docs/model_format.md has it."""
+    """Entries of an array of 8-byte numbers, read as docs/reference/model_format.md has it."""
     start = 10 + int.from_bytes(member[8:10], "little")
     kind = "d" if b"'descr': '<f8'" in member[:start] else "q"
     return [number for (number,) in struct.iter_unpack(f"<{kind}", member[start:])]

@@ -146,10 +146,15 @@ def test_the_statement_names_the_ranges_without_listing_them():
     X, y = table()
     bounds = classifier().fit(X, y).privacy_["bounds"]["x_bound"]
     assert bounds == {
-        "value": "a range per column, all between -3 and 80",
+        "value": "a range per column, all between -3 and 80, or a bound of at most 3",
         "source": "declared",
     }
     assert classifier(x_bound=80.0).fit(X, y).privacy_["bounds"]["x_bound"]["value"] == 80.0
+    beside = [(-3, 80)] * (X.shape[1] - 1) + [1.0]
+    assert classifier(x_bound=beside).plan(ROWS, X.shape[1]).to_dict()["bounds"]["x_bound"] == {
+        "value": "a range per column, all between -3 and 80, or a bound of at most 1",
+        "source": "declared",
+    }
     # All solvers use ranges.
     other = classifier(solver="gradient").fit(X, y).privacy_["bounds"]["x_bound"]["value"]
     assert other == bounds["value"]

@@ -1,6 +1,7 @@
 """The estimators inside the tools that scikit-learn users have around them."""
 
 import pickle
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -122,3 +123,17 @@ def test_several_outputs():
     Y = np.stack([X[:, 2], -X[:, 5]], axis=1)
     model = MultiOutputRegressor(PrivateLassoRegressor(epsilon=500.0)).fit(X, Y)
     assert model.score(X, Y) > 0.7
+
+
+def test_a_list_of_texts_is_refused_with_a_way_to_encode_it():
+    model = PrivateLassoClassifier(classes=[0, 1], n_rows=2, x_bound=1.0)
+    with pytest.raises(ValueError, match="encode a list of texts by HashingVectorizer") as caught:
+        model.fit(["cough", "fever"], [0, 1])
+    assert "cough" not in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["budget.sqlite", Path("budget.sqlite")])
+def test_the_path_of_a_ledger_is_refused_with_the_way_to_open_it(path):
+    model = PrivateLassoClassifier(classes=[0, 1], n_rows=2, x_bound=1.0, accountant=path)
+    with pytest.raises(ValueError, match=r"open the ledger at this path with Budget\.open"):
+        model.fit([[0.0], [1.0]], [0, 1])

@@ -26,11 +26,20 @@ def fit(n_rows: int, **options: object) -> PrivateLasso:
 def test_ten_times_too_many_or_too_few_rows_are_told_and_stated(solver, times):
     wrong = int(times * ROWS)
     with pytest.warns(RowCountWarning, match=f"n_rows is declared as {wrong:,}, but"):
-        model = fit(wrong, solver=solver)
+        model = fit(wrong, solver=solver, epsilon=50.0)  # noise far below the difference
     stated = model.privacy_["public"]["n_rows"]
     assert stated["value"] == wrong
     assert stated["source"].startswith("declared; the released counts say about ")
     assert "the released counts say about" in str(model.privacy_)
+
+
+@pytest.mark.parametrize(("times", "is_told"), [(1.5, True), (0.6, False)])
+def test_half_as_many_rows_too_many_are_told_and_too_few_are_not(times, is_told):
+    """Training rows of three folds are two thirds of all; too few rows do little harm."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", RowCountWarning)
+        fit(int(times * ROWS), epsilon=50.0)
+    assert any(warning.category is RowCountWarning for warning in found) == is_told
 
 
 def test_it_follows_from_the_released_counts_for_more_than_two_classes():

@@ -1,20 +1,22 @@
 """A party killed with SIGKILL again and again: the same rounds, the same bytes."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
 
 from dplasso.federated import Coordinator
 from dplasso.federated.messages import Gave, PartyRelease
-from federated_lives import END, TERMS, Life, living, rounds_on_disk
+from federated_lives import END, TERMS, Life, bank, living, rounds_on_disk
 
 
 @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 def test_killed_again_and_again_a_party_never_answers_a_round_in_two_ways(tmp_path):
     rng, kills, heard = np.random.default_rng(0), 0, {}
     coordinator = Coordinator(TERMS)
-    life = Life(tmp_path)
+    open_bank = partial(bank, tmp_path)
+    life = Life(open_bank)
     for at in itertools.count():
         if not (requests := coordinator.requests()):
             break
@@ -28,7 +30,7 @@ def test_killed_again_and_again_a_party_never_answers_a_round_in_two_ways(tmp_pa
             if kills <= 24 and (answer is None or rng.random() < 0.7):
                 life.close()
                 kills += 1
-                life = Life(tmp_path)
+                life = Life(open_bank)
         coordinator.receive({"bank": heard[at]})
     life.close()
     assert kills >= 10 and coordinator.card().ended == "complete"

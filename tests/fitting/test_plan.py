@@ -40,10 +40,10 @@ SOLVERS = {
     "select": {"solver": "auto", "row_map": "as_is", "n_nonzero": 2},
 }
 OPTIONS = {
-    "declared": {"x_bound": 1.5, "n_rows": 2000},
+    "declared": {"x_bound": 1.5, "n_rows": 1600},
     "rows read": {"x_bound": 1.5},
-    "bounds by column": {"x_bound": np.linspace(0.5, 2.0, WIDE).tolist(), "n_rows": 2000},
-    "private bound": {"x_bound": "private", "n_rows": 2000},
+    "bounds by column": {"x_bound": np.linspace(0.5, 2.0, WIDE).tolist(), "n_rows": 1600},
+    "private bound": {"x_bound": "private", "n_rows": 1600},
     "replaced": {"x_bound": 1.5, "neighboring": "replace_one"},
     "replaced, private bound": {"x_bound": "private", "neighboring": "replace_one"},
 }

@@ -40,19 +40,19 @@ def rounds_on_disk(folder):
         return [release.round for release in log.releases()]
 
 
-def serve(folder, connection):
-    party = bank(folder)
+def serve(open_party, connection):
+    party = open_party()
     while True:
         connection.send_bytes(party.answer(connection.recv_bytes()))
 
 
 class Life:
-    """A party in a process of its own."""
+    """A party in a process of its own, which opens it."""
 
-    def __init__(self, folder):
+    def __init__(self, open_party):
         context = multiprocessing.get_context("fork")
         self._ours, theirs = context.Pipe()
-        self._process = context.Process(target=serve, args=(folder, theirs), daemon=True)
+        self._process = context.Process(target=serve, args=(open_party, theirs), daemon=True)
         self._process.start()
         theirs.close()
 

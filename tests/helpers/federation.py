@@ -36,13 +36,13 @@ with administering(open_kit(pathlib.Path(sys.argv[1]), "admin")) as admin:
 """
 
 
-def until(true, what, seconds=LONG):
+def until(true, what, seconds=LONG, pause=0.1):
     """Wait until ``true()`` is true, and return its value."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if found := true():
             return found
-        time.sleep(0.1)
+        time.sleep(pause)
     raise AssertionError(f"{what}: not within {seconds:g} seconds")
 
 

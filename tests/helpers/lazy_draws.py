@@ -26,15 +26,20 @@ def labels_for(loss, rng, rows):
     return rng.integers(0, max(loss.outputs, 2), rows)
 
 
+def _parts(rule):
+    """Every array of a rule's state, part by part."""
+    head = [part for part in rule.head if part is not rule.head.bends]
+    return rule.walk, rule.envelope, rule.heavy, head, rule.head.bends
+
+
 def frozen(rule):
     """Every array of a rule's state, copied."""
-    parts = (rule.walk, rule.envelope, rule.heavy, rule.head)
-    return [[np.copy(array) for array in part] for part in parts]
+    return [[np.copy(array) for array in part] for part in _parts(rule)]
 
 
 def thaw(rule, saved, rng, done):
     """Back to a saved state, with words that the saved run never saw."""
-    for part, arrays in zip((rule.walk, rule.envelope, rule.heavy, rule.head), saved, strict=True):
+    for part, arrays in zip(_parts(rule), saved, strict=True):
         for array, old in zip(part, arrays, strict=True):
             array[...] = old
     rule.generator, rule.done = rng, done

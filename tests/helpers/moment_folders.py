@@ -4,11 +4,10 @@ import json
 
 from dplasso.federated.deployment.settings import read_party_settings
 from dplasso.federated.messages import PartyRelease, PartyRequest
-from dplasso.federated.service import open_coordinator
 from dplasso.federated.terms import Proposal
 from dplasso.ledger import Budget
 from party_folders import PARTIES
-from recording_parties import open_party
+from recording_parties import open_coordinator, open_party
 
 PEOPLE = 60
 

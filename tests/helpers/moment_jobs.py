@@ -5,8 +5,10 @@ from itertools import combinations
 import numpy as np
 
 from dplasso.federated.moments import MomentParty, MomentServer, agree_moments
+from dplasso.federated.moments.entries import cross_entries, opened_entries, own_entries
 from dplasso.federated.moments.sealing import SealedPairs
 from dplasso.mechanisms.grid_gaussian import GridGaussian
+from dplasso.mechanisms.noise_key import NoiseKey
 
 
 def agreed(widths=(2, 3), **options):
@@ -39,6 +41,11 @@ def tables_of(terms, seed=0, missing=0.0):
     return tables, rng.uniform(-1.5, 1.5, rows) * terms.y_bound, places
 
 
+def server_key(seed=0):
+    """What the server's noise follows from."""
+    return NoiseKey(bytes([seed % 256]) * 32, secure=False)
+
+
 class Recording:
     """Noise that remembers what it has added."""
 
@@ -56,13 +63,26 @@ class Recording:
 
         return Adds()
 
-    def matrix(self, size):
-        """The noise of one party: upper triangle, off the diagonal first."""
-        off, on = self.added
-        whole = np.zeros((size, size), np.int64)
-        whole[np.triu_indices(size, 1)] = off
-        whole[np.diag_indices(size)] = on
-        return whole
+    def matrix(self, terms, party=None):
+        """The noise of one party, or of the server: upper triangle."""
+        return noise_matrix(terms, party, *self.added)
+
+
+def noise_matrix(terms, party, *drawn):
+    """Noise on what is opened, in place: of a party, or of the server.
+
+    A party draws that on products of its own columns first, off the diagonal and on it, and then
+    that on products of two parties, which is all that the server draws.
+    """
+    whole = np.zeros((terms.n_columns, terms.n_columns), np.int64)
+    rows, columns = opened_entries(terms)
+    places = [cross_entries(terms)]
+    if party is not None:
+        own = own_entries(terms, party)
+        places = [own & (rows != columns), own & (rows == columns), *places]
+    for values, where in zip(drawn, places, strict=True):
+        whole[rows[where], columns[where]] = values
+    return whole
 
 
 def parties_of(terms, tables, y, places=None, seed=0, **options):

@@ -9,6 +9,7 @@ from dplasso.federated import service
 from dplasso.federated.moments import Moments, fit_moments, moment_plan
 from dplasso.federated.moments.rows import RowMap, labels_of
 from dplasso.mechanisms.grid_gaussian import GridGaussian
+from moment_jobs import noise_matrix
 
 NOISE = "noise.jsonl"
 
@@ -32,18 +33,21 @@ def open_party(settings, job):
     return service.open_party(settings, job, noise_of=noise_of)
 
 
-def share_noise(folder, size):
-    """The noise of a party's last share: off the diagonal, and then on it."""
-    off, on = (json.loads(line) for line in (folder / NOISE).read_text().splitlines()[-2:])
-    whole = np.zeros((size, size), np.int64)
-    whole[np.triu_indices(size, 1)] = off
-    whole += whole.T
-    whole[np.diag_indices(size)] = on
-    return whole
+def open_coordinator(proposal, folder):
+    """Open a server's side as ever, and record the noise that it adds to the matrix."""
+    return service.open_coordinator(proposal, folder, partial(Recorded, folder / NOISE))
+
+
+def share_noise(folder, terms, party=None):
+    """The noise of a party's last share, or that of the server."""
+    draws = 1 if party is None else 3
+    lines = (folder / NOISE).read_text().splitlines()[-draws:]
+    whole = noise_matrix(terms, party, *map(json.loads, lines))
+    return whole + np.triu(whole, 1).T
 
 
 def expected_model(terms, rows, noise):
-    """The model that follows from the exact matrix of the parties' rows, plus their noise."""
+    """The model that follows from the exact matrix of the parties' rows, plus all noise."""
     people = sorted({one for own in rows.values() for one in own.identifiers})
     place = {one: k for k, one in enumerate(people)}
     blocks = []
@@ -52,10 +56,10 @@ def expected_model(terms, rows, noise):
         ranges = [tuple(ends) for ends in own.ranges.tolist()]
         whole = RowMap(terms, name, ranges).whole(own.in_own_units)
         if name == terms.label_holder:
-            entry = moment_plan(terms).entry
+            plan = moment_plan(terms)
             y = (own.y + 1) / 2 if terms.n_classes == 2 else own.y
-            ones = np.full((len(whole), 1), entry)
-            whole = np.hstack([whole, ones, labels_of(y, terms, entry)])
+            ones = np.full((len(whole), 1), plan.entry)
+            whole = np.hstack([whole, ones, labels_of(y, terms, plan.label_entry)])
         table = np.zeros((len(people), whole.shape[1]), np.int64)
         table[[place[one] for one in own.identifiers]] = whole
         blocks.append(table)

@@ -23,6 +23,7 @@ from dplasso.privacy.events import ZeroConcentrated
 
 CAP = {"epsilon": 1.0, "delta": 1e-6}
 LITTLE = 1e-9  # rho of a charge that is killed
+TIMED_FIRST, KILLS_PER_TIMING = 5, 10
 
 
 def run(mode, store, folder, *numbers):
@@ -116,6 +117,7 @@ def fitted(store, folder, kills, seed):
 
 def created(store, folder, kills, seed):
     """The same with a process that creates ledgers."""
+    Budget(**CAP, store=f"{folder}/first")  # what is imported for it is imported once
 
     def work(times=10**6):
         for k in range(times):
@@ -130,14 +132,25 @@ def _seconds_of(work):
     return time.monotonic() - start
 
 
+def timed(kills):
+    """How often the work is done to its end, to see how long it takes, beside so many kills."""
+    return TIMED_FIRST + kills // KILLS_PER_TIMING
+
+
 def _kill(work, kills, random):
-    """Kill after up to twice as long as it takes to do the work once."""
-    longest, count = 2 * min(_seconds_of(work) for _ in range(5)), 0
-    for _ in range(kills):
+    """Kill after up to twice as long as it takes to do the work once.
+
+    The time is taken again and again: on a machine that becomes busy every process would otherwise
+    be killed before it has done anything.
+    """
+    times, count = [_seconds_of(work) for _ in range(TIMED_FIRST)], 0
+    for kill in range(1, kills + 1):
         child = forked(work)
-        time.sleep(random.uniform(0.0, longest))
+        time.sleep(random.uniform(0.0, 2 * min(times[-2:])))
         os.kill(child, signal.SIGKILL)
         count += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+        if kill % KILLS_PER_TIMING == 0:
+            times.append(_seconds_of(work))
     return count
 
 

@@ -306,3 +306,9 @@ def test_importing_the_ledger_is_light():
     told = f"import sys, dplasso.ledger; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_budget_without_delta_says_which_to_give(tmp_path):
+    with pytest.raises(ValueError, match="delta is missing.* such as 1e-6"):
+        Budget(1.0, store=tmp_path / "budget.sqlite")
+    assert not (tmp_path / "budget.sqlite").exists()

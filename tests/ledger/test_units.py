@@ -98,12 +98,15 @@ def test_an_accountant_that_knows_no_units_is_not_charged_for_people():
     assert plain.charged == 1
 
 
+SAME_PEOPLE = "let it protect the same people (a fit by person='patient_id', or by the role person"
+
+
 @pytest.mark.parametrize(
     ("first", "second", "remedy"),
     [
-        ("person: patient_id", "person", "pass person='patient_id', or"),
-        ("person: patient_id", "person: id", "pass person='patient_id', or"),
-        ("person: patient_id", "row", "pass person='patient_id', and the identifier of each row"),
+        ("person: patient_id", "person", SAME_PEOPLE),
+        ("person: patient_id", "person: id", SAME_PEOPLE),
+        ("person: patient_id", "row", SAME_PEOPLE),
         ("person", "row", "give the identifier of each row's person, or"),
         ("person", "person: id", "leave out person, or"),
         ("row", "person: id", "fit without identifiers of people, or"),
@@ -120,7 +123,7 @@ def test_a_fit_to_unnamed_people_does_what_the_ledger_says(budget):
     public = {"classes": [0, 1], "n_people": 20, "n_rows": 60, "x_bound": 1.0}
     model = PrivateLassoClassifier(0.5, accountant=budget, **public)
     budget.charge(Gaussian(90.0), label="first", unit="person: patient_id", **SIDE)
-    with pytest.raises(BudgetError, match="pass person='patient_id'"):
+    with pytest.raises(BudgetError, match="by person='patient_id'"):
         model.fit(X, Y, groups=IDS)
     model.set_params(person="patient_id").fit(X, Y, groups=IDS)
     assert budget.verify().charges[-1].unit == "person: patient_id"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dplasso import PrivateOnlineClassifier, PrivateOnlineRegressor
+from dplasso.kernels.stream_steps import fresh_share
 from dplasso.online.forgetting import Forgetting
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -43,7 +44,8 @@ def test_weights_are_a_function_of_the_sums_that_are_released_without_it(batch, 
     model = made(20.0, batch=batch, domain=domain)
     model.fit(X[:batch], y[:batch])
     total, plan = model.stream_.total, model.stream_.plan
-    faded = Forgetting(5, 20.0)
+    faded, average = Forgetting(5, 20.0), np.zeros(5)
+    assert plan.averaging == 6.0 / 20.0  # averaged weights are no older than rows that count
 
     def released():
         noise = total.noise.at(total.position)
@@ -54,7 +56,9 @@ def test_weights_are_a_function_of_the_sums_that_are_released_without_it(batch, 
             model.partial_fit(X[first : first + batch], y[first : first + batch])
         found, counted = faded.of(released(), batch)
         raw = -found / (plan.regularisation * (counted + plan.start_rows))
-        assert np.allclose(model.stream_.weights[0], plan.domain.project(raw), rtol=1e-9)
+        share = fresh_share(plan.averaging, float(first + batch), float(batch))
+        average = average + share * (plan.domain.project(raw) - average)
+        assert np.allclose(model.stream_.weights[0], average, rtol=1e-9)
 
 
 @pytest.mark.parametrize("half_life", [1.0, 30.0])

@@ -315,7 +315,7 @@ def test_mutated_lines_mean_what_scikit_learn_takes_them_to_mean_or_are_refused(
     rng = np.random.default_rng(0)
     seeds = [b"1 1:0.5 20:-3e-7 300:1", b"-1 qid:3 2:12345.678 7:1e10 # why", b"0.25 1:.5\t2:5.\r"]
     accepted = refused = 0
-    for k in range(4000):
+    for k in range(1500):  # benchmarks/fuzz_reader.py makes more of them
         line = mutated(rng, seeds[k % 3])
         path = write(folder, b"1 1:1\n" + line + b"\n2 2:2\n")
         try:
@@ -328,4 +328,4 @@ def test_mutated_lines_mean_what_scikit_learn_takes_them_to_mean_or_are_refused(
             assert theirs is not None, line
             assert_same(ours, theirs)
             accepted += 1
-    assert min(accepted, refused) > 500
+    assert min(accepted, refused) > 180

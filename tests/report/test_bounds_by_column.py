@@ -14,7 +14,7 @@ from dplasso.report import accuracy_curve, evaluate, render
 from dplasso.report.coefficients import largest
 from dplasso.report.growth import path
 from dplasso.report.importance import importances
-from dplasso.report.scale import norm_of
+from dplasso.report.scale import norm_of, widths_of
 from dplasso.schema import FeatureSpace
 from refitted import refitted
 
@@ -54,6 +54,18 @@ def of_a_table(**weights):
     model.feature_names_in_ = np.array(names, dtype=object)
     model.table_plan_ = PLAN.to_dict()
     return model
+
+
+def test_the_width_of_a_column_does_not_depend_on_which_others_are_asked_for():
+    model = of_a_table(age=1.0)
+    columns = np.arange(model.n_features_in_)
+    widths = widths_of(model, columns)
+    for first in columns[1:]:
+        asked = columns[first:]
+        assert np.array_equal(widths_of(model, asked), widths[asked])
+    for left_out in columns:
+        asked = np.delete(columns, left_out)
+        assert np.array_equal(widths_of(model, asked), widths[asked])
 
 
 def words(html, section):

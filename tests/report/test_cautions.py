@@ -90,6 +90,7 @@ def test_coefficients_are_said_to_be_noisy_unless_they_are_not():
     private, plain = fitted(), fitted(epsilon=math.inf)
     assert "a second fit of the same rows would give others" in noise(private)
     assert noise(private) in text_of(render(private))
+    assert "Large ones may be chance, too, where few rows have the feature" in noise(private)
     assert noise(plain) == "" and "with noise" not in render(plain)
 
 

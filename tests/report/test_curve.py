@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dplasso import PrivateLassoClassifier, PrivateLassoRegressor
-from dplasso.report import Curve, accuracy_curve, curve_fits, evaluate, render
+from dplasso import PrivateLassoClassifier, PrivateLassoRegressor, Schema, read_rows
+from dplasso.report import Curve, accuracy_curve, curve_fits, evaluate, examine, render
+from dplasso.schema import Number, Person, Target
 
 
 def data(rows=900):
@@ -186,11 +187,13 @@ def test_people_make_privacy_dearer_in_the_curve():
     y = (X[:, 0] > 0).astype(int)
     public = {"classes": [0, 1], "x_bound": 1.0, "n_people": 60}
     model = PrivateLassoClassifier(2.0, **public).fit(X, y, groups=np.arange(1200) % 60)
-    both = [
-        accuracy_curve(model, X, y, groups=groups, epsilons=[0.3, math.inf], fits=3).points[0][1]
+    # With an epsilon so small that rows teach nothing either, both curves are of accuracy.
+    of_people, of_rows = (
+        accuracy_curve(model, X, y, groups=groups, epsilons=[0.003, 0.3, math.inf], fits=5)
         for groups in (np.arange(1200) % 60, None)
-    ]
-    assert both[0] < both[1] - 0.1
+    )
+    assert of_people.measure == of_rows.measure == ""
+    assert of_people.points[1][1] < of_rows.points[1][1] - 0.1
 
 
 def test_rows_without_people_give_a_curve_of_rows_that_says_so():
@@ -218,3 +221,17 @@ def test_a_model_that_protects_rows_keeps_its_curve_of_rows():
         for groups in (None, np.arange(900) % 9)
     ]
     assert curves[0] == curves[1] and curves[1].fitted_people is None
+
+
+def test_rows_as_they_were_read_bring_their_people():
+    rng = np.random.default_rng(0)
+    age = rng.uniform(0, 100, 900)
+    table = {"id": np.arange(900) // 2, "age": age, "sick": np.where(age > 50, "yes", "no")}
+    schema = Schema(
+        {"id": Person(), "age": Number(0, 100), "sick": Target(["no", "yes"])}, n_people=450
+    )
+    rows = read_rows(table, schema=schema)
+    model = PrivateLassoClassifier(5.0).fit(rows.described(), rows.y)
+    found = accuracy_curve(model, rows.described(), rows.y, epsilons=(0.1, 5.0), fits=2)
+    assert found.fitted_people == 300
+    assert examine(model, rows.described(), rows.y, curve=found).score > 0.9

@@ -9,7 +9,8 @@ from dplasso.reading.plans import TablePlan
 from dplasso.report import describe, render
 from dplasso.report.importance import MOST, MOST_PARTS, importances
 from dplasso.report.importance_section import importance_section
-from dplasso.schema import FeatureSpace
+from dplasso.report.scale import widths_of
+from dplasso.schema import FeatureSpace, Number, Schema, Target, Text
 from html_pages import HOSTILE, Page
 from refitted import refitted
 
@@ -30,7 +31,7 @@ def table_model(weights, plan=PLAN, classes=("no", "yes"), **options):
     X = np.zeros((6, space.size))
     known = {"classes": list(classes), "n_rows": 6, "max_iter": 2, "radius": 1.0}
     y = np.resize(np.array(classes), 6)
-    model = PrivateLassoClassifier(1.0, x_bound=space.bounds, **known | options)
+    model = PrivateLassoClassifier(1.0, **{"x_bound": space.bounds} | known | options)
     model.fit(sp.csr_array(X), y)
     model.feature_names_in_ = np.asarray(space.names)
     model.table_plan_ = plan.to_dict()
@@ -74,6 +75,7 @@ def test_the_page_lists_columns_and_their_features_on_demand(model):
     # A column that is one number has nothing to unfold.
     assert len(page.all("summary", class_="column")) == 2 and "lowers the margin" in text
     assert "30 features; the 20 largest coefficients" in text
+    assert "A short bar may be noise alone, and so may a long one" in text
     listed = describe(model)["columns"]
     assert [one["column"] for one in listed] == ["town", "age", "year"]
     for one in listed:
@@ -107,6 +109,27 @@ def test_ranges_by_column_count_by_their_width():
     sizes = {one.column: one.size for one in importances(model)}
     expected = {f"column {k}": np.sqrt(3) * width for k, width in enumerate((1.0, 2.0, 6.0))}
     assert sizes == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_width_of_a_column_is_its_high_end_less_its_low_end_whichever_others_are_used(seed):
+    """Places among the columns in use are not columns: here the two are never the same."""
+    rng = np.random.default_rng(seed)
+    roles = {f"text{k}": Text(int(rng.integers(1, 40))) for k in range(2)}
+    roles |= {f"number{k}": Number(*np.sort(rng.normal(0, 50, 2)).tolist()) for k in range(5)}
+    order = rng.permutation(list(roles)).tolist()
+    schema = Schema({"y": Target(["no", "yes"]), **{name: roles[name] for name in order}})
+    space = FeatureSpace(schema)
+    model = table_model(np.zeros(space.size), schema)
+    ends = [bound if np.ndim(bound) else (0.0, bound) for bound in space.bounds.with_pairs()]
+    widths = np.array([high - low for low, high in ends])
+    used = np.flatnonzero(rng.random(space.size) < 0.4)
+    assert widths_of(model, used).tolist() == pytest.approx(widths[used].tolist())
+    twice = rng.permutation(np.repeat(used, 2))  # as coefficients of several classes
+    assert widths_of(model, twice).tolist() == pytest.approx(widths[twice].tolist())
+    dense = [bound if np.ndim(bound) else float(bound) for bound in space.bounds.with_pairs()]
+    listed = refitted(table_model(np.ones(space.size), schema, x_bound=dense))
+    assert widths_of(listed, used).tolist() == pytest.approx(widths[used].tolist())
 
 
 def test_numbers_beyond_all_reason_are_drawn_all_the_same():

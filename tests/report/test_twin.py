@@ -187,7 +187,7 @@ def test_streams_and_infinite_epsilons_are_json_too():
 
 
 def test_every_field_is_documented():
-    text = (Path(__file__).parents[2] / "docs" / "report.md").read_text("utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "how_to" / "report.md").read_text("utf-8")
     model, y = classifier()
     facts = describe(model, evaluation=examine(model, X, y, by={"town": TOWNS}))
     for name, value in facts.items():

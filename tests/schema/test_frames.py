@@ -244,7 +244,10 @@ SECRET = "s3cret"
     [
         ({"age": [1, SECRET]}, "row 2 of the frame has no number in column 'age'"),
         ({"age": [1, [SECRET]]}, "column 'age' of X must hold numbers and texts"),
-        ({"age": [1, 2], "day": ["2020-01-01", SECRET]}, "row 2 .* no date of the form ISO 8601"),
+        (
+            {"age": [1, 2], "day": ["2020-01-01", SECRET]},
+            "row 2 .* no date of the form ISO 8601.* state their format in the schema",
+        ),
         ({"age": [1, 2], "day": [date(2020, 1, 2), SECRET]}, "column 'day' of X must hold numbers"),
         ({"day": ["2020-01-01"]}, "X has no column 'age', which the schema names"),
         ({"age": [1, 2], "day": [None]}, "columns of X differ in length"),

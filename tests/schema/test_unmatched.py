@@ -58,6 +58,15 @@ def test_levels_are_counted_over_all_parts_of_a_table():
     assert unmatched(schema, none, frame_of(["Ulm"] * 40)) == []
 
 
+def test_a_category_that_is_mostly_other_is_told_without_a_cell():
+    schema, mostly = schema_of(["Ulm"]), frame_of(["Ulm"] * 8 + ["Rome"] * 92)
+    (said,) = told(lambda: read_rows(mostly, schema=schema))
+    assert "most cells have none of the declared levels of 'town'" in said and "Rome" not in said
+    assert not any(character.isdigit() for character in said), "a number of rows is shown"
+    even = frame_of(["Ulm"] * 50 + ["Rome"] * 50)
+    assert not told(lambda: read_rows(even, schema=schema))
+
+
 def test_few_cells_and_missing_ones_say_nothing():
     assert unmatched(schema_of(["Ulm"]), frame_of(["Rome"] * 8)) == []
     missing = frame_of([None] * 996 + ["Ulm"] * 4)

@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 from dplasso import (
     Budget,
     BudgetError,
-    PrivacyLeakError,
-    PrivacyLeakWarning,
     PrivateLassoClassifier,
     PrivateLassoRegressor,
     Schema,
@@ -30,7 +28,7 @@ from dplasso.privacy.events import Gaussian, Repeated
 from dplasso.privacy.unit import Unit
 from dplasso.schema import Number, Person, Target
 from dplasso.search.private_scores import PrivateScore
-from dplasso.search.row_scores import MOST_LOSS, RowScores
+from dplasso.search.row_scores import MOST_LOSS, ReleasedSums, RowScores
 from dplasso.search.scoring import UNIT, counted
 
 ROWS, COLUMNS = 400, 6
@@ -155,13 +153,13 @@ def test_a_person_moves_no_sum_by_more_than_the_rows_they_count_as(rows, k, othe
     without = people != 0
     moved = counted(gains, people, k) - counted(gains[without], people[without], k)
     assert 0 <= moved <= k * UNIT
-    assert moved >= min(rows, k) * UNIT * (1 - 2.0**-39) - rows, "and by hardly less"
+    assert moved == min(rows, k) * UNIT, "and by no less"
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_scores_are_those_of_the_rows_up_to_the_noise(name):
     model, y = model_of(name), LABELS[name]
-    found = private_score(model, X, y, epsilon=1e4, delta=0.1, n_rows=ROWS).scores
+    found = private_score(model, X, y, epsilon=1e4, delta=0.1).scores
     exact = {"accuracy": np.mean(model.predict(X) == y)} if name != "numbers" else {}
     if "log_loss" in found:
         p = model.predict_proba(X)[np.arange(ROWS), y]
@@ -175,19 +173,64 @@ def test_scores_are_those_of_the_rows_up_to_the_noise(name):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_number_of_rows_that_is_a_little_off_moves_a_score_as_little(name):
-    model, y = model_of(name), LABELS[name]
-    given = {"epsilon": 1e4, "delta": 0.1}
-    exact, off = (
-        private_score(model, X, y, n_rows=rows, **given).scores for rows in (ROWS, ROWS * 100 // 97)
-    )
-    for score, (value, noise) in off.items():
-        assert abs(value / exact[score].value - 0.97) < 0.005 + 9 * noise / value, score
+def test_the_cells_of_a_row_add_up_to_a_row(name):
+    """So that one row moves all counts together by no more than one count."""
+    scored = RowScores.of(model_of(name), hostile_rows(3, ROWS), LABELS[name])
+    cells = np.array([*scored.cells.values()])
+    assert np.array_equal(cells.sum(axis=0), np.full(ROWS, UNIT)) and cells.min() >= 0
+
+
+@pytest.mark.filterwarnings("ignore:random_state:dplasso.PrivacyLeakWarning")
+def test_the_trivial_answer_is_scored_by_the_same_counts():
+    rare = (X[:, 0] > 0.8).astype(int)
+    found = private_score(model_of("table"), X, rare, epsilon=1e4, delta=0.1)
+    share = rare.mean()
+    exact = {
+        "accuracy": 1 - share,
+        "log_loss": -share * math.log(share) - (1 - share) * math.log(1 - share),
+    }
+    assert set(found.trivial) == set(exact)
+    for score, (value, noise) in found.trivial.items():
+        assert abs(value - exact[score]) < 6 * noise + 1e-5, score
+    drawn = [
+        private_score(model_of("table"), X, rare, epsilon=20.0, random_state=seed).trivial
+        for seed in range(200)
+    ]
+    for score in exact:
+        values = np.array([one[score].value for one in drawn])
+        noise = np.mean([one[score].noise for one in drawn])
+        assert values.std() == pytest.approx(noise, rel=0.2), score
+    assert found.count.value == pytest.approx(ROWS, abs=6 * found.count.noise + 1e-3)
+    assert not private_score(model_of("three"), X, THREE, epsilon=1.0).trivial
+    assert not private_score(model_of("numbers"), X, NUMBERS, epsilon=1.0).trivial
+
+
+@pytest.mark.parametrize("rare", [0, 1, 40, 20_000, 39_999, 40_000])
+def test_the_trivial_loss_is_that_of_a_model_of_the_shares(rare):
+    """No row counts more than the largest loss, and the shares themselves are not changed."""
+    share = rare / 40_000
+    losses = [min(-math.log(p), MOST_LOSS) if p else MOST_LOSS for p in (share, 1 - share)]
+    exact = share * losses[0] + (1 - share) * losses[1]
+    cells = {
+        "right, first class": 30_000.0 - 0.75 * rare,
+        "right, second class": 0.25 * rare,
+        "wrong, first class": 10_000.0 - 0.25 * rare,
+        "wrong, second class": 0.75 * rare,
+    }
+    found = ReleasedSums({**cells, "log_loss": 0.0}, list(cells), 1e-9)
+    assert found.trivial({"log_loss": MOST_LOSS})["log_loss"].value == pytest.approx(exact)
+
+
+def test_too_few_rows_for_the_budget_are_told():
+    few = private_score(model_of("table"), X[:3], Y[:3], epsilon=0.05)
+    assert "these scores say nothing" in few.meaning
+    many = private_score(model_of("table"), X, Y, epsilon=1.0)
+    assert "these scores say nothing" not in many.meaning
 
 
 def test_models_without_probabilities_and_of_many_classes_have_an_accuracy():
     for model, y in ((model_of("hinge"), Y), (model_of("three"), THREE)):
-        found = private_score(model, X, y, epsilon=1.0, n_rows=ROWS)
+        found = private_score(model, X, y, epsilon=1.0)
         assert list(found.scores) == ["accuracy"]
         assert "Bounds" not in str(found.privacy) and "This score of a" in str(found)
 
@@ -195,8 +238,7 @@ def test_models_without_probabilities_and_of_many_classes_have_an_accuracy():
 @pytest.mark.filterwarnings("ignore:random_state:dplasso.PrivacyLeakWarning")
 @pytest.mark.parametrize("k", [1, 3])
 def test_the_noise_is_what_is_stated(k):
-    people, public = np.arange(ROWS) // 4, {} if k > 1 else {"n_people": ROWS // 4}
-    options = {"groups": people, "rows_per_person": k, **public}
+    options = {"groups": np.arange(ROWS) // 4, "rows_per_person": k}
     drawn = [
         private_score(model_of("table"), X, Y, epsilon=20.0, random_state=seed, **options)
         for seed in range(300)
@@ -212,17 +254,18 @@ def test_the_noise_is_what_is_stated(k):
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 30.0])
 @pytest.mark.parametrize("k", [1, 7])
-def test_the_cost_is_the_budget_and_no_more(tmp_path, epsilon, k):
-    people, public = np.arange(ROWS) // 2, {"n_people": ROWS // 2}
-    options = {"groups": people, "rows_per_person": k, "person": "id", **public}
+@pytest.mark.parametrize("neighboring", ["add_remove", "replace_one"])
+def test_the_cost_is_the_budget_and_no_more(tmp_path, epsilon, k, neighboring):
+    options = {"groups": np.arange(ROWS) // 2, "rows_per_person": k, "person": "id"}
+    options["neighboring"] = neighboring
     free = private_score(model_of("table"), X, Y, epsilon=epsilon, **options).privacy
     assert gaussian.epsilon_of(free["mu"], 1e-6) <= epsilon
-    budget = Budget(epsilon, 1e-6, tmp_path / "ledger.sqlite")
+    budget = Budget(epsilon, 1e-6, tmp_path / "ledger.sqlite", neighboring=neighboring)
     paid = private_score(model_of("table"), X, Y, epsilon=epsilon, accountant=budget, **options)
-    multiplier = paid.privacy["releases"][0]["noise_multiplier"]
-    releases = 2 if k == 1 else 3  # with what all rows count as
-    assert len(paid.privacy["releases"]) == releases
-    event = Repeated(Gaussian(multiplier), releases)
+    counts, loss = (one["noise_multiplier"] for one in paid.privacy["releases"])
+    twice = neighboring == "replace_one"  # a row then leaves one cell and enters another
+    assert counts == pytest.approx(loss / math.sqrt(1 + twice))
+    event = Repeated(Gaussian(loss), 2 + twice)
     assert zcdp.epsilon_of(zcdp.rho(event), 1e-6) <= epsilon
     (entry,) = budget.entries()
     assert entry.event == event and entry.unit == "person: id"
@@ -238,7 +281,7 @@ def test_noise_covers_the_sensitivity_exactly(tmp_path, rows, charged):
     budget = Budget(5.0, 1e-6, tmp_path / "ledger.sqlite") if charged else None
     for epsilon in (0.13, 1.0, 4.7, 1e5):
         asked = PrivateScore(epsilon, 1e-6, rows, None, "add_remove", budget, None)
-        noise, event = asked._noise(3, Unit.of_people(rows))
+        noise, event = asked._noise(2, Unit.of_people(rows))
         multiplier = Fraction(event.event.noise_multiplier)
         assert Fraction(noise.sigma) >= multiplier * UNIT * rows and event.count == 3
 
@@ -262,26 +305,20 @@ def test_rows_of_many_columns_are_read_alike_by_every_path():
 
 
 def test_a_statement_says_whom_it_protects_and_from_what():
-    rows = private_score(model_of("table"), X, Y, epsilon=1.0, n_rows=ROWS).privacy
+    rows = private_score(model_of("table"), X, Y, epsilon=1.0).privacy
     assert "(1, 1e-06)-differentially private with respect to adding or removing one" in str(rows)
-    assert "n_rows = 400 (declared)" in str(rows) and "log_loss = 4.60517" in str(rows)
-    options = {"groups": Y, "n_people": 2, "person": "patient_id", "neighboring": "replace_one"}
+    assert "n_rows" not in str(rows) and "log_loss = 4.60517" in str(rows)
+    options = {"groups": Y, "person": "patient_id", "neighboring": "replace_one"}
     people = private_score(model_of("numbers"), X, NUMBERS, epsilon=1.0, **options).privacy
     assert "protects each person (column patient_id), however many rows they have" in str(people)
     assert "replacing all rows of one person" in str(people) and "y_bound" in str(people)
 
 
-def test_numbers_that_are_not_declared_are_reported(lenient):
-    with pytest.warns(PrivacyLeakWarning, match="pass n_rows"):
-        found = private_score(model_of("table"), X, Y, epsilon=1.0)
-    assert "READ FROM THE DATA" in found.privacy["public"]["n_rows"]["source"]
+def test_nothing_is_read_from_the_rows(lenient):
     leaks.set_strict(True)
-    for options in ({}, {"groups": Y}):
-        with pytest.raises(PrivacyLeakError, match="n_people"):
-            private_score(model_of("table"), X, Y, epsilon=1.0, **options)
-    # Nothing is read if the sum of weights is released, or if the relation makes it public.
-    private_score(model_of("table"), X, Y, epsilon=1.0, groups=Y, rows_per_person=2)
-    private_score(model_of("table"), X, Y, epsilon=1.0, neighboring="replace_one")
+    for options in ({}, {"groups": Y}, {"groups": Y, "rows_per_person": 2}):
+        found = private_score(model_of("table"), X, Y, epsilon=1.0, **options)
+        assert "READ FROM THE DATA" not in str(found.privacy)
 
 
 @pytest.mark.parametrize(
@@ -291,13 +328,11 @@ def test_numbers_that_are_not_declared_are_reported(lenient):
         ({"epsilon": math.inf}, "epsilon must be a finite number above 0"),
         ({"epsilon": 1e-12, "delta": 1e-12}, "noise hides any score"),
         ({"delta": 1.0}, "delta must be"),
-        ({"n_rows": 0}, "n_rows must be"),
-        ({"n_people": 5}, "pass groups"),
         ({"rows_per_person": 2}, "pass groups"),
         ({"groups": [1, 2]}, "one identifier per row"),
         ({"groups": np.linspace(0, 1, ROWS)}, "groups must hold identifiers"),
         ({"neighboring": "other"}, "neighboring must be one of"),
-        ({"accountant": "ledger"}, "accountant must have a charge method"),
+        ({"accountant": "ledger"}, r"accountant must have a charge method.*Budget\.open"),
         ({"y": Y + 5}, "labels outside the declared classes"),
         ({"y": Y[:-1]}, "differ in their number of rows"),
         ({"X": np.where(X > 0.99, np.nan, X)}, "X holds NaN"),
@@ -309,7 +344,7 @@ def test_what_is_wrong_costs_nothing(tmp_path, options, told):
     budget = Budget(100.0, 1e-3, tmp_path / "ledger.sqlite")
     given = {"model": model_of("table"), "X": X, "y": Y, "epsilon": 1.0, "accountant": budget}
     with pytest.raises(ValueError, match=told):
-        private_score(**{**given, "n_rows": ROWS, **options})
+        private_score(**{**given, **options})
     assert not budget.entries()
 
 
@@ -323,11 +358,11 @@ def test_people_and_names_of_described_rows_are_used():
     }
     rows = read_rows(table, schema=schema)
     model = PrivateLassoClassifier(3.0).fit(rows.described(), rows.y)
-    found = private_score(model, rows.described(), rows.y, epsilon=1.0, n_people=100)
+    found = private_score(model, rows.described(), rows.y, epsilon=1.0)
     assert found.privacy.unit == "person"
     frame = pd.DataFrame(table)
     y = np.asarray(rows.y, str)
-    by_frame = private_score(model, frame, y, epsilon=1.0, groups=frame["id"], n_people=100)
+    by_frame = private_score(model, frame, y, epsilon=1.0, groups=frame["id"])
     assert by_frame.privacy.unit == "person"
     assert np.array_equal(people_of(rows.groups), people_of(frame["id"]))
 
@@ -337,21 +372,17 @@ def test_a_model_of_people_is_not_scored_by_rows_in_silence(tmp_path):
     model = PrivateLassoClassifier(3.0, classes=[0, 1], x_bound=1.0, n_people=ROWS // 4)
     model.fit(X, Y, groups=people)
     with pytest.raises(ParameterError, match="pass groups, one identifier per row"):
-        private_score(model, X, Y, epsilon=1.0, n_rows=ROWS, accountant=budget)
-    both = {"groups": people, "n_rows": ROWS, "n_people": ROWS // 4}
-    with pytest.raises(ParameterError, match="leave n_rows out, and give n_people"):
-        private_score(model, X, Y, epsilon=1.0, accountant=budget, **both)
+        private_score(model, X, Y, epsilon=1.0, accountant=budget)
     assert not budget.entries()
-    by_row = private_score(model, X, Y, epsilon=1.0, groups=range(len(Y)), n_people=ROWS)
+    by_row = private_score(model, X, Y, epsilon=1.0, groups=range(len(Y)))
     assert by_row.privacy.unit == "person" and by_row.scores["accuracy"].noise < 0.05
 
 
 @pytest.mark.filterwarnings("ignore:random_state:dplasso.PrivacyLeakWarning")
 def test_a_seed_repeats_a_score_and_the_statement_says_so():
     first, second = (
-        private_score(model_of("table"), X, Y, epsilon=1.0, n_rows=ROWS, random_state=3)
-        for _ in range(2)
+        private_score(model_of("table"), X, Y, epsilon=1.0, random_state=3) for _ in range(2)
     )
     assert first.scores == second.scores and not first.privacy["secure_rng"]
-    fresh = private_score(model_of("table"), X, Y, epsilon=1.0, n_rows=ROWS)
+    fresh = private_score(model_of("table"), X, Y, epsilon=1.0)
     assert fresh.scores != first.scores and fresh.privacy["secure_rng"]

@@ -24,10 +24,14 @@ from dplasso import (
     PrivateLassoClassifier,
     PrivateLassoRegressor,
     PrivateSearch,
+    Schema,
+    TableEncoder,
     load,
+    read_rows,
 )
 from dplasso.privacy.events import Selected, ZeroConcentrated
 from dplasso.privacy.trials import epsilon_of
+from dplasso.schema import Number, Target
 from dplasso.search import private_search
 from dplasso.search.trial import Trials
 
@@ -325,6 +329,23 @@ def test_rows_that_are_wrong_are_told_before_it_is_charged(data, tmp_path):
         with pytest.raises(ValueError):
             search(accountant=budget).fit(rows, labels)
     assert not budget.entries()
+
+
+def test_described_rows_are_refused_with_a_remedy_that_works():
+    schema = Schema({"age": Number(0, 120), "sick": Target(["no", "yes"])})
+    frame = {"age": [30, 80] * 500, "sick": ["no", "yes"] * 500}
+    known = {"classes": ["no", "yes"], "n_rows": 1000}
+    rows = read_rows(frame, schema=schema)
+    asked = {"epsilon": 5.0, "trials": 3}
+    with pytest.raises(ValueError, match="TableEncoder"):
+        PrivateSearch(PrivateLassoClassifier(**known), {"n_nonzero": [1]}, **asked).fit(
+            rows.described(), rows.y
+        )
+    encoder = TableEncoder(schema)
+    model = PrivateLassoClassifier(**known, x_bound=encoder.bounds_)
+    X, y, _ = schema.split(frame)
+    found = make_pipeline(encoder, PrivateSearch(model, {"solver": ["table"]}, **asked)).fit(X, y)
+    assert found.score(X, y) > 0.9
 
 
 @pytest.fixture

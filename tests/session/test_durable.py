@@ -64,7 +64,8 @@ def test_a_call_that_is_interrupted_after_its_rows_were_recorded_stops_the_strea
 ):
     X, y = killing.made_rows(30)
     whole = learned(killing.new_model(), X[:11], y[:11])
-    with DurableStream(tmp_path / "state", killing.new_model()) as model:
+    folder = DurableStream(tmp_path / "state", killing.new_model())
+    with folder as model:
         learned(model, X[:10], y[:10])
         monkeypatch.setattr(model.stream_.learner, "learn", _interrupt)
         with pytest.raises(KeyboardInterrupt):
@@ -72,6 +73,8 @@ def test_a_call_that_is_interrupted_after_its_rows_were_recorded_stops_the_strea
         monkeypatch.undo()
         with pytest.raises(ValueError, match="open its folder again"):
             model.partial_fit(X[20:21], y[20:21])  # other rows would get the noise of row 10
+        with pytest.raises(ValueError, match="open its folder again"):
+            folder.save()  # the state would take the place of the journal, which has row 10
     with DurableStream(tmp_path / "state", killing.new_model()) as model:
         assert model.rows_seen_ == 11
         assert np.array_equal(model.coef_, whole.coef_)

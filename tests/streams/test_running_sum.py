@@ -162,6 +162,28 @@ def test_noise_that_was_interrupted_comes_out_right_the_next_time(monkeypatch, c
         assert np.array_equal(sums.release(), release)
 
 
+@pytest.mark.parametrize("look", ["add", "release"])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_signal_handler_sees_no_sum_with_the_noise_of_the_next(monkeypatch, case, look) -> None:
+    """It comes after the step was taken, and before its row is in the sum."""
+    sums, row = running_sum(3, seed=5, **BUDGET, **case), np.array([0.5, 0.0, 0.0])
+    wanted = running_sum(3, seed=5, **BUDGET, **case).add(row)
+    looks = {"add": lambda: sums.add(row), "release": sums.release}
+    plain = sums._rows.of
+
+    def interrupted(rows):
+        for each in plain(rows):
+            assert sums.position == 1
+            with pytest.raises(RuntimeError, match="signal handler"):
+                looks[look]()
+            yield each
+
+    monkeypatch.setattr(sums._rows, "of", interrupted)
+    assert np.array_equal(sums.add(row), wanted)
+    monkeypatch.undo()
+    assert np.array_equal(sums.release(), wanted)
+
+
 def test_a_row_that_is_refused_changes_nothing() -> None:
     sums = running_sum(2, window=4, seed=0, **BUDGET)
     before = sums.add(np.array([0.5, 0.5]))

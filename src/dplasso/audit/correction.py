@@ -7,6 +7,7 @@ the table solver does not need, the first of these is of slopes at several sprea
 
 import math
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -19,7 +20,7 @@ from dplasso.base.arrays import Floats, Ints
 SHARE = 0.05  # of mu^2, or of rho
 RELEASES = 3
 UNIT = 2.0**24  # a row in a count, and a term of 1 in a sum
-_BEND, _BEND_OF_CLASSES = 2.7, 1.0
+_BEND_OF_CLASSES = 1.0
 _ENDS = 2.0 ** (np.arange(-4, 9) / 2.0)
 _LENGTHS = 2.0 ** (np.arange(-8, 9) / 2.0)
 _PARTS = 2.0 ** np.arange(-5.0, 3.0)  # of the usual length, at which slopes are released
@@ -58,7 +59,7 @@ def forged(claim: Claim, n_rows: int, rng: np.random.Generator) -> list[Ints]:
     counts = rng.normal(size=bins) * (rng.random(bins) < 0.3) * n_rows
     if rng.random() < 0.5:  # all margins in the bin around 0: most rows lie beyond the limit
         counts = np.where(np.arange(bins) == len(_ENDS), 1.0, 0.0) * n_rows
-    places = (5, 5) if claim.outputs == 1 else (len(_PARTS), claim.outputs + 2)
+    places = (2, 2) if claim.outputs == 1 else (len(_PARTS), claim.outputs + 2)
     sums = [rng.normal(size=size) * 10.0 ** rng.uniform(-3.0, 3.0) * n_rows for size in places]
     return [np.clip(one * UNIT, -_MOST, _MOST).astype(np.int64) for one in (counts, *sums)]
 
@@ -82,21 +83,19 @@ class Reference:
     moves: bool
     searches: bool = True
     sigmas: tuple[float, float, float]
-    centre: float = 0.0
     limit: float = 1.0
     least: float = 0.0
     at: Floats = field(default_factory=lambda: np.zeros(2))
     known: Floats = field(default_factory=lambda: np.eye(2))
     bends: Floats = field(default_factory=lambda: np.zeros(0))
-    places: Floats = field(default_factory=lambda: np.zeros(0))
-    likely: Floats = field(default_factory=lambda: np.zeros(0))
+    law: "Law | None" = None  # of two classes
 
     def numbers(self, place: int) -> int:
         """How many numbers a release has."""
         outputs = self.claim.outputs
         if place == 0:
             return 2 * (2 * len(_ENDS) + 1) if outputs == 1 else len(_LENGTHS) + 1 + outputs
-        return 5 if outputs == 1 else len(_PARTS) if self._slopes_at(place) else outputs + 2
+        return 2 if outputs == 1 else len(_PARTS) if self._slopes_at(place) else outputs + 2
 
     def _slopes_at(self, place: int) -> bool:
         return place == 1 and self.searches and self.claim.outputs > 1
@@ -112,7 +111,10 @@ class Reference:
         found = (released + 0.5) / UNIT
         noise, two = self.sigmas[place] / UNIT, self.claim.outputs == 1
         if place == 0:
-            self._start(found.reshape(2, -1), noise) if two else self._measure(found, noise)
+            if two:
+                self.law = Law(self, found.reshape(2, -1), noise)
+            else:
+                self._measure(found, noise)
         elif self._slopes_at(place):
             self._start_of_classes(found, noise)
         else:
@@ -120,8 +122,11 @@ class Reference:
 
     def result(self) -> tuple[float, Floats]:
         """The scale and the shifts of margins."""
+        if self.law is not None:
+            shift = self.law.shift - self.law.used * self.law.centre if self.moves else 0.0
+            return self.law.used, np.array([shift])
         scale = max(self.at[0], self.least) / self.limit
-        shifts = self.at[1:] - scale * self.centre
+        shifts = self.at[1:]
         return float(scale), shifts if self.moves else np.zeros_like(shifts)
 
     def _counts(self, margins: Floats, y: Floats, copies: Floats) -> Floats:
@@ -153,50 +158,17 @@ class Reference:
         return cut
 
     def _sums(self, margins: Floats, y: Floats, copies: Floats) -> Floats:
-        spread, shifts = max(self.at[0], self.least), self.at[1:]
-        if self.claim.outputs == 1:
-            t = np.clip((margins[:, 0] - self.centre) / self.limit, -1.0, 1.0)
-            q = expit(spread * t + shifts[0])
-            r, h = q - y, _BEND * q * (1.0 - q)
-            found: Floats = UNIT * copies @ np.stack([r * t, r, h * t * t, h * t, h], axis=1)
+        if self.law is not None:
+            t = self.law.cut(margins[:, 0] - self.law.centre)
+            r = expit(self.law.used * self.law.limit * t + self.law.shift) - y
+            found: Floats = UNIT * copies @ np.stack([r * t, r], axis=1)
             return found
+        spread, shifts = max(self.at[0], self.least), self.at[1:]
         t = self._cut(margins)
         q = softmax(spread * t + shifts, axis=1)
         r = q - (y[:, None] == np.arange(q.shape[1]))
         bend = _BEND_OF_CLASSES * (np.sum(q * t**2, axis=1) - np.sum(q * t, axis=1) ** 2)
         return UNIT * copies @ np.column_stack([np.sum(r * t, axis=1), bend, r])
-
-    def _start(self, counts: Floats, noise: float) -> None:
-        top = 2.0**4.5
-        low = np.concatenate([[-top], -_ENDS[::-1], _ENDS])
-        high = np.append(low[1:], top)
-        middle, counted, wide = (low + high) / 2.0, counts.sum(axis=0), math.sqrt(2.0) * noise
-        likely = _likely(counted, wide, self.n_rows, self.spread / self.margin)
-        share = likely / likely.sum()
-        centre = float(share @ middle) if self.moves else 0.0
-        variance = share @ ((middle - centre) ** 2 + (high - low) ** 2 / 12.0)
-        spread = max(math.sqrt(variance), 0.1 * self.spread / self.margin)
-        scale = self.scale * max(1.0 - (self.noise / self.margin / spread) ** 2, 0.1)
-        reach = min(3.0 * spread, abs(centre) + 5.0 / scale / self.margin)
-        self.centre, self.limit = centre * self.margin, reach * self.margin
-        self.least = 0.05 * scale * self.limit
-        own = float(np.clip(scale * self.centre, -3.0, 3.0))
-        start = np.array([scale * self.limit, own])
-        # A margin of 0 stays near 0 at any scale: the second row of errors follows the first.
-        own_off = math.hypot(self.shift_off, 0.35 * max(abs(own) - 1.0, 0.0))
-        own_off = own_off if self.moves else 1e-6
-        off = np.array([[self.off * start[0], 0.0], [self.off * own, own_off]])
-        self.places, self.likely = np.clip((middle - centre) / reach, -1.0, 1.0), likely
-        total = np.clip(likely, counted - wide, counted + wide).clip(0.0)
-        rows = np.column_stack([self.places, np.ones(len(middle))]) @ off
-        first = start[0] * self.places + start[1]
-        ones = np.clip((total + counts[1] - counts[0]) / 2.0, -2.0 * noise, total + 2.0 * noise)
-        moved, weight = np.zeros(2), np.ones(len(middle))
-        for _ in range(2):
-            even = expit(first + rows @ moved) * expit(-first - rows @ moved)
-            weight = np.minimum(total * even / (noise**2 * (1.0 - 2.0 * even)), weight)
-            moved, bends = _least(rows, first, weight * total, weight * ones)
-        self.at, self.known = start + off @ moved, bends @ np.linalg.inv(off)
 
     def _measure(self, counts: Floats, noise: float) -> None:
         lengths, classes = np.split(counts, [len(_LENGTHS) + 1])
@@ -225,52 +197,126 @@ class Reference:
         self.known = np.diag(1.0 / np.append(off * spread, shifts_off))
 
     def _step(self, sums: Floats, noise: float) -> None:
-        if self.claim.outputs == 1:
-            found = self._bends_of_two(sums[2:] / _BEND, noise / _BEND)
-            first, second = max(found[0], 0.0), max(found[2], 0.0)
-            across = float(np.clip(found[1], -math.sqrt(first * second), math.sqrt(first * second)))
-            slope, bend = sums[:2], np.array([[first, across], [across, second]])
-        else:
-            slope = np.delete(sums, 1)
-            own = _less(sums[1] / _BEND_OF_CLASSES, noise / _BEND_OF_CLASSES)
-            bend = np.diagflat(np.append(own, self.bends))
+        if self.law is not None:
+            self.law = self.law.after(sums, noise)
+            return
+        slope = np.delete(sums, 1)
+        own = _less(sums[1] / _BEND_OF_CLASSES, noise / _BEND_OF_CLASSES)
+        bend = np.diagflat(np.append(own, self.bends))
         here = np.append(max(self.at[0], self.least), self.at[1:])
         # ``known`` are equations with errors of 1: one more for each sum, by its noise.
         self.known = np.vstack([self.known, bend / noise])
         right = np.append(np.zeros(len(self.known) - len(slope)), slope / noise)
         self.at = here - np.linalg.lstsq(self.known, right, rcond=-1)[0]
 
-    def _bends_of_two(self, measured: Floats, noise: float) -> Floats:
-        """Measured curvatures, and those of the likely rows as far as noise hides the measured."""
-        even = expit(max(self.at[0], self.least) * self.places + self.at[1])
-        weights = self.likely * even * (1.0 - even)
-        counted = np.array([weights @ self.places**k for k in (2, 1, 0)])
-        sizes = np.maximum(counted, np.abs(measured))
-        off = 0.3 * np.array([sizes[0], sizes[2], sizes[2]])
-        found: Floats = (noise**2 * counted + off**2 * measured) / (noise**2 + off**2)
+
+class Law:
+    """What is known of the scale and the intercept of two classes: a mean over all of them."""
+
+    def __init__(self, usual: Reference, counts: Floats, noise: float) -> None:
+        top, unit = 2.0**4.5, usual.margin
+        low = np.concatenate([[-top], -_ENDS[::-1], _ENDS])
+        high = np.append(low[1:], top)
+        counted, wide = counts.sum(axis=0), math.sqrt(2.0) * noise
+        self._likely, widths, chances = _likely(counted, wide, usual.n_rows, usual.spread / unit)
+        share = self._likely / self._likely.sum()
+        middle = (low + high) / 2.0 * unit
+        self.centre = float(share @ middle) if usual.moves else 0.0
+        self._middle = middle - self.centre
+        variance = share @ (self._middle**2 + ((high - low) * unit) ** 2 / 12.0)
+        self._spread = max(math.sqrt(variance), 0.1 * usual.spread)
+        signal = [max(1.0 - (usual.noise / unit / width) ** 2, 0.1) for width in widths]
+        self._expected = usual.scale * float(np.dot(chances, signal))
+        self._own = float(np.clip(self._expected * self.centre, -3.0, 3.0))
+        own_off = math.hypot(usual.shift_off, 0.35 * max(abs(self._own) - 1.0, 0.0))
+        self._off = math.log(1.0 + usual.off), own_off if usual.moves else 1e-6
+        self._rows = np.minimum(np.maximum(self._likely, counted - wide), counted + wide).clip(0.0)
+        self._more, self._noise = counts[1] - counts[0], noise
+        self._sums: list[tuple[float, float, float, Floats, float]] = []
+        self._find()
+
+    def _find(self) -> None:
+        """The mean, on grids of 17 x 17 points, of which each is at most half as wide."""
+        steps = np.arange(-8, 9) / 2.0
+        grid = np.array([(first, second) for first in steps for second in steps])
+        middle = np.array([math.log(self._expected), self._own])
+        off = np.array([[self._off[0] + 1.0 / 3.0, 0.0], [self._own * self._off[0], self._off[1]]])
+        for _ in range(14):
+            chances = softmax(-self._unlikely(grid @ off.T + middle))
+            mean = chances @ grid
+            middle = middle + off @ mean
+            sizes, axes = np.linalg.eigh(np.cov(grid.T, aweights=chances, bias=True))
+            off = off @ axes @ np.diag(np.sqrt(np.maximum(sizes, 0.25))) @ axes.T
+        self.shift = float(middle[1])
+        highest = self._expected * math.exp(20.0)
+        self.used = min(max(math.exp(min(middle[0], 700.0)), 0.1 * self._expected), highest)
+        self.limit = min(3.0 * self._spread, abs(self.centre) + 5.0 / self.used)
+
+    def cut(self, margins: Floats) -> Floats:
+        """Margins, less the centre, over the limit, from -1 to 1."""
+        found: Floats = np.minimum(np.maximum(margins / self.limit, -1.0), 1.0)
         return found
 
+    def after(self, sums: Floats, noise: float) -> "Law":
+        """What is known with sums of residuals at the present place, too."""
+        found = copy(self)
+        found._sums = [*self._sums, (self.used, self.shift, self.limit, sums, noise)]
+        found._find()
+        return found
 
-def _likely(counted: Floats, noise: float, n_rows: float, usual: float) -> Floats:
-    """Rows in each bin: as counted, or by the mean of all bell curves where noise hides them."""
-    curves, unusual = _curves(n_rows, usual)
+    def _unlikely(self, points: Floats) -> Floats:
+        times = points[:, 0] - math.log(self._expected)
+        times = np.minimum(np.maximum(times, -20.0), 20.0)
+        scale, shift = self._expected * np.exp(times)[:, None], points[:, 1:]
+        narrow, broad = self._off[0], np.where(times <= 0.0, 1.0, 0.4)
+        law = 0.85 / narrow * np.exp(-(times**2) / (2.0 * narrow**2))
+        law = law + 0.15 / 0.7 * np.exp(-(times**2) / (2.0 * broad**2)) + 1e-300
+        own = self._own * np.minimum(np.exp(times), 20.0)
+        found = (points[:, 1] - own) ** 2 / (2.0 * self._off[1] ** 2) - np.log(law)
+        q = expit(scale * self._middle + shift)
+        spread = 4.0 * np.maximum(q * (1.0 - q), 1e-3) * self._rows
+        spread = spread + 2.0 * self._noise**2 + 0.0025 * self._rows**2
+        wrong = self._more - (2.0 * q - 1.0) * self._rows
+        found = found + np.sum(wrong**2 / spread + np.log(spread), axis=1) / 2.0
+        for used, at, limit, sums, noise in self._sums:
+            t = np.minimum(np.maximum(self._middle / limit, -1.0), 1.0)
+            there, q = expit(used * limit * t + at), expit(scale * limit * t + shift)
+            for power, released in zip((1, 0), sums, strict=True):
+                moved = np.sum((there - q) * self._likely * t**power, axis=1)
+                sampled = np.sum(there * (1.0 - there) * self._likely * t ** (2 * power))
+                spread = noise**2 + 0.0025 * moved**2 + sampled
+                found = found + ((released - moved) ** 2 / spread + np.log(spread)) / 2.0
+        result: Floats = found
+        return result
+
+
+def _likely(
+    counted: Floats, noise: float, n_rows: float, usual: float
+) -> tuple[Floats, Floats, Floats]:
+    """Rows in each bin: as counted, or by the mean of all bell curves where noise hides them.
+
+    The widths of the curves and their chances are returned with them.
+    """
+    curves, unusual, widths = _curves(n_rows, usual)
     fits = (curves @ counted - np.sum(curves**2, axis=1) / 2.0) / noise**2 - unusual
-    curve = softmax(fits) @ curves
+    chances = softmax(fits)
+    curve = chances @ curves
     found = np.where(counted > 4.0 * noise, counted, np.minimum(curve, (counted + noise).clip(0.0)))
-    return found if found.any() else curve
+    return found if found.any() else curve, widths, chances
 
 
 @cache
-def _curves(n_rows: float, usual: float) -> tuple[Floats, Floats]:
-    """Bell curves of rows in all bins, and how unusual each is."""
-    ends, unusual, curves = np.concatenate([-_ENDS[::-1], _ENDS]), [], []
+def _curves(n_rows: float, usual: float) -> tuple[Floats, Floats, Floats]:
+    """Bell curves of rows in all bins, how unusual each is, and their widths."""
+    ends, unusual, curves, widths = np.concatenate([-_ENDS[::-1], _ENDS]), [], [], []
     for width in usual * 2.0 ** (np.arange(-12, 13) / 4.0):
         for middle in max(width, usual) * np.arange(-8.0, 8.25, 0.25):
             below = ndtr((ends - middle) / width)
             curves.append(n_rows * np.diff(below, prepend=0.0, append=1.0))
+            widths.append(width)
             far = math.log(1.0 + (middle / (1.5 * usual)) ** 2)
             unusual.append((math.log(width / usual) / 0.6) ** 2 / 2.0 + far)
-    return np.array(curves), np.array(unusual)
+    return np.array(curves), np.array(unusual), np.array(widths)
 
 
 def log_ratios(
@@ -299,30 +345,6 @@ def log_ratios(
             squares[run] += apart @ apart
             course.receive(release[run], place)
     return ratios, squares
-
-
-def _least(rows: Floats, first: Floats, totals: Floats, ones: Floats) -> tuple[Floats, Floats]:
-    """The least regularised logistic loss, by Newton steps halved until it falls.
-
-    A matrix A is returned with it, one row per equation, so that A.T @ A is the curvature there.
-    """
-
-    def loss(at: Floats) -> float:
-        margins = first + rows @ at
-        return float(0.5 * at @ at + totals @ np.logaddexp(0.0, margins) - ones @ margins)
-
-    at, bends = np.zeros(2), np.eye(2)
-    for _ in range(1000):
-        q = expit(first + rows @ at)
-        bends = np.vstack([np.eye(2), rows * np.sqrt(totals * q * (1.0 - q))[:, None]])
-        step = np.linalg.solve(bends.T @ bends, at + rows.T @ (totals * q - ones))
-        # Once steps are small, rounding hides whether the loss falls, and whole steps converge.
-        while np.abs(step).max() > 1e-5 and loss(at - step) > loss(at):
-            step = step / 2.0
-        at = at - step
-        if np.abs(step).max() <= 1e-14:
-            break
-    return at, bends
 
 
 def _less(bend: float, noise: float) -> float:

@@ -1,6 +1,7 @@
 """Run an audit: choose its subjects, its checks, its duration and its error probability."""
 
 import time
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
@@ -33,6 +34,7 @@ from dplasso.audit.verdict import AuditReport, Verdict
 from dplasso.base import checks as numbers
 from dplasso.base.progress import checks_bar
 from dplasso.mechanisms.random_bits import random_bits
+from dplasso.privacy import leaks
 
 Mode = Literal["quick", "thorough"]
 
@@ -112,7 +114,10 @@ def run(
     end, verdicts = time.monotonic() + given, list[Verdict]()
     # Matrices are small: threads of BLAS wait for each other, and cost more time than they save.
     one_thread = ThreadpoolController().limit(limits=1, user_api="blas")
-    with one_thread, checks_bar(len(jobs), shown=progress) as tell:
+    with one_thread, warnings.catch_warnings(), checks_bar(len(jobs), shown=progress) as tell:
+        # The audit's own data are small, whatever a model declared of the rows it was fitted to.
+        warnings.simplefilter("ignore", leaks.RowCountWarning)
+        warnings.simplefilter("ignore", leaks.OnlyNoiseWarning)
         for k, (job, (data, noise)) in enumerate(zip(jobs, sources, strict=True)):
             left, due = end - time.monotonic(), sum(later.weight for later in jobs[k:])
             session = Session(

@@ -11,6 +11,10 @@ NO_PROOF = (
     "No alarm means that these tests found nothing: it is not a proof. They see the code that is "
     "installed, the configurations listed, and faults as large as their runs can show."
 )
+ALARMED = (
+    "Release nothing that this code fits with these settings. Run the audit again with another "
+    "seed; if the alarm stays, report it as SECURITY.md describes. A figure of nan is an alarm."
+)
 
 
 @dataclass(frozen=True)
@@ -84,11 +88,12 @@ class AuditReport:
         rows = [heads, *(_row(verdict) for verdict in self.verdicts)]
         widths = [max(len(row[k]) for row in rows) for k in range(len(heads))]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        return "\n".join([*lines, "", self._conclusion(), NO_PROOF])
+        return "\n".join([*lines, "", self._conclusion(), ALARMED if self.alarms else NO_PROOF])
 
     def _conclusion(self) -> str:
         if not self.alarms:
-            return f"No alarm in {len(self.verdicts)} tests."
+            tests = "1 test" if len(self.verdicts) == 1 else f"{len(self.verdicts)} tests"
+            return f"No alarm in {tests}."
         checks = ", ".join(dict.fromkeys(verdict.check for verdict in self.alarms))
         return f"ALARM in {len(self.alarms)} of {len(self.verdicts)} tests ({checks})."
 

@@ -83,7 +83,7 @@ def audit(
 ) -> None:
     """Audit the installed code: exit 0 without alarm, 3 with one. Reads no data, spends no budget.
 
-    No alarm is not a proof. docs/audit.md says what each check can find.
+    No alarm is not a proof. "Audit" in the documentation says what each check can find.
     """
     from dplasso.audit import run  # other commands need not wait for it
 

@@ -1,5 +1,6 @@
 """``dplasso budget``: the ledger that fits and other releases are charged to."""
 
+import hashlib
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -9,9 +10,11 @@ import typer
 
 from dplasso.cli.options import DEFAULT_LEDGER, LEDGER_VARIABLE, Delta, Json, Neighboring, Quiet
 from dplasso.cli.output import emit, say, show, show_rows
+from dplasso.estimators import load
 from dplasso.ledger import Budget, Charge
 from dplasso.ledger.allowance import epsilon_per_fit, rounded_down
 from dplasso.ledger.chain import Chain, taken_by
+from dplasso.ledger.errors import BudgetError
 from dplasso.ledger.search_cost import epsilon_of
 from dplasso.privacy.events import Event, Gaussian, PureDP, ZeroConcentrated
 from dplasso.privacy.statement import protects
@@ -93,6 +96,14 @@ def show_budget(
 def spend(
     label: Annotated[str, typer.Option(help="Name of the release.")],
     store: Store = DEFAULT_LEDGER,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            show_default=False,
+            help="The release is this model, which was fitted without a ledger: its statement "
+            "says what it cost and whom it protects.",
+        ),
+    ] = None,
     epsilon: Annotated[
         float | None,
         typer.Option("--epsilon", "-e", help="The release is epsilon-DP with delta = 0 (pure)."),
@@ -103,24 +114,44 @@ def spend(
         typer.Option(help="The release has Gaussian noise of this multiple of the L2 sensitivity."),
     ] = None,
     unit: Annotated[
-        str,
+        str | None,
         typer.Option(
+            show_default=ROW,
             help="Whom the release protects: row, person, or 'person: patient_id' (what "
-            "identifies one). All charges of a ledger protect the same."
+            "identifies one). All charges of a ledger protect the same.",
         ),
-    ] = ROW,
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Charge a release that is made elsewhere. Make the release only if this succeeds."""
+    """Charge a release that is made elsewhere. Make the release only if this succeeds.
+
+    With --model, enter a model that was fitted before there was a ledger.
+    """
     budget = Budget.open(store)
-    receipt = budget.charge(
-        _event(epsilon, rho, noise_multiplier),
-        delta=budget.delta,
-        neighboring=budget.neighboring,
-        label=label,
-        unit=unit,
-    )
+    neighboring = budget.neighboring
+    if model is not None:
+        if (unit, epsilon, rho, noise_multiplier) != (None,) * 4:
+            raise ValueError(
+                "--model says what was spent and whom it protects; leave out --epsilon, --rho, "
+                "--noise-multiplier and --unit"
+            )
+        rho, neighboring, unit = _cost_of(model)
+        label = _label_of(model, label, budget)
+    event = _event(epsilon, rho, noise_multiplier)
+    try:
+        receipt = budget.charge(
+            event, delta=budget.delta, neighboring=neighboring, label=label, unit=unit or ROW
+        )
+    except BudgetError as error:
+        if model is None or rho is None or rho <= budget.remaining_rho:
+            raise
+        raise BudgetError(
+            f"{model} costs rho {rho:.6g}, and {budget.remaining_rho:.6g} is left of epsilon "
+            f"{budget.epsilon:g} at delta {budget.delta:g}. It exists already, so more has been "
+            "released than this ledger allows: raise the ledger with dplasso budget raise, if "
+            "that is agreed, or withdraw the model"
+        ) from error
     if json:
         emit(receipt._asdict())
     elif not quiet:
@@ -258,12 +289,40 @@ def _row(chain: Chain, charge: Charge) -> dict[str, Any]:
     }
 
 
+def _cost_of(path: Path) -> tuple[float, str, str]:
+    """Return the rho of a model that is in no ledger, its neighbouring relation and its unit."""
+    statement = load(path).privacy_
+    if "ledger" in statement:
+        raise ValueError(
+            f"--model: {path} was charged to a ledger when it was fitted; do not charge it again"
+        )
+    rho = statement.get("rho")
+    if not isinstance(rho, float):  # JSON has no infinity: that is a text
+        raise ValueError(
+            f"--model: the statement of {path} has no rho (it was chosen by a search, has noise "
+            "that is not Gaussian, or has no privacy), and cannot be entered afterwards; begin "
+            "the ledger with an epsilon and a delta that are smaller by the model's"
+        )
+    # The statement rounds to a double, by less than this.
+    return rho * (1.0 + 1e-12), statement["neighboring"], statement.get("unit", ROW)
+
+
+def _label_of(path: Path, label: str, budget: Budget) -> str:
+    """Return a label that names the model by the hash of its file, unless the ledger has it."""
+    named = f"model {hashlib.sha256(path.read_bytes()).hexdigest()[:16]}"
+    if any(charge.label.endswith(named) for charge in budget.entries()):
+        raise ValueError(f"--model: {path} is in this ledger already; do not charge it again")
+    return f"{label}: {named}"
+
+
 def _event(epsilon: float | None, rho: float | None, noise_multiplier: float | None) -> Event:
     """Return the release that the one given option describes."""
     options = {"--epsilon": epsilon, "--rho": rho, "--noise-multiplier": noise_multiplier}
     given = {name: value for name, value in options.items() if value is not None}
     if len(given) != 1:
-        raise ValueError("give the cost as one of --epsilon, --rho and --noise-multiplier")
+        raise ValueError(
+            "give the cost as one of --epsilon, --rho and --noise-multiplier, or by --model"
+        )
     ((name, value),) = given.items()
     if not 0.0 < value < math.inf:
         raise ValueError(

@@ -5,13 +5,12 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
-import scipy.sparse as sp
 import typer
 
 from dplasso.cli.options import Force, check_output, check_unused
 from dplasso.cli.output import say, say_paragraph, show_rows
 from dplasso.data import ColumnMatrix
+from dplasso.datasets import make_notes
 from dplasso.estimators import PrivateLassoClassifier
 from dplasso.report import Curve, examine, write_report
 
@@ -30,7 +29,7 @@ def demo(
     check_output(output)
     check_unused(output, force)
     _compile()
-    X, y = make_notes(ROWS + TEST_ROWS, np.random.default_rng(7))
+    X, y = make_notes(ROWS + TEST_ROWS, WORDS, random_state=7)
     held = ColumnMatrix.of(X[:ROWS])
     say(f"{ROWS:,} notes x {WORDS:,} words, {held.entries:,} entries; epsilon for one note")
     rows, curve, chosen = [], [], None
@@ -58,22 +57,7 @@ def demo(
 
 def _compile() -> None:
     """Fit a few rows, so that the times below do not include compilation."""
-    X, y = make_notes(100, np.random.default_rng(0))
+    X, y = make_notes(100, WORDS)
     for epsilon in (1.0, math.inf):
         model = PrivateLassoClassifier(epsilon, classes=[0, 1], n_rows=100, x_bound=1.0)
         model.fit(ColumnMatrix.of(X), y)
-
-
-def make_notes(rows: int, rng: np.random.Generator) -> tuple[sp.csr_array, np.ndarray]:
-    """Notes of about 40 words each, drawn by Zipf's law; 25 words are informative."""
-    lengths = rng.poisson(40, rows) + 1
-    # The k-th commonest word has probability about 1 / (k ln WORDS).
-    words = np.floor(np.exp(rng.random(lengths.sum()) * math.log(WORDS))).astype(np.int64) - 1
-    starts = np.concatenate(([0], np.cumsum(lengths)))
-    notes = sp.csr_array((np.ones(len(words)), words, starts), shape=(rows, WORDS))
-    notes.sum_duplicates()
-    notes.data[:] = 1.0
-    telling = np.arange(5, 30)
-    effect = np.where(telling % 2 == 0, 2.0, -2.0)
-    margin = notes[:, telling] @ effect
-    return notes, (rng.random(rows) < 1.0 / (1.0 + np.exp(-margin))).astype(int)

@@ -27,6 +27,10 @@ NOT_BESIDE = (
     "What always giving the same answer would score is not shown: it would have to be released "
     "from these rows, for more budget."
 )
+BESIDE = (
+    "The trivial answer always gives the more common class, or the shares of the classes as "
+    "probabilities; its scores follow from the same released counts."
+)
 MOST_CLASSES = 10  # with more classes, rows are not counted per class
 
 RowFiles = Annotated[
@@ -50,24 +54,6 @@ def evaluate(
         typer.Option("--epsilon", "-e", help="Release private scores instead, for this budget."),
     ] = None,
     delta: o.Delta = 1e-6,
-    rows: Annotated[
-        int | None,
-        typer.Option(
-            "--rows",
-            min=1,
-            max=o.MOST_ROWS,
-            help="With --epsilon: number of these rows, as a public fact; scores are divided by "
-            "it. For people, give --people instead.",
-        ),
-    ] = None,
-    people: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=o.MOST_ROWS,
-            help="With --epsilon: number of people in these rows, if the schema names people.",
-        ),
-    ] = None,
     rows_per_person: o.RowsPerPerson = None,
     neighboring: o.Neighboring = "add_remove",
     budget: o.Ledger = None,
@@ -94,8 +80,8 @@ def evaluate(
         leaks.set_strict(True)
     if epsilon is not None and public:
         raise ValueError("--public and --epsilon exclude each other; rows are public or private")
-    if epsilon is None and (rows or people or rows_per_person):
-        raise ValueError("--rows, --people and --rows-per-person need --epsilon; give it")
+    if epsilon is None and rows_per_person:
+        raise ValueError("--rows-per-person needs --epsilon; give it")
     longest = o.longest_line_of(longest_line)
     fitted, files = load(model), Files.of(data)
     ledger = None if epsilon is None or budget is None else NotedBudget.open(budget)
@@ -113,12 +99,7 @@ def evaluate(
             progress=progress,
         )
     if epsilon is not None:
-        asked: dict[str, Any] = {
-            "epsilon": epsilon,
-            "delta": delta,
-            "n_rows": rows,
-            "n_people": people,
-        }
+        asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta}
         asked |= _people_of(found, rows_per_person)
         asked |= {"neighboring": neighboring, "accountant": ledger}
         released = private_score(fitted, found.described(), found.y, **asked)
@@ -148,15 +129,22 @@ def _show_private(
     released: PrivateScores, subject: dict[str, str], json: bool, quiet: bool
 ) -> None:
     """Show released scores with their noise, and what is promised."""
+    trivial = released.trivial
     if json:
-        scores = {name: score._asdict() for name, score in released.scores.items()}
+        both = {"scores": released.scores, "trivial": trivial}
+        scores = {
+            which: {name: score._asdict() for name, score in found.items()}
+            for which, found in both.items()
+        }
         told = {"mean_over": released.mean_over, "meaning": released.meaning}
-        emit({**subject, "scores": scores, **told, "privacy": released.privacy})
+        counted = {"count": released.count._asdict()}
+        emit({**subject, **scores, **counted, **told, "privacy": released.privacy})
     elif not quiet:
-        rows = [[name, *score] for name, score in released.scores.items()]
         heads = ["score", f"mean over {released.mean_over}", "standard deviation of its noise"]
+        rows: list[list[Any]] = [[name, *score] for name, score in released.scores.items()]
+        rows += [[f"{name}, trivial answer", *score] for name, score in trivial.items()]
         show_rows("Private scores", heads, rows)
-        say_paragraph(f"{released.meaning} {NOT_BESIDE}")
+        say_paragraph(f"{released.meaning} {BESIDE if trivial else NOT_BESIDE}")
         say_paragraph(str(released.privacy))
 
 

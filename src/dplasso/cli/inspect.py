@@ -83,8 +83,10 @@ def _model(file: Path, top: int, bucket: list[str], json: bool) -> None:
     show(f"Model {file}", {**facts, "intercept": _intercepts(model)})
     _show_roles(model)
     show_buckets(model, buckets)
-    _show_largest(model, rows)
-    for caution in filter(None, (noise(model), few_rows(model), loose_delta(model))):
+    if top:
+        _show_largest(model, rows)
+    of_largest = noise(model) if top else None
+    for caution in filter(None, (of_largest, few_rows(model), loose_delta(model))):
         say(f"\n{caution}")
     say_paragraph(str(model.privacy_))
 

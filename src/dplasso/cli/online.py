@@ -1,8 +1,10 @@
 """``dplasso online``: learn from a stream row by row, and continue after a crash."""
 
+import itertools
 import json
 import math
 import signal
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,8 +12,9 @@ from typing import Annotated, Any
 import typer
 
 from dplasso.cli import options as o
-from dplasso.cli.output import note, say, shown, warn, watched
+from dplasso.cli.output import say, warn, watched
 from dplasso.cli.signals import heeded
+from dplasso.cli.stream_view import StreamView
 from dplasso.estimators import PrivateOnlineClassifier, PrivateOnlineRegressor
 from dplasso.ledger import Budget
 from dplasso.losses import CLASS_LOSSES
@@ -90,7 +93,7 @@ def online(
     ] = "add_remove",
     construction: Annotated[
         str,
-        typer.Option(help="Noise construction: auto, buffered, band, tree or window_tree."),
+        typer.Option(help="Noise construction: auto, buffered, blocks, band, tree or window_tree."),
     ] = "auto",
     noise: Annotated[
         str, typer.Option(help="gaussian, or gamma (no delta, far more noise).")
@@ -103,6 +106,13 @@ def online(
     raw: o.Raw = False,
     model: Annotated[
         Path | None, typer.Option(help="File for snapshots to predict with, which are public.")
+    ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            help="HTML page that shows accuracy and spent privacy while the stream runs. "
+            "AS SECRET AS THE ROWS."
+        ),
     ] = None,
     every: Annotated[int, typer.Option(min=1, help="Rows between states and snapshots.")] = 10_000,
     follow: Annotated[bool, typer.Option("--follow", help="Wait for the file to grow.")] = False,
@@ -135,7 +145,7 @@ def online(
         return
     if strict:
         leaks.set_strict(True)
-    _check_outputs(output, model, data, budget)
+    _check_outputs(output, model, page, data, budget)
     form, table = form or ("svmlight" if schema is None else "csv"), None
     if schema is not None:
         table = Schema.from_toml(schema)
@@ -202,29 +212,35 @@ def online(
             source.skip(session.input_bytes)
         for number in (signal.SIGINT, *heeded()):
             signal.signal(number, lambda *_: session.stop())
-        watched_now = watched() and not quiet
-        session.run(source, watch=(lambda: _note(session)) if watched_now else None)
-        if not quiet:
-            _note(session)
-
-
-def _note(session: StreamSession) -> None:
-    scores = ", ".join(f"{name} {shown(value)}" for name, value in session.scores().items())
-    note(f"{scores} (from the rows, without noise: not private)")
+        # Predictions that scroll through the same terminal would tear the line apart.
+        line = watched() and not quiet and (output is not None or not sys.stdout.isatty())
+        view = StreamView(session, line=line, page=page)
+        try:
+            session.run(source, watch=view.look)
+        finally:
+            view.end(quiet=quiet)
 
 
 def _check_outputs(
-    output: Path | None, model: Path | None, data: Path | None, budget: str | None
+    output: Path | None,
+    model: Path | None,
+    page: Path | None,
+    data: Path | None,
+    budget: str | None,
 ) -> None:
     """Reject outputs that cannot be written or would overwrite an input, before any charge."""
     ledger = None if budget is None else Path(budget)
-    for path in (output, model):
-        if path is not None:
-            o.check_output(path, data, ledger)
+    named = {"--output": output, "--model": model, "--page": page}
+    given = {name: path for name, path in named.items() if path is not None}
+    for path in given.values():
+        o.check_output(path, data, ledger)
     if model is not None:
         o.check_replaceable(model, b"dplasso-model", "model")
-        if output is not None and output.resolve() == model.resolve():
-            raise ValueError("--output and --model are the same file; give two names")
+    if page is not None:
+        o.check_replaceable(page, b"<!doctype html>", "page")
+    for one, other in itertools.combinations(given, 2):
+        if given[one].resolve() == given[other].resolve():
+            raise ValueError(f"{one} and {other} are the same file; give two names")
 
 
 def _classes(classes: str | None, form: str) -> list[Any] | None:

@@ -20,6 +20,8 @@ from rich.progress import Progress as Bar
 from dplasso.base.terminal import printable, printable_lines
 
 if TYPE_CHECKING:  # readers bring numba, which commands that read no rows do without
+    from rich.live import Live
+
     from dplasso.reading.files import Files
     from dplasso.reading.options import Progress
 
@@ -54,6 +56,15 @@ def note(text: str) -> None:
 def watched() -> bool:
     """Whether standard error is a terminal."""
     return bool(_err.is_terminal)
+
+
+def live_line() -> "Live":
+    """Return a line on standard error that is replaced each time it is updated, already shown."""
+    from rich.live import Live
+
+    line = Live("", console=_err, auto_refresh=False, transient=True)
+    line.start()
+    return line
 
 
 def complain(text: str) -> None:

@@ -27,10 +27,16 @@ class Cluster:
     cpus_per_actor : int, default=1
         Processors, and threads, of each of them.
     checkpoint : str, path or None, default=None
-        Folder that stores every release before it is used. A fit that was stopped goes on with it,
-        and is not charged again. None stores nothing.
+        Folder that stores every release before it is used. A fit that was stopped continues from
+        it, and is not charged again. None stores nothing.
     trusted_network : bool, default=False
         Declares that nobody else can read or reach the network of a cluster without TLS.
+
+    Examples
+    --------
+    >>> from dplasso import Cluster, PrivateLassoClassifier
+    >>> cluster = Cluster(address="10.0.0.1:6379", actors=16, checkpoint="run")
+    >>> model = PrivateLassoClassifier(classes=[0, 1], n_rows=1_000_000, backend=cluster)
     """
 
     address: str | None = None

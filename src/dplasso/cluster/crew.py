@@ -8,6 +8,7 @@ import numpy as np
 
 from dplasso.base import threads as pool
 from dplasso.base.arrays import Ints
+from dplasso.base.rooms import Room, new_room
 
 
 class Load(NamedTuple):
@@ -86,20 +87,23 @@ class Crew(ABC):
     def close(self) -> None:
         """End all shards, and whatever was started for them."""
 
-    def total(self, method: str, *args: Any) -> Ints:
-        """The sum of all shards' answers, in an array of its own.
+    def total(self, method: str, *args: Any, room: Room = new_room) -> Ints:
+        """The sum of all shards' answers, in ``room``.
 
         The method must not keep its arguments.
         """
         answers = self._lent(method, *args)
         first = next(answers)
-        found: Ints = first if first.flags.owndata else np.empty_like(first)
-        flat = found.reshape(-1)
+        found = room(first.shape)
+        flat, added = found.reshape(-1), first.reshape(-1)
         runs = pool.even_runs(flat.size, pool.worth(flat.size))
-        if found is not first:
-            pool.run(_copy, [(flat, first.reshape(-1), *run) for run in runs])
+        # The first two answers are added as one pass over all numbers, not as a copy and a sum.
+        if (second := next(answers, None)) is None:
+            pool.run(_copy, [(flat, added, *run) for run in runs])
+            return found
+        pool.run(_add, [(added, second.reshape(-1), flat, *run) for run in runs])
         for other in answers:
-            pool.run(_add, [(flat, other.reshape(-1), *run) for run in runs])
+            pool.run(_add, [(flat, other.reshape(-1), flat, *run) for run in runs])
         return found
 
     def _lent(self, method: str, *args: Any) -> Iterator[Any]:
@@ -121,5 +125,5 @@ def _copy(to: Ints, source: Ints, first: int, last: int) -> None:
     to[first:last] = source[first:last]
 
 
-def _add(to: Ints, source: Ints, first: int, last: int) -> None:
-    to[first:last] += source[first:last]
+def _add(one: Ints, other: Ints, to: Ints, first: int, last: int) -> None:
+    np.add(one[first:last], other[first:last], out=to[first:last])

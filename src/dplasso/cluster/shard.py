@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dplasso.base.arrays import Floats, Ints
+from dplasso.base.rooms import Room, new_room
 from dplasso.base.silence import raise_alone
 from dplasso.base.wording import ParameterError
 from dplasso.data import ColumnMatrix
@@ -38,7 +39,7 @@ from dplasso.reading.formats.column_store import StoreFolder
 from dplasso.solvers.column_walk import Advance, Column, ColumnPart, ColumnWalk, Terms, cut
 from dplasso.solvers.correction.walk import Place
 from dplasso.solvers.gradient.conditioning import Conditioning
-from dplasso.solvers.gradient.rows import PrivateRows, Room, new_room
+from dplasso.solvers.gradient.rows import PrivateRows
 from dplasso.solvers.table.questions import Question, Standard
 from dplasso.solvers.table.rows import PrivateTable
 

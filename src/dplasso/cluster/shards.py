@@ -54,7 +54,17 @@ class Shards:
         return len(self.paths)
 
     def divided(self, parts: int) -> list[tuple[str, ...]]:
-        """The names of the files of each of ``parts`` processes, in order and evenly."""
+        """Divide the files evenly among ``parts`` processes, in order.
+
+        Parameters
+        ----------
+        parts : int
+            The number of processes.
+
+        Returns
+        -------
+        list of tuple of str
+        """
         checks.count("actors", parts, least=1)
         if parts > self.count:
             raise ParameterError(

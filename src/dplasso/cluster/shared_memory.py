@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from dplasso.base import threads as pool
 from dplasso.base.arrays import Ints
 
 ALIGNED = 64  # bytes: arrays start at multiples of it
@@ -95,7 +96,7 @@ class SharedMemory:
         self._reach(end)
         for array, (start, size) in zip(arrays, places, strict=True):
             if start >= self._used:
-                self._bytes[start : start + size] = array
+                _copy_all(array, self._bytes[start : start + size])
         self._used = 0
         return Message(pickled, tuple(places))
 
@@ -126,6 +127,11 @@ class SharedMemory:
             os.posix_fallocate(self._descriptor, 0, size)
         whole = os.fstat(self._descriptor).st_size
         self._bytes = np.frombuffer(mmap.mmap(self._descriptor, whole), np.uint8)
+
+
+def _copy_all(source: Any, to: Any) -> None:
+    runs = pool.even_runs(source.size, pool.worth(source.size // 8))
+    pool.run(np.copyto, [(to[a:b], source[a:b]) for a, b in runs])
 
 
 def _aligned(size: int) -> int:

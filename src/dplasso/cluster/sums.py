@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from dplasso.base.arrays import Floats, Ints
+from dplasso.base.rooms import KeptRoom
 from dplasso.cluster.crew import Crew
 from dplasso.cluster.run_log import RunLog
 from dplasso.solvers.correction.walk import Place
@@ -24,6 +25,7 @@ class SummedRows:
     def __init__(self, crew: Crew, log: RunLog, plan: GradientPlan) -> None:
         self._crew, self._log, self._plan = crew, log, plan
         self._conditioning: Conditioning | None = None
+        self._room = KeptRoom()
 
     def mass(self) -> Ints:
         """Sums of the unit rows, by column."""
@@ -31,7 +33,10 @@ class SummedRows:
         return self._crew.total("mass") if pending is None else pending
 
     def sums(self, conditioning: Conditioning, weights: Floats, intercepts: Floats) -> Ints:
-        """Sums of the row gradients, outputs x (columns, then the constant)."""
+        """Sums of the row gradients, outputs x (columns, then the constant).
+
+        The next sums take their place.
+        """
         if self._log.pending() is not None:  # what is stored may be of fewer columns
             return np.zeros((self._plan.outputs, self._plan.n_columns + 1), np.int64)
         if conditioning is not self._conditioning:
@@ -39,7 +44,7 @@ class SummedRows:
             self._conditioning = conditioning
         few = conditioning.few
         if few is None:
-            return self._crew.total("sums", weights, intercepts)
+            return self._crew.total("sums", weights, intercepts, room=self._room)
         left = self._crew.total("sums", weights[:, few], intercepts)
         sums = np.zeros((len(left), self._plan.n_columns + 1), np.int64)
         sums[:, few], sums[:, -1] = left[:, :-1], left[:, -1]

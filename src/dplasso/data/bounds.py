@@ -282,7 +282,9 @@ def by_position(x_bound: Any, names: Any) -> Any:
         return x_bound
     if names is None:
         raise ParameterError(
-            "{x_bound} maps feature names, but X has none; pass a data frame, or bounds by position"
+            "{x_bound} maps feature names, but X has none; pass a data frame, or bounds by "
+            'position; behind another step of a pipeline, set_output(transform="pandas") of that '
+            "step keeps the names"
         )
     # If there are more names than bounds, a missing one is found early.
     missing = next((name for name in names if name not in x_bound), None)

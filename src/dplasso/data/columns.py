@@ -37,7 +37,9 @@ class ColumnMatrix:
         None if every stored entry is 1, otherwise in single precision if that represents every
         given entry exactly, and in double precision if not.
     shape : tuple of int
+        Numbers of rows and columns.
     x_bound : float
+        Public bound on the absolute value of entries.
     extended : ColumnMatrix, optional
         The same matrix with the constant column of an intercept, if it is available.
     stretch : array of float64, optional
@@ -74,7 +76,19 @@ class ColumnMatrix:
 
     @classmethod
     def of(cls, X: Any, x_bound: float = 1.0) -> "ColumnMatrix":
-        """Check ``X`` (sparse in any format, or dense), clip it to ``x_bound`` and store it."""
+        """Check ``X`` (sparse in any format, or dense), clip it to ``x_bound`` and store it.
+
+        Parameters
+        ----------
+        X : array or sparse matrix
+            Rows x columns.
+        x_bound : float, default=1.0
+            Entries beyond it, of either sign, are clipped to it.
+
+        Returns
+        -------
+        ColumnMatrix
+        """
         x_bound = positive_bound(x_bound)
         if isinstance(X, ColumnMatrix):
             return X._declared(x_bound)
@@ -124,7 +138,12 @@ class ColumnMatrix:
         return ColumnMatrix(*parts, (rows, columns + 1), self.x_bound, trusted=True)
 
     def with_constant(self) -> "ColumnMatrix":
-        """The same matrix with one more column for the intercept, all entries ``constant``."""
+        """Return the matrix with one more column for the intercept, all entries ``constant``.
+
+        Returns
+        -------
+        ColumnMatrix
+        """
         if self.extended is not None:
             return self.extended
         rows, columns = self.shape
@@ -140,7 +159,17 @@ class ColumnMatrix:
         return ColumnMatrix(*parts, (rows, columns + 1), self.x_bound, trusted=True)
 
     def picked(self, columns: NDArray[np.int64]) -> "ColumnMatrix":
-        """The matrix of some of the columns, in the given order."""
+        """Return the matrix of some of the columns, in the given order.
+
+        Parameters
+        ----------
+        columns : array of int
+            Numbers of columns.
+
+        Returns
+        -------
+        ColumnMatrix
+        """
         starts, ends = self.indptr[columns], self.indptr[columns + 1]
         runs = [slice(a, b) for a, b in zip(starts, ends, strict=True)]
         indptr = np.concatenate(([0], np.cumsum(ends - starts))).astype(self.indptr.dtype)
@@ -176,19 +205,40 @@ class ColumnMatrix:
         return int(self.indptr[-1])
 
     def sparse(self) -> sp.csc_array:
-        """The entries as a scipy matrix."""
+        """Return the entries as a scipy matrix.
+
+        Returns
+        -------
+        csc_array
+        """
         values = np.ones(self.entries) if self.values is None else self.values[: self.entries]
         return sp.csc_array((values, self.indices[: self.entries], self.indptr), shape=self.shape)
 
     def product(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Margins: the matrix times ``weights`` (columns x outputs)."""
+        """Compute margins: the matrix times ``weights``.
+
+        Parameters
+        ----------
+        weights : array
+            Columns x outputs.
+
+        Returns
+        -------
+        ndarray of float
+            Rows x outputs.
+        """
         values = np.ones(self.entries, np.int8) if self.values is None else self.values
         matrix = sp.csc_array((values, self.indices, self.indptr), shape=self.shape)
         product: NDArray[np.float64] = matrix @ weights
         return product
 
     def rows(self) -> sp.csr_array:
-        """The entries by rows, as they were before columns were stretched."""
+        """Return the entries by rows, as they were before columns were stretched.
+
+        Returns
+        -------
+        csr_array
+        """
         found = self.sparse()
         if self.stretch is not None:
             found.data = found.data / np.repeat(self.stretch, np.diff(self.indptr))

@@ -11,6 +11,7 @@ import numpy as np
 from dplasso.base import checks
 from dplasso.base.arrays import Labels
 from dplasso.base.devices import on_card
+from dplasso.base.interrupts import interrupts_as_raised
 from dplasso.base.silence import without_sizes
 from dplasso.base.wording import Message, ParameterError, Setting
 from dplasso.cluster import Shards
@@ -120,6 +121,8 @@ class PrivateLasso(
             One identifier of a person per row, text or whole numbers. Neighbours then differ in all
             rows of one person. Identifiers are not stored. None takes those of `DescribedRows`;
             without any, every row is protected by itself.
+        **rejected : object
+            Other arguments of ``fit`` in scikit-learn are rejected.
 
         Returns
         -------
@@ -141,7 +144,8 @@ class PrivateLasso(
             self.check_parameters()
             with opened(X, self.backend, **reading_of(self)) as rows:
                 return self._fit(rows.facts.described(), y, groups)
-        with np.errstate(all="ignore"):  # else numpy may raise or warn depending on the rows
+        # Else numpy may raise or warn depending on the rows.
+        with interrupts_as_raised(), np.errstate(all="ignore"):
             task = self.prepare(X, y, groups)
             plan = task.plan
             undeclared.report(self, plan)
@@ -215,6 +219,20 @@ class PrivateLasso(
         """Check and plan a fit without charging or drawing anything.
 
         `fit`, audits and searches all start here.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame or DescribedRows
+            Rows x columns, as for `fit`.
+        y : array
+            One label per row.
+        groups : array or None, default=None
+            One identifier of a person per row, to protect people.
+
+        Returns
+        -------
+        Task
+            The planned fit.
         """
         described = X if isinstance(X, DescribedRows) else DescribedRows(X)
         if groups is not None:
@@ -399,7 +417,12 @@ class PrivateLasso(
 
         A file that exists is replaced without a question, in one step. Facts that were declared
         with the rows of the fit are parameters of the model that is read back.
-        The format uses no pickle: see docs/model_format.md.
+        The format uses no pickle: see :doc:`/reference/model_format`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write.
         """
         from dplasso.estimators.saving import save
 

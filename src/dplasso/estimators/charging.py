@@ -2,11 +2,12 @@
 
 import math
 from inspect import Parameter, signature
+from os import PathLike
 from typing import Protocol
 
 import numpy as np
 
-from dplasso.base.wording import ParameterError
+from dplasso.base.wording import ParameterError, Setting
 from dplasso.estimators.seeding import SEEDED, Seed
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.privacy import leaks
@@ -25,9 +26,17 @@ class Chargeable(Protocol):
 
 def check_accountant(model: Chargeable) -> None:
     """Reject an accountant that cannot be charged, or a fit that cannot be charged to one."""
+    if isinstance(model.accountant, str | PathLike):
+        raise ParameterError(
+            "{accountant} must have a charge method, got {kind}; open the ledger at this path with "
+            "{open}, and pass that",
+            kind=type(model.accountant).__name__,
+            open=Setting("Budget.open"),
+        )
     if model.accountant is not None and not isinstance(model.accountant, Accountant):
         raise ParameterError(
-            "{accountant} must have a charge method, got {kind}; leave it out, or pass a budget",
+            "{accountant} must have a charge method, got {kind}; leave it out, or pass "
+            "a budget, such as dplasso.Budget.open(path)",
             kind=type(model.accountant).__name__,
         )
     if model.accountant is not None and math.isinf(model.epsilon):

@@ -34,24 +34,27 @@ from dplasso.privacy.statement import READ, fact
 class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
     """Sparse logistic regression (softmax for more than two classes) with differential privacy.
 
-    By default a public rule chooses the solver that suits the shape of the data (``solver``). The
-    LASSO, private Frank-Wolfe over ``||coef||_1 <= radius``, is ``solver="frank_wolfe"``. Each of
-    its rounds releases one signed coordinate, so T rounds give at most T nonzero coefficients.
+    By default a public rule chooses the solver that suits the shape of the data (``solver``).
+    ``solver="frank_wolfe"`` solves the LASSO by private Frank-Wolfe over ``||coef||_1 <= radius``.
+    Each of its rounds releases one signed coordinate, so T rounds give at most T nonzero
+    coefficients.
 
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit. ``math.inf`` runs the same solver without privacy.
+        Privacy budget of one fit. ``math.inf`` fits without privacy: ``solver="auto"`` then takes
+        "frank_wolfe" and runs it until it has converged, and a solver that is named runs without
+        noise.
     delta : float, default=1e-6
         Delta of the (epsilon, delta) guarantee of one fit.
     radius : float or "auto", default="auto"
         Bound on the 1-norm of the coefficients, intercept included, in units of ``x_bound``. If
         columns have different bounds, each coefficient is multiplied by its bound over the largest
         bound. If columns have ranges, it bounds the weights of the columns scaled by them. "auto"
-        is a rule of ``epsilon``, ``delta`` and the numbers of rows, columns and classes; it bounds
-        the coefficients before the correction of probabilities.
+        computes it from ``epsilon``, ``delta`` and the numbers of rows, columns and classes; it
+        bounds the coefficients before the correction of probabilities.
     max_iter : int or "auto", default="auto"
-        Number of rounds. "auto" is a rule of the same kind.
+        Number of rounds of Frank-Wolfe. "auto" computes it from the same public facts.
     loss : str, default="logistic"
         "logistic" (softmax for more than two classes), or another name in
         `dplasso.losses.CLASS_LOSSES`.
@@ -59,12 +62,15 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         Public bound on the absolute value of entries: one number, one per column, or a mapping from
         feature names. A pair (low, high) instead of a number is the range of a column, which is
         centred and scaled by it, except for an indicator, (0, 1). Of more than 1,000 columns, those
-        without a pair are then wide. Larger entries are clipped; a bound that no entry reaches
-        wastes budget.
-        "private" first releases a bound: about the median entry size of a row that nine rows in ten
-        exceed, chosen among the powers of sqrt(2) from 2^-20 to 2^20. None, not declared, means 1
-        and warns, except under "frank_wolfe" with an automatic ``radius``, where it means
-        "private".
+        without a pair are then wide: they are taken for words of a text or hashed categories, such
+        as 50,000 words beside a column ``"age": (18, 100)``. Larger entries are clipped; a bound
+        that no entry reaches wastes budget.
+        "private" first releases one bound for all columns, a power of sqrt(2) from 2^-20 to 2^20.
+        It is low on purpose: the median size of a row's entries is above it in about nine rows of
+        ten, so that most entries are clipped. This pays because noise grows with the bound. For the
+        words of reuters21578, in rows of length 1, the bound is 0.044, and Frank-Wolfe is then as
+        accurate as with the best of all bounds (``benchmarks/private_bound.py``). None means 1 and
+        warns, except under "frank_wolfe" with an automatic ``radius``, where it means "private".
     bound_share : float, default=0.05
         Share of the budget, in rho, that is spent on a released bound.
     fit_intercept : bool, default=True
@@ -76,13 +82,13 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         Number of rows that the rules use, as a public fact. None uses the real number, which is not
         private and warns, unless ``neighboring="replace_one"``. Strict mode rejects it.
     n_people : int or None, default=None
-        Number of people that the rules use, as a public fact, where ``fit`` gets ``groups``. None
+        Number of people that the rules use, as a public fact, if ``fit`` gets ``groups``. None
         uses the real number, as for ``n_rows``.
     rows_per_person : int, default=1
-        Most rows that one person counts as, where ``fit`` gets ``groups``. A person with more rows
-        counts as that many: every row counts less. The noise grows with it, so 1 is best unless
-        rows of a person say different things (docs/people.md). If it is 1 and the schema of the
-        rows declares another number (``rows.described()``), that one counts.
+        How many rows a person counts as, at most, if ``fit`` gets ``groups``. Each row of a person
+        with more rows counts less. The noise grows with this number, so 1 is best unless the rows
+        of a person differ much (:doc:`/explanation/people`). If it is 1 and the
+        schema of the rows declares another number (``rows.described()``), that one counts.
     person : str or None, default=None
         What identifies a person, such as "patient_id", in the words of the privacy statement and
         of the ledger.
@@ -94,14 +100,14 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         which the privacy statement reports. Strict mode rejects it.
     solver : {"auto", "table", "gradient", "frank_wolfe"}, default="auto"
         "table" standardises columns and is meant for few of them. "gradient" scales rows to length
-        1 and is meant for text; it is dense unless ``n_nonzero`` is given. "frank_wolfe" is sparse,
-        with at most one nonzero per round. "auto" goes by public facts: "frank_wolfe" without
-        privacy, or if ``radius``, ``max_iter``, ``selection``, ``fit_intercept=False`` or a
-        `Sparsifier` is given; otherwise "table" for up to 200 columns (1,000 for more than two
-        classes) unless rows are few, and "gradient" for more. It spends half of the budget on
-        selecting columns first (``solver_`` is then "select") if ``n_nonzero`` is at most 4 and
-        there are more than 1,000 columns, two classes and enough rows. ``privacy_`` names the
-        choice and the reason.
+        1 and is meant for text; it keeps as many coefficients as ``n_nonzero`` says, and all with
+        None. "frank_wolfe" is sparse, with at most one nonzero per round. "auto" decides by public
+        facts: "frank_wolfe" without privacy, or if ``radius``, ``max_iter``, ``selection``,
+        ``fit_intercept=False`` or a `Sparsifier` is given; otherwise "table" for up to 200 columns
+        (1,000 for more than two classes) unless rows are few, and "gradient" for more. It
+        spends half of the budget on selecting columns first (``solver_`` is then "select") if
+        ``n_nonzero`` is at most 4 and there are more than 1,000 columns, two classes and enough
+        rows. ``privacy_`` names the choice and the reason.
     row_map : {"auto", "as_is", "presence", "sqrt", "blend"}, default="auto"
         Public map of the entries, which also applies to rows to predict. "presence" is 1 for every
         entry that is not 0, "sqrt" the root of an entry with its sign, and "blend" half way from an
@@ -112,9 +118,9 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         scaled rows.
     n_nonzero : int, "auto", Sparsifier or None, default="auto"
         Number of coefficients to keep, as a public fact. ``solver="auto"`` chooses a solver that
-        suits it. "auto" is a rule of ``epsilon``, ``delta`` and the numbers of rows, columns and
-        classes, by which a descent for two classes or numbers on more than 1,000 columns keeps
-        fewer of them, and other fits keep all. None keeps all. A `Sparsifier` spends part of the
+        suits it. "auto" computes it from ``epsilon``, ``delta`` and the numbers of rows, columns
+        and classes: a descent for two classes or numbers on more than 1,000 columns keeps a part
+        of them, and other fits keep all. None keeps all. A `Sparsifier` spends part of the
         budget on a private count instead.
     selection : str, default="lazy"
         Selection rule of Frank-Wolfe rounds.
@@ -136,13 +142,12 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
     verbose : int, default=0
         Above 0, shows a progress bar if standard error is a terminal.
     backend : {"local", "ray"} or Cluster, default="local"
-        Where rows in files are held that ``fit`` gets as `dplasso.Shards`: in this process, or by
-        processes of Ray, which a `dplasso.Cluster` says more about. The result does not depend on
-        it.
+        Which processes hold the rows of `dplasso.Shards`: this one, or processes of Ray, which a
+        `dplasso.Cluster` describes. The result does not depend on it.
 
     Attributes
     ----------
-    coef_ : ndarray or csr_array of shape (n_outputs, n_features_in_)
+    coef_ : ndarray or csr_array of shape (n_outputs, n_features)
         Coefficients, with one output for two classes and one per class otherwise.
     intercept_ : ndarray of shape (n_outputs,)
         Intercepts.
@@ -182,6 +187,7 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
 
     Examples
     --------
+    >>> import numpy as np
     >>> import scipy.sparse as sp
     >>> from dplasso import PrivateLassoClassifier
     >>> X = sp.random_array((2000, 100_000), density=1e-3, rng=np.random.default_rng(0))
@@ -226,18 +232,51 @@ class PrivateLassoClassifier(ScoredClassifier, PrivateLasso):
         self._store(locals())
 
     def predict(self, X: object) -> Labels:
-        """Predict the most likely class of every row."""
+        """Predict the most likely class of every row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Rows x columns.
+
+        Returns
+        -------
+        ndarray
+            One class per row.
+        """
         return self._decided(self._margins(X))
 
     @available_if(tells_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: object) -> Floats:
-        """Predict the probabilities of the classes, in the order of ``classes_``."""
+        """Predict the probabilities of the classes, in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Rows x columns.
+
+        Returns
+        -------
+        ndarray of float
+            Rows x classes.
+        """
         margins = self._margins(X)
         return self._link().probabilities(margins)
 
     @available_if(tells_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: object) -> Floats:
-        """Predict log-probabilities, which stay finite where the probabilities underflow."""
+        """Predict log-probabilities, which stay finite where the probabilities underflow.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Rows x columns.
+
+        Returns
+        -------
+        ndarray of float
+            Rows x classes.
+        """
         margins = self._margins(X)
         return self._link().log_probabilities(margins)
 

@@ -83,13 +83,23 @@ class FittedCoefficients(BaseEstimator):  # type: ignore[misc]  # scikit-learn i
     rows_ = FormerAttribute("row_map_")
 
     def sparsify(self) -> Self:
-        """Make ``coef_`` sparse, as in scikit-learn."""
+        """Make ``coef_`` sparse, as in scikit-learn.
+
+        Returns
+        -------
+        self
+        """
         check_is_fitted(self, "fitted_")
         self.sparsified_, self._dense = True, None
         return self
 
     def densify(self) -> Self:
-        """Make ``coef_`` dense again, as in scikit-learn."""
+        """Make ``coef_`` dense again, as in scikit-learn.
+
+        Returns
+        -------
+        self
+        """
         check_is_fitted(self, "fitted_")
         self.sparsified_ = False
         return self

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from dplasso.base.arrays import Floats
+from dplasso.base.interrupts import interrupts_as_raised
 from dplasso.base.wording import ParameterError
 from dplasso.data.rows_of_people import RowsOfPeople
 from dplasso.domains import Domain
@@ -24,7 +25,7 @@ from dplasso.estimators.online_by_name import RowsByName
 from dplasso.estimators.online_checks import check_parameters, checked
 from dplasso.estimators.online_river import RiverEstimator, register
 from dplasso.estimators.online_rows import one_label_of, one_row_of
-from dplasso.estimators.online_run import OnlineRun, Snapshot, margins_of, refuse_rows
+from dplasso.estimators.online_run import OnlineRun, Snapshot, refuse_rows
 from dplasso.estimators.online_statement import statement
 from dplasso.estimators.parameters import StoredParameters, reject
 from dplasso.estimators.seeding import SeedsByName
@@ -106,6 +107,19 @@ class PrivateOnline(
     def fit(self, X: Any, y: Any, **rejected: object) -> Self:
         """Forget everything, and learn from the rows in order as a new stream.
 
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Rows x columns.
+        y : array
+            One label per row.
+        **rejected : object
+            Other arguments of ``fit`` in scikit-learn are rejected.
+
+        Returns
+        -------
+        self
+
         Formal guarantees
         -----------------
         See `partial_fit`. Each new stream is charged again.
@@ -118,13 +132,26 @@ class PrivateOnline(
     def predict_then_learn(self, X: Any, y: Any) -> NDArray[Any]:
         """Predict every row just before it is learned from, and return the predictions.
 
-        Predictions depend on the rows without noise. They are not releases, but for the data owner
-        only.
+        Predictions depend on the rows without noise. They are for the data owner only and must
+        not be released.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Rows x columns.
+        y : array
+            One label per row.
+
+        Returns
+        -------
+        ndarray
+            One prediction per row, made before the row was learned from.
         """
         return self.decide(self._learn_rows(X, y))
 
     def _learn_rows(self, X: Any, y: Any) -> Floats:
-        with np.errstate(all="ignore"):  # else numpy may raise or warn depending on the rows
+        # Else numpy may raise or warn depending on the rows.
+        with interrupts_as_raised(), np.errstate(all="ignore"):
             return self._learn_checked(X, y)
 
     def _learn_one_row(self, X: Any, y: Any) -> bool:
@@ -140,10 +167,11 @@ class PrivateOnline(
         if entries is None or label is None or not np.isfinite(entries[1]).all():
             return False
         try:
-            encoded = self._encode_one(label)
+            encoded = stream.known_labels.get(label)
+            encoded = self._encode_one(label) if encoded is None else encoded
         except ValueError:
             return False
-        stream.learn_one(entries, encoded, gaps=False)
+        stream.learn_one(entries, encoded)  # all finite
         return True
 
     def _learn_checked(self, X: Any, y: Any) -> Floats:
@@ -183,7 +211,7 @@ class PrivateOnline(
             total = RunningSum.from_state(State(state.header["sum"], state.arrays))
             if total.settings.dimension != dimension:
                 raise ValueError("state must be of as many columns as the model; it is not")
-        plan = rules.plan_of(self, total.settings, self._margin_unit())
+        plan = rules.plan_of(self, total.settings, self._margin_unit(), version)
         leader, loss = rules.leader_of(self, plan), self._make_loss()
         stream = OnlineRun(
             StreamLearner(
@@ -247,10 +275,21 @@ class PrivateOnline(
         check_is_fitted(self)
         with np.errstate(all="ignore"):
             X = checked_rows(self, X, reset=False)
-            return margins_of(self.stream_.form.of_matrix(X), self.stream_.weights)
+            return self.stream_.margins(self.stream_.form.of_matrix(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict every row with the latest weights."""
+        """Predict every row with the latest weights.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Rows x columns.
+
+        Returns
+        -------
+        ndarray
+            One class, or one number, per row.
+        """
         return self.decide(self._margins(X))
 
     def _portable(self) -> "Portable":
@@ -259,7 +298,13 @@ class PrivateOnline(
         return portable_stream(self)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write a snapshot for predictions, as public as the weights; `dplasso.load` reads it."""
+        """Write a snapshot for predictions, as public as the weights; `dplasso.load` reads it.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write.
+        """
         saving.save(self, path)
 
     def save_state(self, path: str | PathLike[str]) -> None:
@@ -270,13 +315,18 @@ class PrivateOnline(
         stream that must survive crashes, use `dplasso.DurableStream`, `dplasso.StreamSession` or
         ``dplasso online``, which keep a journal of the rows.
 
+        Parameters
+        ----------
+        path : str or path
+            The file to write.
+
         Formal guarantees
         -----------------
         Of this model and all models that load the state, at most one continues to learn: once a
         model has continued from a state, the state is deleted from the disk before the next
         release. Otherwise the same noise would be added to different rows, and the difference of
         two releases would reveal them. Copies of the file are not detected: see
-        docs/sharp_edges.md.
+        :doc:`/explanation/sharp_edges`.
         """
         check_is_fitted(self)
         if isinstance(self.stream_, Snapshot):
@@ -293,6 +343,15 @@ class PrivateOnline(
         """Continue from a state that `save_state` wrote for a model with the same parameters.
 
         The state is used up: it cannot be loaded again, even if this model is lost.
+
+        Parameters
+        ----------
+        path : str or path
+            The file that `save_state` wrote.
+
+        Returns
+        -------
+        self
         """
         known = dict(self.__dict__)
         try:
@@ -311,6 +370,11 @@ class PrivateOnline(
 
     def resume(self, path: str | PathLike[str]) -> dict[str, Any]:
         """Continue from a state without using it up, for sessions that journal the rows after it.
+
+        Parameters
+        ----------
+        path : str or path
+            The file that holds the state.
 
         Returns
         -------

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from dplasso.base.arrays import Floats
 from dplasso.base.wording import ParameterError
-from dplasso.estimators.online_rows import check_fine
+from dplasso.estimators.online_rows import PLAIN
 from dplasso.estimators.online_rules import row_form
-from dplasso.estimators.online_run import margins_of
-from dplasso.kernels.stream_rows import FINE, one_margin
+from dplasso.kernels.stream_rows import one_margin
 
 
 class RowsByName:
@@ -42,12 +41,24 @@ class RowsByName:
         """Declare defaults for facts that rows by name cannot supply."""
 
     def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:
-        """Learn from one row of features by name, as in river."""
-        if "stream_" not in vars(self):
+        """Learn from one row of features by name, as in river.
+
+        Parameters
+        ----------
+        x : mapping
+            Values of features by name.
+        y : object
+            The label of the row.
+        """
+        stream = self.__dict__.get("stream_")
+        if stream is None:
             with np.errstate(all="ignore"):  # else numpy may raise or warn depending on the row
                 self._meet([x], [y])
-        stream = self.stream_
-        stream.learn_one(stream.form.entries(x), self._encode_one(y))
+            stream = self.stream_
+        label = stream.known_labels.get(y) if type(y) in PLAIN else None
+        if label is None:
+            label = self._encode_one(y)
+        stream.learn_one(stream.form.entries(x), label)
 
     def _encode_one(self, y: Any) -> float:
         """Encode one label as a number."""
@@ -69,19 +80,20 @@ class RowsByName:
         if "stream_" not in vars(self):
             self._meet([x], ())
         form = self.stream_.form
-        return margins_of(form.of_entries(form.entries(x), gaps=True), self.stream_.weights)
+        found: Floats = self.stream_.margins(form.of_entries(form.entries(x)))
+        return found
 
     def _margin_one(self, x: Mapping[Any, Any]) -> float:
         """The margin of a model with one output: the same as `_margins_one`, faster."""
-        if "stream_" not in vars(self):
-            self._meet([x], ())
-        stream = self.stream_
-        form = stream.form
-        places, values = form.entries(x)
-        found, margin = one_margin(places, values, *form.facts, stream.only_weights)
-        if found != FINE:
-            check_fine(found)
-        return margin  # type: ignore[no-any-return]  # numba is untyped
+        stream = self.__dict__.get("stream_")
+        if stream is not None and (weights := stream.only_weights) is not None:
+            form = stream.form
+            places, values = form.entries(x)
+            columns, unit, rest, share = form.facts
+            margin: float = one_margin(places, values, columns, unit, rest, share, weights)
+            if margin == margin:
+                return margin
+        return float(self._margins_one(x)[0, 0])  # also raises the error of a row that is not fine
 
     def _meet(self, rows: Sequence[Mapping[Any, Any]], labels: Sequence[Any]) -> None:
         """Check these rows, then begin a stream, whose columns must be declared."""

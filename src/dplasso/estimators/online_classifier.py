@@ -13,6 +13,7 @@ from dplasso.base.arrays import Floats
 from dplasso.base.wording import ParameterError
 from dplasso.domains import Domain
 from dplasso.estimators.online_base import PrivateOnline
+from dplasso.estimators.online_rows import PLAIN
 from dplasso.estimators.online_rules import outputs_for
 from dplasso.estimators.parameters import reject
 from dplasso.estimators.scores import ScoredClassifier, tells_probabilities
@@ -31,16 +32,13 @@ from dplasso.privacy.calibration import Neighboring
 from dplasso.privacy.statement import READ, fact
 from dplasso.streams.settings import Calibration, Construction, NoiseLaw
 
-# Types of labels that are remembered by value.
-_PLAIN = (bool, int, float, str)
-
 
 class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
     """Private linear classification of a stream, which releases new weights after every row.
 
     The learner follows the approximate leader over a private running sum of clipped gradients
-    (docs/online.md). More than two classes are learned one against the rest in a single sum: the
-    gradients of a row for all classes are clipped together.
+    (:doc:`/explanation/online`). More than two classes are learned one against the rest in a single
+    sum: the gradients of a row for all classes are clipped together.
 
     Parameters
     ----------
@@ -69,18 +67,19 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
     regularisation : float or "auto", default="auto"
         L2 term in the loss of every row.
     start_rows : float or "auto", default="auto"
-        Number of rows that the starting point weighs as much as, while the noise is large.
+        Number of rows that the starting point weighs as much as, while the noise is large. With
+        "auto", the weights of the latest releases are averaged, too.
     clip : float or "auto", default="auto"
-        Bound on the length of a row's gradient. "auto" is 0.5 for logistic loss, the gradient of a
-        row of length 1 that the first weights know nothing about, and otherwise 1.
+        Bound on the length of a row's gradient. "auto" is 0.5 for logistic loss, the length of a
+        row's gradient before anything is learned, and otherwise 1.
     half_life : float or None, default=None
         Number of rows after which a row counts half. None lets no row fade. It costs no privacy,
-        and rows stay protected as long as without.
+        and rows are protected for as long as without it.
     learner : {"projection", "oracle"}, default="projection"
         "oracle" takes local linear steps, which need no projection.
     construction : str, default="auto"
-        Construction of the noise: "auto", "buffered", "band", "regenerated_band", "tree" or
-        "window_tree"; see `dplasso.streams.running_sum`.
+        Construction of the noise: "auto", "buffered", "blocks", "band", "regenerated_band", "tree"
+        or "window_tree"; see `dplasso.streams.running_sum`. "auto" uses blocks for wide rows.
     noise : {"gaussian", "gamma"}, default="gaussian"
         "gamma" gives privacy without a delta. It requires a tree and far more noise.
     calibration : {"tight", "paper"}, default="tight"
@@ -109,7 +108,7 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_outputs, n_features_in_)
+    coef_ : ndarray of shape (n_outputs, n_features)
         Coefficients of rows that are scaled as ``row_map`` says.
     intercept_ : ndarray of shape (n_outputs,)
         Intercepts.
@@ -133,6 +132,7 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from dplasso import PrivateOnlineClassifier
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(20_000, 5))
@@ -189,6 +189,8 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
             One label per row.
         classes : sequence or None, default=None
             All possible labels; needed in the first call only, as in scikit-learn.
+        **rejected : object
+            Other arguments of ``partial_fit`` in scikit-learn are rejected.
 
         Returns
         -------
@@ -207,12 +209,34 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
 
     @available_if(tells_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
-        """Predict the probabilities of the classes, in the order of ``classes_``."""
+        """Predict the probabilities of the classes, in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Rows x columns.
+
+        Returns
+        -------
+        ndarray of float
+            Rows x classes.
+        """
         return probabilities(self._margins(X))
 
     @available_if(tells_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
-        """Predict the class probabilities of one row of features by name, as in river."""
+        """Predict the class probabilities of one row of features by name, as in river.
+
+        Parameters
+        ----------
+        x : mapping
+            Values of features by name.
+
+        Returns
+        -------
+        dict
+            The probability of each class.
+        """
         chances = probabilities(self._margins_one(x))[0]
         return dict(zip(self.classes_.tolist(), chances.tolist(), strict=True))
 
@@ -255,22 +279,32 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
         return positions(y, self.classes_.tolist())
 
     def _encode_one(self, y: Any) -> float:
+        found = super()._encode_one(y)
         # Of these types, labels that are equal have equal positions, and no others are remembered.
-        if type(y) not in _PLAIN:
-            return super()._encode_one(y)
-        known = self.stream_.known_labels
-        found = known.get(y)
-        if found is None:
-            found = known[y] = super()._encode_one(y)
+        if type(y) in PLAIN:
+            self.stream_.known_labels[y] = found
         return found
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:
-        """Predict one row of features by name, as in river."""
-        if "classes_" not in vars(self):
+        """Predict one row of features by name, as in river.
+
+        Parameters
+        ----------
+        x : mapping
+            Values of features by name.
+
+        Returns
+        -------
+        object
+            The most likely class.
+        """
+        classes = self.__dict__.get("classes_")
+        if classes is None:
             self._declare_usual()
-        if len(self.classes_) > 2:
+            classes = self.classes_
+        if len(classes) > 2:
             return self.decide(self._margins_one(x)).tolist()[0]
-        return self.classes_.tolist()[self._margin_one(x) > 0.0]
+        return classes.item(1 if self._margin_one(x) > 0.0 else 0)
 
     @property
     def _multiclass(self) -> bool:

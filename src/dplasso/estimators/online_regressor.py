@@ -86,7 +86,7 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features_in_)
+    coef_ : ndarray of shape (1, n_features)
         Coefficients of rows that are scaled as ``row_map`` says.
     intercept_ : ndarray of shape (1,)
         Intercept.
@@ -157,6 +157,8 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
             Rows x columns.
         y : array
             One label per row.
+        **rejected : object
+            Other arguments of ``partial_fit`` in scikit-learn are rejected.
 
         Returns
         -------
@@ -191,7 +193,17 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
         return min(max(y, -bound), bound)
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:
-        """Predict one row of features by name, as in river."""
+        """Predict one row of features by name, as in river.
+
+        Parameters
+        ----------
+        x : mapping
+            Values of features by name.
+
+        Returns
+        -------
+        float
+        """
         return self._margin_one(x)
 
     def _make_loss(self) -> SquaredLoss:

@@ -30,12 +30,29 @@ class RiverEstimator:
         """Return a new model with the same parameters that has learned nothing, as in river.
 
         With ``include_attributes``, it is a snapshot: it predicts, and does not learn.
+
+        Parameters
+        ----------
+        new_params : mapping or None, default=None
+            Parameters that differ from those of this model.
+        include_attributes : bool, default=False
+            Whether the clone keeps the current weights.
+
+        Returns
+        -------
+        PrivateOnlineClassifier or PrivateOnlineRegressor
         """
         found: Self = _base().Base.clone(self, new_params, include_attributes)
         return found
 
     def mutate(self, new_attrs: Mapping[str, Any]) -> None:
-        """Reject changes: what is promised about a stream cannot be changed while it goes on."""
+        """Reject changes: the promise of a stream cannot be changed while it runs.
+
+        Parameters
+        ----------
+        new_attrs : mapping
+            Attributes that river would change.
+        """
         _base().Base.mutate(self, new_attrs)
 
     @property

@@ -19,11 +19,11 @@ from dplasso.online.stream_learner import Compressed
 
 ROW_MAPS = ("unit", "as_is")
 _TEXTS = {str}
-_PLAIN = (bool, int, float, str)
+PLAIN = (bool, int, float, str)  # types of labels that are remembered by value
 _UNCHANGING = {float, int, bool}  # types of values that nobody can change in place
 _DOUBLE = np.dtype(np.float64)
 _NO_ROW = (None, None, None)
-_MADE_AGAIN = ("facts", "_met", "_last")
+_MADE_AGAIN = ("facts", "_met", "_met_rows", "_last")
 _MOST_MET = 1 << 17  # names that are remembered, one by one and in rows
 _COMPLAINTS = {
     stream_rows.NOT_FINITE: "rows hold NaN or infinity; remove or impute those rows first",
@@ -57,9 +57,7 @@ class RowForm:
         self.columns, self._unit, self._intercept, self._share = columns, unit, intercept, share
         self._places = None if names is None else {name: k for k, name in enumerate(names)}
         self.facts = self._facts()
-        self._met = MetNames(self._place, hashed=names is None)
-        # The latest row, a copy of it, and its entries: a row is often predicted, then learned.
-        self._last: tuple[Any, Any, Any] = _NO_ROW
+        self._remember()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in _MADE_AGAIN}
@@ -67,8 +65,16 @@ class RowForm:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({"_share": math.sqrt(0.5), **state})  # earlier files do not name it
         self.facts = self._facts()
-        self._met = MetNames(self._place, hashed=self._places is None)
-        self._last = _NO_ROW
+        self._remember()
+
+    def _remember(self) -> None:
+        """Begin to remember names and rows."""
+        declared = self._places is not None
+        self._met = MetNames(self._place, hashed=not declared)
+        # Rows of declared names, which need no further check: names that are equal are the same.
+        self._met_rows = self._met.rows if declared else {}
+        # The latest row, a copy of it, and its entries: a row is often predicted, then learned.
+        self._last: tuple[Any, Any, Any] = _NO_ROW
 
     def _facts(self) -> tuple[int, bool, float, float]:
         """Columns, whether rows are scaled, and the lengths of their entries and intercepts."""
@@ -116,7 +122,8 @@ class RowForm:
                 values = np.fromiter(row.values(), _DOUBLE, len(row))
             else:  # texts and None are no numbers, and raise a TypeError
                 values = np.frombuffer(array("d", row.values()))
-            entries = self._met.places(row), values
+            places = self._met_rows.get(tuple(row))
+            entries = self._met.places(row) if places is None else places, values
         except (TypeError, ValueError, OverflowError):
             found = self._entries(row)
             places = np.array([place for place, _ in found], np.int64)
@@ -125,9 +132,9 @@ class RowForm:
             self._last = (row, dict(row), entries)
         return entries
 
-    def of_entries(self, entries: "Entries", *, gaps: bool) -> Compressed:
-        """Convert the entries of one row; with ``gaps``, NaN means that an entry is missing."""
-        found, made = stream_rows.one_row(*entries, *self.facts, gaps)
+    def of_entries(self, entries: "Entries") -> Compressed:
+        """Convert the entries of one row; NaN means that an entry is missing."""
+        found, made = stream_rows.one_row(*entries, *self.facts)
         check_fine(found)
         row: Compressed = made
         return row
@@ -195,7 +202,7 @@ class MetNames:
     def __init__(self, place: Callable[[Any], int], *, hashed: bool) -> None:
         self._place, self._hashed = place, hashed
         self._names: dict[Any, int] = {}
-        self._rows: dict[tuple[Any, ...], NDArray[np.int64]] = {}
+        self.rows: dict[tuple[Any, ...], NDArray[np.int64]] = {}
         self._room = _MOST_MET
 
     def places(self, row: Mapping[Any, Any]) -> NDArray[np.int64]:
@@ -203,12 +210,12 @@ class MetNames:
         if self._hashed and set(map(type, row)) != _TEXTS:
             return np.array([self._place(name) for name in row], np.int64)
         names = tuple(row)
-        found = self._rows.get(names)
+        found = self.rows.get(names)
         if found is None:
             found = np.array([self._place_of(name) for name in names], np.int64)
             if len(names) <= self._room:
                 self._room -= len(names)
-                self._rows[names] = found
+                self.rows[names] = found
         return found
 
     def _place_of(self, name: Any) -> int:
@@ -247,7 +254,7 @@ def one_label_of(y: Any) -> Any:
     """The label in a plain list or array of one; None for all else."""
     if type(y) is np.ndarray and y.shape == (1,) and y.dtype.kind in "bifU":
         return y.tolist()[0]
-    return y[0] if type(y) is list and len(y) == 1 and type(y[0]) in _PLAIN else None
+    return y[0] if type(y) is list and len(y) == 1 and type(y[0]) in PLAIN else None
 
 
 def check_fine(found: int) -> None:

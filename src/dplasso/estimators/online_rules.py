@@ -5,6 +5,7 @@ at epsilon 1 and 4 over some public data sets, and tested on others: see benchma
 benchmarks/online_short.py.
 """
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -15,22 +16,30 @@ from dplasso.base import checks
 from dplasso.base.wording import ParameterError
 from dplasso.domains import Box, Domain, L1Ball, L2Ball, Simplex
 from dplasso.estimators.online_rows import RowForm
+from dplasso.mechanisms.noise_key import NoiseKey
 from dplasso.mechanisms.random_bits import RandomBits
 from dplasso.online import Leader, OracleLeader, ProjectedLeader
-from dplasso.streams import RunningSum, running_sum
+from dplasso.streams import RunningSum
 from dplasso.streams.account import noise_of_a_release
+from dplasso.streams.constructions import fits
 from dplasso.streams.settings import Settings
 
 DOMAINS = ("l2", "l1", "simplex", "box")
 LEARNERS = ("projection", "oracle")
 REGULARISATION = 5e-4
 # Version of these rules. Streams continue, and snapshots predict, by those that they began with.
-# Version 2 has a shorter intercept and clips the residuals of logistic loss at a half.
-VERSION = 2
+# Version 2 has a shorter intercept and clips the residuals of logistic loss at a half. Version 3
+# averages weights, and therefore starts with longer steps.
+VERSION = 3
 # Length of the intercept in a row of length 1. It takes length from all other entries, which all
 # rows of a stream pay for, while one number is learned soon enough.
 INTERCEPT_SHARE = 0.25
 CALL = "call"  # a batch is all rows of one call
+# Least share of a row in averaged weights: about 300 rows are averaged, so that weights follow a
+# change of the stream. The start of averaged weights weighs less, since noise averages out.
+_AVERAGED, _LIGHTER = 0.003, 0.5
+# From so many numbers a row on, noise is drawn in blocks, for the numbers that rows touch.
+_WIDE = 1 << 14
 # Number of rows that rules assume for a stream of unknown length.
 _LONG = 1 << 20
 
@@ -42,6 +51,7 @@ class LeaderPlan(NamedTuple):
     radius: float | None
     regularisation: float
     start_rows: float
+    averaging: float  # 0 if the weights of releases are not averaged
 
 
 def check_version(version: Any) -> None:
@@ -74,27 +84,44 @@ def rows_a_release(model: Any) -> int | None:
     return None if model.batch == CALL else int(model.batch)
 
 
-def plan_of(model: Any, settings: Settings, unit: float) -> LeaderPlan:
+def plan_of(model: Any, settings: Settings, unit: float, version: int) -> LeaderPlan:
     """Plan the set of weights and how fast they move; ``unit`` is the size of a margin."""
     dimension, clip = settings.dimension, settings.sensitivity
-    radius = None if isinstance(model.domain, Domain) else _radius(model, dimension, unit)
+    averaging = averaging_of(model, settings, version)
+    radius = None
+    if not isinstance(model.domain, Domain):
+        radius = _radius(model, dimension, unit, 5.0 if averaging else 2.0)
     regularisation = REGULARISATION
     if model.regularisation != "auto":
         regularisation = checks.bound("regularisation", model.regularisation)
     if model.start_rows == "auto":
         # The noise of the first weights, divided by the size of a margin, is then 1 / steadiness.
         steady = model._make_loss().steadiness * noise_of_a_release(settings, _LONG)
+        if averaging:
+            steady *= _LIGHTER
         start_rows = max(steady, 1.0) * clip / (unit * regularisation)
     else:
         start_rows = checks.budget("start_rows", model.start_rows)
-    return LeaderPlan(_domain(model, dimension, radius), radius, regularisation, start_rows)
+    domain = _domain(model, dimension, radius)
+    return LeaderPlan(domain, radius, regularisation, start_rows, averaging)
+
+
+def averaging_of(model: Any, settings: Settings, version: int) -> float:
+    """Return the least share of a row in averaged weights, or 0 for no averaging.
+
+    Whoever sets ``start_rows`` decides how fast weights move.
+    """
+    plain = model.learner == "projection" and model.start_rows == "auto"
+    if version < 3 or not plain or not settings.private:
+        return 0.0
+    return _AVERAGED if model.half_life is None else min(max(_AVERAGED, 6.0 / model.half_life), 0.5)
 
 
 def leader_of(model: Any, plan: LeaderPlan) -> Leader:
     """Return the leader, which turns releases into weights."""
     if model.learner == "oracle":
         return OracleLeader(plan.domain, plan.regularisation, plan.start_rows)
-    return ProjectedLeader(plan.domain, plan.regularisation, plan.start_rows)
+    return ProjectedLeader(plan.domain, plan.regularisation, plan.start_rows, plan.averaging)
 
 
 def sum_of(model: Any, dimension: int, clip: float, bits: RandomBits) -> RunningSum:
@@ -110,7 +137,7 @@ def sum_of(model: Any, dimension: int, clip: float, bits: RandomBits) -> Running
     steps, batch = None, rows_a_release(model) or 1
     if model.window is None and model.n_rows is not None:
         steps = -(-model.n_rows // batch)
-    return running_sum(
+    settings = Settings(
         dimension,
         sensitivity=clip,
         window=None if model.window is None else int(model.window),
@@ -122,17 +149,30 @@ def sum_of(model: Any, dimension: int, clip: float, bits: RandomBits) -> Running
         construction=model.construction,
         calibration=model.calibration,
         neighboring=model.neighboring,
-        seed=bits,
     )
+    if _is_wide(model, dimension // batch) and fits(settings, "blocks"):
+        settings = dataclasses.replace(settings, construction="blocks")
+    return RunningSum(settings, NoiseKey.drawn(bits))
 
 
-def _radius(model: Any, dimension: int, unit: float) -> float:
+def _is_wide(model: Any, numbers: int) -> bool:
+    """Whether "auto" prefers noise in blocks, where ``numbers`` would be drawn per row.
+
+    Few of the numbers are then looked at: the weights of all columns are not needed to know those
+    of one.
+    """
+    plain = model.domain == "l2" and model.learner == "projection" and model.half_life is None
+    usual = model.noise == "gaussian" and model.calibration == "tight"
+    return bool(model.construction == "auto" and plain and usual and numbers >= _WIDE)
+
+
+def _radius(model: Any, dimension: int, unit: float, longer: float) -> float:
     if model.radius != "auto":
         return checks.bound("radius", model.radius)
     if model.domain == "simplex":
         return 1.0
     # Noise is added to all columns, and makes the weights longer than the signal that it hides.
-    return unit * max(10.0, 2.0 * math.sqrt(dimension))
+    return unit * max(10.0, (longer if model.domain == "l2" else 2.0) * math.sqrt(dimension))
 
 
 def _domain(model: Any, dimension: int, radius: float | None) -> Domain:

@@ -1,6 +1,7 @@
 """The stream of an online estimator: one that continues to learn, or a snapshot."""
 
 import math
+import os
 import threading
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -9,13 +10,13 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from dplasso.base.arrays import Floats
+from dplasso.base.one_at_a_time import refuse_again
 from dplasso.base.wording import ParameterError
 from dplasso.estimators import online_handover as handover
 from dplasso.estimators.online_rows import Entries, RowForm, check_fine, joined, tail
 from dplasso.estimators.online_rules import LeaderPlan
-from dplasso.kernels import stream_rows
 from dplasso.kernels.stream_rows import FINE
-from dplasso.online.stream_learner import Compressed, StreamLearner
+from dplasso.online.stream_learner import Compressed, StreamLearner, margins_of
 from dplasso.privacy.accountant import Receipt
 from dplasso.privacy.online_statement import OnlineStatement
 from dplasso.streams import RunningSum, State
@@ -39,8 +40,11 @@ class OnlineStream(Protocol):
         """Number of rows that were learned from or wait for their batch."""
 
     @property
-    def only_weights(self) -> Floats:
-        """The latest release of a model with one output, as a vector."""
+    def only_weights(self) -> Floats | None:
+        """The latest release of a model with one output, as a vector; None if it is not at hand."""
+
+    def margins(self, rows: Compressed) -> Floats:
+        """Multiply rows with the latest weights: rows x outputs."""
 
     @property
     def known_labels(self) -> dict[Any, float]:
@@ -49,8 +53,8 @@ class OnlineStream(Protocol):
     def learn(self, rows: Compressed, labels: Floats) -> Floats:
         """Learn from rows; return the margins before each was learned: rows x outputs."""
 
-    def learn_one(self, entries: Entries, label: float, *, gaps: bool = True) -> None:
-        """Learn from the entries of one row; with ``gaps``, NaN is a missing entry."""
+    def learn_one(self, entries: Entries, label: float) -> None:
+        """Learn from the entries of one row; NaN is a missing entry."""
 
 
 class Recorder(Protocol):
@@ -78,6 +82,10 @@ class Snapshot:
         """The weights of a model with one output, as a vector."""
         return self.weights.reshape(-1)
 
+    def margins(self, rows: Compressed) -> Floats:
+        """Multiply rows with the weights: rows x outputs."""
+        return margins_of(rows, self.weights)
+
     @property
     def known_labels(self) -> dict[Any, float]:
         """No labels: a snapshot does not learn."""
@@ -103,7 +111,9 @@ class OnlineRun:
     -----------------
     See `StreamLearner`. Rows that do not fill a batch wait, and are in no release yet. A saved
     state is made useless before the next row is learned from: see `online_handover`. With a
-    ``recorder``, rows are recorded before noise is drawn for them, whoever passes them.
+    ``recorder``, rows are recorded before noise is drawn for them, whoever passes them. While rows
+    are learned from, a signal handler can neither learn nor save a state: sums would be released
+    in another order than their noise, or a state would lack rows that were released.
     """
 
     def __init__(
@@ -128,10 +138,15 @@ class OnlineRun:
         self._waiting, self._labels = _NONE, np.empty(0)
         self._row_by_row = batch in (None, 1) and learner.takes_rows(form.facts)
         self._one_thread = threading.RLock()
+        self._leader, self._process = learner.leader, os.getpid()
 
     def alone(self) -> AbstractContextManager[Any]:
-        """Lock for one thread at a time: two that learn at once would mix up rows and noise."""
+        """Lock for one thread at a time: two that learn at once would mix up rows and noise.
+
+        A signal handler that comes while this thread has the lock is refused.
+        """
         self.total.check_process()  # in a forked child, the lock may have no owner to release it
+        refuse_again(self._one_thread)
         return self._one_thread
 
     @property
@@ -155,9 +170,14 @@ class OnlineRun:
         return self.learner.weights.reshape(self._outputs, -1)
 
     @property
-    def only_weights(self) -> Floats:
-        """The latest release of a model with one output, as a vector."""
-        return self.learner.weights
+    def only_weights(self) -> Floats | None:
+        """The latest release of a model with one output, as a vector; None if it is not at hand."""
+        leader = self._leader
+        return None if leader is None else leader.weights
+
+    def margins(self, rows: Compressed) -> Floats:
+        """Multiply rows with the latest weights: rows x outputs."""
+        return self.learner.margins(rows)
 
     def check_room(self, rows: int) -> None:
         """Reject more rows than were declared."""
@@ -180,18 +200,21 @@ class OnlineRun:
             self.recorder.after()
             return margins
 
-    def learn_one(self, entries: Entries, label: float, *, gaps: bool = True) -> None:
+    def learn_one(self, entries: Entries, label: float) -> None:
         """Learn from the entries of one row, as `learn` does, with less work around the step."""
         if not self._row_by_row or self.recorder is not None:
-            self.learn(self.form.of_entries(entries, gaps=gaps), np.array([label]))
+            self.learn(self.form.of_entries(entries), np.array([label]))
             return
         if self._most_rows is not None:
             self.check_room(1)
-        self.total.check_process()  # as in `alone`
+        places, values = entries
+        if os.getpid() != self._process:
+            self.total.check_process()  # as in `alone`
+        refuse_again(self._one_thread)
         with self._one_thread:
             if self.saved is not None:
                 handover.reclaim(self)
-            found = self.learner.learn_row(entries, label, gaps)
+            found = self.learner.learn_row(places, values, label)
         if found != FINE:
             check_fine(found)
 
@@ -210,7 +233,7 @@ class OnlineRun:
         if whole < len(labels):
             left = tail(rows, whole)
             self._waiting, self._labels = left, labels[whole:].copy()
-            margins = np.concatenate([margins, margins_of(left, self.weights)])
+            margins = np.concatenate([margins, self.margins(left)])
         return margins[waiting:]
 
     def state(self) -> State:
@@ -243,11 +266,3 @@ def refuse_rows(declared: int | None) -> NoReturn:
         "leave it out for a stream without end",
         declared=declared,
     )
-
-
-def margins_of(rows: Compressed, weights: Floats) -> Floats:
-    """Multiply rows with the weights: rows x outputs."""
-    margins = np.empty((len(weights), len(rows[0]) - 1))
-    for k, output in enumerate(weights):
-        stream_rows.margins_of(np.ascontiguousarray(output), *rows, margins[k])
-    return margins.T

@@ -55,6 +55,8 @@ def _public(model: Any, stream: OnlineRun) -> dict[str, Any]:
         "regularisation": fact(plan.regularisation, _source(model.regularisation)),
         "start_rows": fact(plan.start_rows, _source(model.start_rows)),
     }
+    if plan.averaging:
+        found["averaging"] = fact(plan.averaging, "public rule")
     if model.half_life is not None:
         found["half_life"] = fact(model.half_life, "given")
     if plan.radius is not None:

@@ -41,7 +41,9 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
     Parameters
     ----------
     epsilon : float, default=1.0
-        Privacy budget of one fit. ``math.inf`` runs the same solver without privacy.
+        Privacy budget of one fit. ``math.inf`` fits without privacy: ``solver="auto"`` then takes
+        "frank_wolfe" and runs it until it has converged, and a solver that is named runs without
+        noise.
     delta : float, default=1e-6
         Delta of the (epsilon, delta) guarantee of one fit.
     radius : float or "auto", default="auto"
@@ -102,7 +104,7 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features_in_,), or csr_array of shape (1, n_features_in_)
+    coef_ : ndarray of shape (n_features,), or csr_array of shape (1, n_features)
         Coefficients; sparse after `sparsify`.
     intercept_ : ndarray of shape (1,)
         Intercept.
@@ -179,7 +181,18 @@ class PrivateLassoRegressor(ScoredRegressor, PrivateLasso):
         self._store(locals())
 
     def predict(self, X: object) -> Floats:
-        """Predict the expected label of every row, clipped as labels are to ``y_bound``."""
+        """Predict the expected label of every row, clipped as labels are to ``y_bound``.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Rows x columns.
+
+        Returns
+        -------
+        ndarray of float
+            One number per row.
+        """
         low, high = self._label_range
         return np.clip(self._margins(X)[:, 0], low, high)
 

@@ -1,4 +1,4 @@
-"""Save and load fitted models. The format is described in docs/model_format.md."""
+"""Save and load fitted models. The format is described in docs/reference/model_format.md."""
 
 import dataclasses
 import operator
@@ -110,6 +110,7 @@ def load(path: _Path) -> Any:
     --------
     >>> import tempfile
     >>> from pathlib import Path
+    >>> import numpy as np
     >>> from dplasso import PrivateLassoClassifier, load
     >>> X, y = np.tile([[1.0, 0.0], [0.0, 1.0]], (500, 1)), np.tile([1, 0], 500)
     >>> model = PrivateLassoClassifier(5.0, classes=[0, 1], n_rows=1000, x_bound=1.0).fit(X, y)

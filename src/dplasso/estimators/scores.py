@@ -38,7 +38,18 @@ class ScoredClassifier(ClassifierMixin):  # type: ignore[misc]  # scikit-learn i
     _margins: Callable[[object], Floats]  # of rows: rows x outputs
 
     def decision_function(self, X: object) -> Floats:
-        """Compute margins: one per row for two classes, otherwise one per row and class."""
+        """Compute margins: one per row for two classes, otherwise one per row and class.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Rows x columns.
+
+        Returns
+        -------
+        ndarray of float
+            One number per row, or rows x classes.
+        """
         margins = self._margins(X)
         return margins[:, 0] if len(self.classes_) == 2 else margins
 
@@ -50,7 +61,21 @@ class ScoredClassifier(ClassifierMixin):  # type: ignore[misc]  # scikit-learn i
         return chosen
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
-        """Mean accuracy on rows and labels. NOT private."""
+        """Compute the mean accuracy on rows and labels. NOT private.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Rows x columns.
+        y : array
+            One label per row.
+        sample_weight : array or None, default=None
+            One weight per row.
+
+        Returns
+        -------
+        float
+        """
         from sklearn.metrics import accuracy_score  # imported only to score rows
 
         return scored(accuracy_score, y, self.predict(X), sample_weight)
@@ -60,7 +85,21 @@ class ScoredRegressor(RegressorMixin):  # type: ignore[misc]  # scikit-learn is 
     """A regressor with R^2 as its score."""
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
-        """R^2, the share of the variance of labels that predictions explain. NOT private."""
+        """Compute R^2, the share of the labels' variance that is explained. NOT private.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Rows x columns.
+        y : array
+            One label per row.
+        sample_weight : array or None, default=None
+            One weight per row.
+
+        Returns
+        -------
+        float
+        """
         from sklearn.metrics import r2_score  # imported only to score rows
 
         return scored(r2_score, y, self.predict(X), sample_weight)

@@ -38,6 +38,15 @@ class SeedsByName:
 
         A ``random_state`` that scikit-learn itself sets, as ensembles do on their members, is
         ignored unless this estimator already has one.
+
+        Parameters
+        ----------
+        **params : object
+            New values by name.
+
+        Returns
+        -------
+        self
         """
         if self.random_state is None and "random_state" in params and not _named_by_a_person():
             params = {name: value for name, value in params.items() if name != "random_state"}

@@ -30,8 +30,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
         features say so: "age (scaled)". False leaves them in the units of the table, only clipped.
         `TableEncoder.like` chooses what a fitted model takes.
     person : {"groups", "ignored"} or None, default=None
-        What becomes of a column that says whose row it is. Features never have it, so a model
-        protects rows, and not people, unless it gets the identifiers. "groups" says that it does:
+        What becomes of a column with the role `Person`. It makes no feature, so a model protects
+        rows, and not people, unless it gets the identifiers. "groups" declares that it does:
         ``pipeline.fit(X, y, privatelassoclassifier__groups=groups)`` with ``X, y, groups =
         schema.split(frame)``; a private model then rejects a fit without them. "ignored" protects
         rows one by one, also those of one person. None rejects a schema with such a column.
@@ -41,7 +41,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
     n_features_in_ : int
         Number of columns that make features.
     feature_names_in_ : ndarray of str
-        Names of these columns. A frame may have them in any order, and others besides.
+        Names of these columns. A frame may have them in any order, and may have other columns.
     bounds_ : SparseBounds
         Public bounds of the features, to be passed to a model as ``x_bound``.
 
@@ -117,7 +117,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
         return cls(schema, scaled=scaled, person=None if schema.person is None else GROUPS)
 
     def fit(self, X: object = None, y: object = None) -> Self:
-        """Check the schema; nothing is learned, and ``X`` and ``y`` are not read."""
+        """Check the schema; nothing is learned, and ``X`` and ``y`` are not read.
+
+        Parameters
+        ----------
+        X : object, default=None
+            Ignored.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
         space = self._space()
         self._check_person(space.schema)
         columns = list(space.columns)
@@ -145,7 +157,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # un
         return of_people(rows) if self._check_person(space.schema) == GROUPS else rows
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:
-        """Names of the features."""
+        """Return the names of the features.
+
+        Parameters
+        ----------
+        input_features : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of str
+        """
         return np.asarray(self._space().names)
 
     @property

@@ -36,7 +36,8 @@ _PASSED_ON = re.compile(
 # From a part of an error message of scikit-learn or numpy to the message that replaces it.
 _ROWS = {
     "np.matrix": "X must not be a numpy.matrix; pass numpy.asarray of it",
-    "Expected 2D": "X must have two dimensions. Reshape your data: one row each, or one column",
+    "Expected 2D": "X must have two dimensions. Reshape your data: one row each, or one column; "
+    "encode a list of texts by HashingVectorizer, which learns nothing from them, or by a Schema",
     "with dim": "X must have two dimensions. Reshape your data: one row each, or one column",
     "Complex data": "Complex data not supported: X must hold real numbers; take them apart first",
     # scikit-learn's own checks require this form; the number of rows is left out.

@@ -1,4 +1,7 @@
-"""Learning one model from features that may not leave their owners. See docs/federated.md."""
+"""Learning one model from features that may not leave their owners.
+
+See docs/explanation/federated.md.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -294,4 +294,8 @@ class OpeningCoordinator:
 def _offer(party: str, release: PartyRelease) -> Offer:
     if len(release.numbers) != 2:
         raise Refused(f"{party} did not say how many attributes and classes it has")
-    return Offer(release.feature, *map(int, release.numbers))
+    offer = Offer(release.feature, *map(int, release.numbers))
+    # Noise follows from the number of attributes: a party may not drown the others in it.
+    if not 1 <= offer.attributes <= offer.n_features or offer.n_classes < 0:
+        raise Refused(f"{party} declares more attributes than features, or none")
+    return offer

@@ -25,6 +25,7 @@ from dplasso.federated.joint_spending import (
     to_bytes,
 )
 from dplasso.federated.messages import Ask, Gave, Letters, PartyRelease, PartyRequest
+from dplasso.federated.moments.plan import moment_plan
 from dplasso.federated.moments.terms import MomentTerms
 from dplasso.federated.pairwise_keys import KEY_BYTES, OtherSecret, PairwiseKeys, PartyKey
 from dplasso.federated.party_outcome import PartyOutcome
@@ -317,9 +318,17 @@ class OpeningParty:
         return self._agreed
 
     def _check_moments(self, terms: MomentTerms) -> None:
-        """Refuse terms that no honest server makes of a proposal."""
+        """Refuse terms that promise too little to parties, or whose account or capacity is unusual.
+
+        Other terms (how many colluders from 1 on, row bounds, the weight of labels) are not
+        compared with the proposal, since a server may show a party any proposal. They are on the
+        card, every party has confirmed the same, and the promise holds for what they say.
+        """
         if terms.colluders < 1 or terms.neighboring != "add_remove":
             raise Refused(f"{self.name} refuses moments that protect people from outsiders only")
+        plan_for(terms)  # it refuses what cannot be computed
+        if terms.account != "rho" or not moment_plan(terms).has_usual_room:
+            raise Refused(f"{self.name} refuses an account or a capacity that no honest server has")
         if terms.label_holder == self.name and terms.n_classes != self.n_classes:
             raise Refused(f"{self.name} refuses terms with another number of classes")
 

@@ -6,6 +6,9 @@ from typing import Any, NamedTuple, Protocol
 from dplasso.federated.job_plan import JobPlan
 from dplasso.federated.terms import AmongParties, Proposal
 
+# In the folder of a job: its exchanges so far, from which a server that starts again continues.
+TRANSCRIPT = "transcript"
+
 
 class Offer(NamedTuple):
     """What a party declares when it introduces itself. All of it is public."""

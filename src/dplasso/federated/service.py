@@ -72,9 +72,12 @@ def open_party(settings: PartySettings, job: str, noise_of: NoiseOf = GridGaussi
     )
 
 
-def open_coordinator(proposal: Proposal, folder: Path) -> OpeningCoordinator:
-    """Open the coordinator of a job. A job of moments keeps its seed in ``folder``."""
-    protocols: dict[str, ServerSide] = {"sketches": Sketches(), "moments": MomentsAtServer(folder)}
+def open_coordinator(
+    proposal: Proposal, folder: Path, noise_of: NoiseOf = GridGaussian
+) -> OpeningCoordinator:
+    """Open the coordinator of a job. Its seed, which moments need, is kept in ``folder``."""
+    moments = MomentsAtServer(folder, proposal.job, noise_of)
+    protocols: dict[str, ServerSide] = {"sketches": Sketches(), "moments": moments}
     return OpeningCoordinator(proposal, protocols)
 
 

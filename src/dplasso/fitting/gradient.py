@@ -47,10 +47,11 @@ from dplasso.solvers.gradient.solve import descend
 
 # Margins that a descent usually ends with. Of many columns they are too large, because residuals
 # are clipped at a fifth of where they start, and some of them is noise.
-USUAL = Usual(margin=4.0, scale=0.65, off=0.25, noise=1.2, shift_off=0.3)
+USUAL = Usual(margin=4.0, scale=0.65, off=0.25, noise=0.8, shift_off=0.3)
 USUAL_OF_NARROW = Usual(margin=4.0, scale=1.2, off=0.35)
-# Margins of many columns spread beyond their noise by this root of n_rows * mu, up to a limit.
-SIGNAL_OF_SPREAD, MOST_SIGNAL = 60.0, 1500.0
+# Margins of many columns spread by the first of these if there is no signal, and beyond it by a
+# root of n_rows * mu over the second, up to a limit.
+SPREAD_OF_NOISE, SIGNAL_OF_SPREAD, MOST_SIGNAL = 1.2, 60.0, 1500.0
 
 
 class UnitRowFitter(Fitter):
@@ -183,7 +184,8 @@ class UnitRowTask(CorrectedTask):
         if solved.weights.shape[1] <= NARROW_COLUMNS:
             return USUAL_OF_NARROW
         signal = min(plan.n_rows * plan.mu / math.sqrt(SHARE), MOST_SIGNAL)
-        return USUAL._replace(spread=USUAL.noise * math.sqrt(1.0 + signal / SIGNAL_OF_SPREAD))
+        spread = SPREAD_OF_NOISE * math.sqrt(1.0 + signal / SIGNAL_OF_SPREAD)
+        return USUAL._replace(spread=spread)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

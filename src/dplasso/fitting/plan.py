@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
 import scipy.sparse as sp
 
 from dplasso.base import memory
@@ -359,7 +360,11 @@ class Plan(ABC):
             return UNRELEASED
         largest, ranges = self.bounds.largest, self.bounds.ranges
         if ranges is not None:
-            return f"a range per column, all between {ranges.min():g} and {ranges.max():g}"
+            own = ranges[self.bounds.ranged]
+            said = f"a range per column, all between {own.min():g} and {own.max():g}"
+            # The ends of the others are made of their bounds, and nobody declared them.
+            others = np.delete(ranges, self.bounds.ranged, axis=0)
+            return f"{said}, or a bound of at most {others.max():g}" if len(others) else said
         return largest if self.bounds.stretch is None else f"one per column, at most {largest:g}"
 
     def _public(self) -> dict[str, Fact]:

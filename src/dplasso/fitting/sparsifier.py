@@ -69,7 +69,18 @@ class Sparsifier:
             checks.count("high", self.high, least=1)
 
     def bounds(self, size: int) -> tuple[int, int]:
-        """Return the bounds (low, high) that the count of ``size`` coefficients is clipped to."""
+        """Return the bounds (low, high) that the count of ``size`` coefficients is clipped to.
+
+        Parameters
+        ----------
+        size : int
+            The number of coefficients: features times outputs.
+
+        Returns
+        -------
+        tuple of int
+            The lower and the upper bound.
+        """
         size = checks.count("size", size, least=1)
         # With one coefficient, low = sqrt(1) would equal high.
         low = (math.isqrt(size) if size > 1 else 0) if self.low is None else int(self.low)
@@ -99,8 +110,30 @@ class Sparsifier:
         """Return how many of ``size`` coefficients to keep, with epsilon-DP; see the class.
 
         Columns beyond the first ``size // loss.outputs``, such as an intercept, are fitted but not
-        counted. ``labels`` are those that ``loss.encode`` returns. An ``epsilon`` of ``math.inf``
-        adds no noise and gives no privacy.
+        counted.
+
+        Parameters
+        ----------
+        matrix : ColumnMatrix
+            The rows.
+        labels : array
+            Labels as ``loss.encode`` returns them.
+        loss : Loss
+            The loss that the LASSO minimises.
+        radius : float
+            The bound on the 1-norm of the weights.
+        size : int
+            The number of coefficients.
+        epsilon : float
+            The budget of the count; ``math.inf`` adds no noise and gives no privacy.
+        generator : numpy.random.Generator
+            The source of random bits.
+        weights : array or None, default=None
+            One weight per row.
+
+        Returns
+        -------
+        int
         """
         low, high = self.bounds(size)
         features = size // loss.outputs

@@ -100,7 +100,7 @@ class Table(Fitter):
         return True
 
     def auto_nonzeros(self, request: Request) -> Sourced[int | None]:
-        rule = "public rule: a table keeps all of its columns"
+        rule = "public rule: a table cuts none of its columns; some may still be 0"
         if table_part(request.bounds, request.n_features.value) is not None:
             rule += ", and of the wide ones those that were found to be frequent"
         return Sourced(None, rule)

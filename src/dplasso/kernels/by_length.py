@@ -27,15 +27,43 @@ def lengths(indptr, columns, first, last, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def are_among(columns, others, first, last):  # type: ignore[no-untyped-def]
-    """Whether the columns from ``first`` to ``last`` are among the others; both are in order."""
-    at = np.searchsorted(others, columns[first]) if first < last else 0
+def count_filled(indptr, columns, first, last):  # type: ignore[no-untyped-def]
+    """How many of the columns from ``first`` to ``last`` have entries."""
+    count = 0
     for k in range(first, last):
-        while at < others.size and others[at] < columns[k]:
+        j = column(columns, k)
+        count += indptr[j + 1] > indptr[j]
+    return count
+
+
+@njit(cache=True, nogil=True)
+def list_filled(indptr, columns, first, last, out):  # type: ignore[no-untyped-def]
+    """List the columns from ``first`` to ``last`` that have entries, in their order."""
+    at = 0
+    for k in range(first, last):
+        j = column(columns, k)
+        if indptr[j + 1] > indptr[j]:
+            out[at] = j
             at += 1
-        if at == others.size or others[at] != columns[k]:
-            return False
-    return True
+
+
+@njit(cache=True, nogil=True)
+def compare(indptr, columns, others, first, last):  # type: ignore[no-untyped-def]
+    """Entries of the columns from ``first`` to ``last``, and whether these are among the others.
+
+    Both are in order; the others are all if they are None.
+    """
+    entries, among, at = np.int64(0), True, np.int64(0)
+    if others is not None and first < last:
+        at = np.searchsorted(others, columns[first])
+    for k in range(first, last):
+        j = columns[k]
+        entries += np.int64(indptr[j + 1]) - np.int64(indptr[j])
+        if others is not None and among:
+            while at < others.size and others[at] < j:
+                at += 1
+            among = at < others.size and others[at] == j
+    return entries, among
 
 
 @njit(cache=True, nogil=True)

@@ -13,25 +13,23 @@ from dplasso.kernels.arithmetic import entry, exponential, sigmoid
 from dplasso.kernels.row_weights import square_within
 
 UNIT = 1 << 24  # a term of 1, as a whole number
-# Weights of the curvatures, which are free: with them a row's terms are no longer than without.
-TWO_CLASS_WEIGHT, CLASS_WEIGHT = 2.7, 1.0
+# Weight of the curvature of more than two classes, which is nearly free.
+CLASS_WEIGHT = 1.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def two_class_sums(margins, labels, weights, scale, shift, limit, first, last):  # type: ignore[no-untyped-def]
-    """Sums of r t, r, w h t^2, w h t and w h over rows, in whole numbers.
+    """Sums of r t and r over rows, in whole numbers.
 
     t is the row's margin over ``limit``, cut to [-1, 1]; q is the probability that the corrected
-    margin ``scale * limit * t + shift`` gives; r = q - label, h = q (1 - q), and w is
-    TWO_CLASS_WEIGHT. Terms are rounded towards 0. With m = max(q, 1 - q), |r| <= m, so the squared
-    length of a row's terms is at most 2 m^2 + 3 w^2 m^2 (1 - m)^2 <= 2 for m from 1/2 to 1.
+    margin ``scale * limit * t + shift`` gives; r = q - label. Terms are rounded towards 0. |r| and
+    |t| are at most 1, so the squared length of a row's terms is at most 2.
     """
-    sums, terms = np.zeros(5, np.int64), np.empty(5, np.int64)
+    sums, terms = np.zeros(2, np.int64), np.empty(2, np.int64)
     for i in range(first, last):
         t = _cut(margins[i] / limit)
-        q = sigmoid(scale * limit * t + shift)
-        r, h = q - labels[i], TWO_CLASS_WEIGHT * q * (1.0 - q)
-        _add((r * t, r, h * t * t, h * t, h), entry(weights, i), terms, 2 * UNIT * UNIT, sums)
+        r = sigmoid(scale * limit * t + shift) - labels[i]
+        _add((r * t, r), entry(weights, i), terms, 2 * UNIT * UNIT, sums)
     return sums
 
 

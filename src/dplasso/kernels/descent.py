@@ -57,26 +57,21 @@ def _write(residual, length, constant, row, out, sums):  # type: ignore[no-untyp
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def move(released, columns, left, damping, grid, step, gathered, weights, first, last):  # type: ignore[no-untyped-def]
+def move(  # type: ignore[no-untyped-def]
+    released, alone, columns, left, damping, grid, step, gathered, weights, first, last
+):
     """Accumulate released sums, read at the middle of their grid cell, and set the weights.
 
-    This is for all columns or those in ``columns``, where ``left`` is None or true.
+    This is for all columns or those in ``columns``, where ``left`` is None or true. ``alone`` says
+    whether there are sums of these columns alone, side by side.
     """
     for k in range(first, last):
         j = column(columns, k)
         if left is not None and not left[j]:
             continue
-        gathered[j] += damping[j] * (np.float64(released[j]) + 0.5) * grid
+        number = released[k] if alone else released[j]
+        gathered[j] += damping[j] * (np.float64(number) + 0.5) * grid
         weights[j] = -step * gathered[j]
-
-
-@njit(cache=True, nogil=True)
-def clear(left, columns, gathered, weights, first, last):  # type: ignore[no-untyped-def]
-    """Set to 0 what is not left."""
-    for k in range(first, last):
-        j = column(columns, k)
-        if not left[j]:
-            gathered[j], weights[j] = 0.0, 0.0
 
 
 @njit(cache=True, nogil=True)
@@ -84,23 +79,6 @@ def take(numbers, columns, first, last, out):  # type: ignore[no-untyped-def]
     """The numbers of the columns, side by side."""
     for k in range(first, last):
         out[k] = numbers[columns[k]]
-
-
-@njit(cache=True, nogil=True)
-def put_back(taken, columns, first, last, out):  # type: ignore[no-untyped-def]
-    """Numbers in the places of their columns, and 0 in all others.
-
-    Columns are in order. Each run writes from its first column to the first one of the next run,
-    and part by part, so that what was set to 0 is still in the cache.
-    """
-    at = columns[first] if first > 0 else 0
-    for begin in range(first, max(last, first + 1), LANE):
-        end = min(begin + LANE, last)
-        stop = columns[end] if end < columns.size else out.size
-        out[at:stop] = 0
-        for k in range(begin, end):
-            out[columns[k]] = taken[k]
-        at = stop
 
 
 @njit(cache=True, nogil=True)

@@ -11,6 +11,16 @@ g the inner products of the columns, o those of their absolute values, middle an
 and half-width of the slopes, and rest the path length due to everything outside the head, including
 rounding. For squared loss half is 0. Each column keeps two such references, so that both ends of an
 oscillation are stored, in addition to the one at w = 0.
+
+Where steps are short, the slopes themselves hardly change. A column then also keeps its *bends*,
+the sums of slopes over the rows that it shares with each released column, from the weights v at
+which they were computed (``bends.py``). If a slope changes by at most c per unit of margin, then
+
+    score_k  =  score_k(then) + sum_j d_j (bend_jk +- c reach o_jk)  +-  drift_k rest,
+
+reach the mean of the 1-distances from v to the weights then and now: the margins of a row that
+moves along a straight line have, on average, no other slope than at v by more than that times c.
+What is outside the head adds ``c rest ||x_k||_2``, because an entry of column j is at most 1.
 """
 
 import math
@@ -20,19 +30,30 @@ import numpy as np
 from numba import njit
 
 from dplasso.kernels.arithmetic import LN2, entry
-from dplasso.kernels.envelope import SLACK, margin_length
+from dplasso.kernels.bends import MARKED, SLOPE_GRAIN, Bends
+from dplasso.kernels.envelope import margin_length
 from dplasso.kernels.problem import NORM2, PATH, REFRESHES, SCALE, Problem, Walk
 from dplasso.kernels.steps import PAD, ROUNDING, UP
 from dplasso.kernels.trials import tickets_for
 
 REFERENCES = 2
-HEAD_BITS = 40
+HEAD_BLOCK = 64  # columns measured together, by falling drift
+# Nats by which tickets of a block may exceed its bounds: bounds take longer than a void trial.
+HEAD_SLACK = 0.7
+# Bits of tickets that the largest bound has at first, and the most that one may have later.
+HEAD_BITS, MOST_BITS = 40, 46
 # With fewer bits of tickets per column, rounding up would claim too much weight.
 COARSE_BITS = 10
+# Bends are computed anew, together with a score, where weights have moved from theirs by more than
+# BEND_AGE steps and the error after one more step is above BEND_NATS; and only if new ones make it
+# less than BEND_GAIN of what it is without any.
+BEND_AGE, BEND_NATS, BEND_GAIN = 1.0, 0.1, 0.5
+# Relative error of bends from rounding slopes, and of weights as part of the radius.
+BEND_SLACK, WEIGHTS_OFF = 2.0**-36, 2.0**-48
 
 # Places in Head.whole and Head.real.
 ACTIVE, HEAD_TICKETS = 0, 1
-HEAD_UNIT, HORIZON, REST_LENGTH, REST_PATH = 0, 1, 2, 3
+HEAD_UNIT, HORIZON, REST_LENGTH, REST_PATH, LAST_STEP = 0, 1, 2, 3, 4
 
 
 class Head(NamedTuple):
@@ -50,6 +71,7 @@ class Head(NamedTuple):
     measured: Any  # path length then
     nearest: Any  # the closest reference
     tickets: Any
+    block_horizon: Any  # per block: path length up to which its tickets are counted
     row: Any  # place among the active columns, or -1
     weights: Any  # weights of the active columns, divided by the walk's scale
     inner: Any
@@ -58,6 +80,7 @@ class Head(NamedTuple):
     reference_rest: Any
     reference_weights: Any  # references x columns x active columns
     scratch: Any  # one column as a dense vector over the rows
+    bends: Bends
     whole: Any
     real: Any
 
@@ -71,78 +94,168 @@ def head_interval(head, slot, path):  # type: ignore[no-untyped-def]
     return low, min(head.middle[slot] + reach, limit)
 
 
-@njit(inline="always")
-def _net_change(problem, head, slot, scale, reference):  # type: ignore[no-untyped-def]
-    """Middle and half-width of the change since a reference; -1 is the origin.
-
-    Inner products of n entries are rounded by no more than n units in the last place of o_jk: that
-    is ``slack``. Weights and their differences are rounded, too: that is ``weights_pad``, which the
-    caller adds as soon as a round has passed, even if all differences are 0.
-    """
-    change = 0.0
-    spread = 0.0
-    for a in range(head.whole[ACTIVE]):
-        moved = head.weights[a] * scale
-        if reference >= 0:
-            moved -= head.reference_weights[reference, slot, a]
-        change += moved * head.inner[slot, a]
-        spread += abs(moved) * head.inner_abs[slot, a]
-    middle = 0.5 * (problem.curvature_high + problem.curvature_low)
-    half = 0.5 * (problem.curvature_high - problem.curvature_low)
-    return middle * change, half * spread + head.slack[slot] * spread
-
-
 @njit(cache=True, nogil=True, error_model="numpy")
-def _measure_one(problem: Problem, walk: Walk, head: Head, slot):  # type: ignore[no-untyped-def]
-    """Bounds of one head column from its best reference."""
-    scale, length = walk.scalars[SCALE], margin_length(walk)
-    drift, pad = head.drift[slot], head.pad[slot]
-    middle, radius, nearest = head.origin[slot], drift * length + pad, -1
-    change, spread = _net_change(problem, head, slot, scale, -1)
-    spread += drift * head.real[REST_LENGTH] + pad + head.weights_pad[slot]
-    if spread < radius:
-        middle, radius = head.origin[slot] + change, spread
-    best = math.inf
-    for reference in range(REFERENCES):
-        change, spread = _net_change(problem, head, slot, scale, reference)
-        since = head.real[REST_PATH] - head.reference_rest[reference, slot]
-        # The path grows in every round: a score that was measured in this one needs no allowance
-        # for weights. With one, weights as large as 1e20 would leave no interval that is of use.
-        spread += drift * since + pad + (head.weights_pad[slot] if since > 0.0 else 0.0)
-        if spread < best:
-            best, nearest = spread, reference
-            if spread < radius:
-                middle, radius = head.reference_score[reference, slot] + change, spread
-    head.middle[slot], head.radius[slot], head.nearest[slot] = middle, radius, nearest
-    head.measured[slot] = walk.scalars[PATH]
+def _measure_slots(problem: Problem, walk: Walk, head: Head, first, last):  # type: ignore[no-untyped-def]
+    """Bounds of the head columns ``first`` to ``last``, each from its best reference.
+
+    Inner products of n entries are rounded by no more than n units in the last place of o_jk, and
+    bends by half a grain per row: that is ``slack``. Weights and their differences are rounded,
+    too: that is ``weights_pad``, which is added as soon as a round has passed, even if all
+    differences are 0. With one at once, weights as large as 1e20 would leave no interval of use.
+
+    Arrays are taken out of their tuples once: doing so for every column would take longer than the
+    bounds.
+    """
+    scale, length, path = walk.scalars[SCALE], margin_length(walk), walk.scalars[PATH]
+    middle_slope = 0.5 * (problem.curvature_high + problem.curvature_low)
+    half = 0.5 * (problem.curvature_high - problem.curvature_low)
+    rest_length, rest_path = head.real[REST_LENGTH], head.real[REST_PATH]
+    origin, drifts, pads, slacks = head.origin, head.drift, head.pad, head.slack
+    weights_pad, inner, inner_abs = head.weights_pad, head.inner, head.inner_abs
+    then_score, then_rest = head.reference_score, head.reference_rest
+    then_weights = head.reference_weights
+    middles, radii, nearest, measured = head.middle, head.radius, head.nearest, head.measured
+    sums, bend_weights = head.bends.sums, head.bends.weights
+    bend_rest, bend_count = head.bends.rest, head.bends.count
+    active = head.whole[ACTIVE]
+    now = head.weights[:active] * scale
+    for slot in range(first, last):
+        drift, pad, slack = drifts[slot], pads[slot], slacks[slot]
+        known = bend_count[slot] if bend_count.size else 0
+        middle, radius, closest = origin[slot], drift * length + pad, -1
+        change = spread = reach_now = 0.0
+        for a in range(active):
+            change += now[a] * inner[slot, a]
+            spread += abs(now[a]) * inner_abs[slot, a]
+        width = (half + slack) * spread + drift * rest_length + pad + weights_pad[slot]
+        if width < radius:
+            middle, radius = origin[slot] + middle_slope * change, width
+        if known:
+            for a in range(active):
+                reach_now += abs(now[a] - bend_weights[slot, a])
+        best = math.inf
+        for reference in range(REFERENCES):
+            change = spread = 0.0
+            for a in range(active):
+                moved = now[a] - then_weights[reference, slot, a]
+                change += moved * inner[slot, a]
+                spread += abs(moved) * inner_abs[slot, a]
+            change *= middle_slope
+            width = (half + slack) * spread
+            if known:
+                bent, bent_width = _by_bends(
+                    problem,
+                    now,
+                    then_weights[reference, slot],
+                    sums[slot],
+                    bend_weights[slot],
+                    inner[slot],
+                    inner_abs[slot],
+                    known,
+                    reach_now,
+                    abs(then_rest[reference, slot] - bend_rest[slot])
+                    + (rest_path - bend_rest[slot]),
+                    drift,
+                    slack,
+                )
+                if bent_width < width:
+                    change, width = bent, bent_width
+            since = rest_path - then_rest[reference, slot]
+            width += drift * since + pad + (weights_pad[slot] if since > 0.0 else 0.0)
+            if width < best:
+                best, closest = width, reference
+                if width < radius:
+                    middle, radius = then_score[reference, slot] + change, width
+        middles[slot], radii[slot], nearest[slot], measured[slot] = middle, radius, closest, path
+
+
+@njit(inline="always")
+def _by_bends(  # type: ignore[no-untyped-def]
+    problem, now, then, sums, bend_weights, inner, inner_abs, known, reach_now, rests, drift, slack
+):
+    """Middle and half-width of the change since a reference, from bends.
+
+    Columns without a bend are bounded by their inner products: those that were released after the
+    bends were computed, and those beyond the first ``MARKED``. The latter had weights then, too.
+    """
+    bent = close = fresh = spread = distance = 0.0
+    reach = reach_now
+    for a in range(known):
+        moved = now[a] - then[a]
+        bent += moved * sums[a]
+        close += abs(moved) * inner_abs[a]
+        distance += abs(moved)
+        reach += abs(then[a] - bend_weights[a])
+    for a in range(known, now.size):
+        moved = now[a] - then[a]
+        fresh += moved * inner[a]
+        spread += abs(moved) * inner_abs[a]
+        reach += abs(then[a] - bend_weights[a])
+    turn = 0.5 * problem.curvature_turn * PAD
+    reach += WEIGHTS_OFF * problem.radius
+    norm2 = drift / problem.lipschitz
+    half = 0.5 * (problem.curvature_high - problem.curvature_low)
+    width = turn * (reach * close + rests * norm2 * distance) + half * spread
+    middle = 0.5 * (problem.curvature_high + problem.curvature_low)
+    return bent + middle * fresh, width + (slack + BEND_SLACK) * (close + spread)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def measure(problem: Problem, walk: Walk, head: Head):  # type: ignore[no-untyped-def]
-    """Bounds of every head column, and their tickets."""
-    steepest = 0.0
-    for slot in range(head.vertices.size):
-        _measure_one(problem, walk, head, slot)
-        steepest = max(steepest, head.drift[slot])
-    head.real[HORIZON] = walk.scalars[PATH] + SLACK / (problem.theta * steepest)
-    count_head(problem, walk, head)
+    """Bounds and tickets of every block of head columns whose horizon the path has crossed."""
+    path, horizons, size = walk.scalars[PATH], head.block_horizon, head.vertices.size
+    fits = True
+    for block in range(horizons.size):
+        if path > horizons[block]:
+            first = block * HEAD_BLOCK
+            last = min(first + HEAD_BLOCK, size)
+            _measure_slots(problem, walk, head, first, last)
+            horizons[block] = path + HEAD_SLACK / (problem.theta * head.drift[first])
+            fits = count_slots(problem, head, first, last) and fits
+    head.real[HORIZON] = horizons.min()
+    walk.counters[REFRESHES] += 1
+    if not fits or _too_coarse(head):
+        choose_head_unit(problem, head)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def count_head(problem: Problem, walk: Walk, head: Head):  # type: ignore[no-untyped-def]
-    """Count the tickets of the head up to its horizon, in their own unit."""
-    theta, path = problem.theta, head.real[HORIZON]
+def count_slots(problem: Problem, head: Head, first, last):  # type: ignore[no-untyped-def]
+    """Count the tickets of some head columns of one block up to its horizon.
+
+    Returns False where a score may have outgrown the unit; `choose_head_unit` then mends that.
+    """
+    theta, unit, path = problem.theta, head.real[HEAD_UNIT], head.block_horizon[first // HEAD_BLOCK]
+    limits, middles, radii = head.limit, head.middle, head.radius
+    drifts, measured, tickets = head.drift, head.measured, head.tickets
+    fits, change = True, np.int64(0)
+    for slot in range(first, last):
+        reach = radii[slot] + drifts[slot] * (path - measured[slot])
+        bound = min(abs(middles[slot]) + reach, limits[slot])
+        if theta * bound - unit > MOST_BITS * LN2:
+            fits, bound = False, 0.0
+        change -= tickets[slot]
+        tickets[slot] = tickets_for(bound, theta, unit)
+        change += tickets[slot]
+    head.whole[HEAD_TICKETS] += change
+    return fits
+
+
+@njit(inline="always")
+def _too_coarse(head):  # type: ignore[no-untyped-def]
+    return head.whole[HEAD_TICKETS] < np.int64(head.vertices.size) << COARSE_BITS
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def choose_head_unit(problem: Problem, head: Head):  # type: ignore[no-untyped-def]
+    """Choose the worth of the head's tickets by its largest bound, and count all of them."""
     largest = 0.0
     for slot in range(head.vertices.size):
-        low, high = head_interval(head, slot, path)
+        low, high = head_interval(head, slot, head.block_horizon[slot // HEAD_BLOCK])
         largest = max(largest, max(high, -low))
-    head.real[HEAD_UNIT] = theta * largest - HEAD_BITS * LN2
-    head.whole[HEAD_TICKETS] = 0
-    for slot in range(head.vertices.size):
-        low, high = head_interval(head, slot, path)
-        head.tickets[slot] = tickets_for(max(high, -low), theta, head.real[HEAD_UNIT])
-        head.whole[HEAD_TICKETS] += head.tickets[slot]
-    walk.counters[REFRESHES] += 1
+    head.real[HEAD_UNIT] = problem.theta * largest - HEAD_BITS * LN2
+    for block in range(head.block_horizon.size):
+        first = block * HEAD_BLOCK
+        count_slots(problem, head, first, min(first + HEAD_BLOCK, head.vertices.size))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -156,13 +269,45 @@ def refer(problem: Problem, walk: Walk, head: Head, slot, score):  # type: ignor
     head.reference_rest[reference, slot] = head.real[REST_PATH]
     for a in range(head.whole[ACTIVE]):
         head.reference_weights[reference, slot, a] = head.weights[a] * walk.scalars[SCALE]
-    _measure_one(problem, walk, head, slot)
-    low, high = head_interval(head, slot, head.real[HORIZON])
-    tickets = tickets_for(max(high, -low), problem.theta, head.real[HEAD_UNIT])
-    head.whole[HEAD_TICKETS] += tickets - head.tickets[slot]
-    head.tickets[slot] = tickets
-    if head.whole[HEAD_TICKETS] < np.int64(head.vertices.size) << COARSE_BITS:
-        count_head(problem, walk, head)
+    _measure_slots(problem, walk, head, slot, slot + 1)
+    fits = count_slots(problem, head, slot, slot + 1)
+    if not fits or _too_coarse(head):
+        choose_head_unit(problem, head)
+
+
+@njit(inline="always")
+def bends_kept(head):  # type: ignore[no-untyped-def]
+    """Number of released columns for which bends can be computed now."""
+    return min(head.whole[ACTIVE], MARKED)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def bends_are_due(problem: Problem, walk: Walk, head: Head, slot):  # type: ignore[no-untyped-def]
+    """Whether new bends of a column would tighten its bounds much, for some rounds."""
+    step = head.real[LAST_STEP] * problem.radius
+    half = 0.5 * (problem.curvature_high - problem.curvature_low)
+    if head.bends.rows.size == 0 or problem.curvature_turn * step > BEND_GAIN * half:
+        return False
+    if head.bends.count[slot] == 0:
+        return head.whole[ACTIVE] > 0
+    moved = 0.0
+    for a in range(head.whole[ACTIVE]):
+        moved += abs(head.weights[a] * walk.scalars[SCALE] - head.bends.weights[slot, a])
+    column = head.vertices[slot]
+    entries = problem.indptr[column + 1] - problem.indptr[column]
+    off = problem.theta * problem.curvature_turn * moved * step * entries
+    return moved > BEND_AGE * step and off > BEND_NATS
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def store_bends(walk: Walk, head: Head, slot, grains):  # type: ignore[no-untyped-def]
+    """Keep the bends of a column at the current margins, in grains."""
+    bends, active = head.bends, head.whole[ACTIVE]
+    bends.count[slot], bends.rest[slot] = grains.size, head.real[REST_PATH]
+    for a in range(grains.size):
+        bends.sums[slot, a] = grains[a] * SLOPE_GRAIN
+    for a in range(active):
+        bends.weights[slot, a] = head.weights[a] * walk.scalars[SCALE]
 
 
 @njit(inline="always")
@@ -179,6 +324,7 @@ def slip_of(scalars, eta, added):  # type: ignore[no-untyped-def]
 def follow_outside(real, eta, added, slip):  # type: ignore[no-untyped-def]
     """Record a step outside the head that added the length ``added`` to the margins."""
     outside = added + slip
+    real[LAST_STEP] = eta
     real[REST_PATH] = (real[REST_PATH] + (eta * real[REST_LENGTH] + outside) * PAD) * UP
     real[REST_LENGTH] = ((1.0 - eta) * real[REST_LENGTH] + outside) * UP
 
@@ -213,6 +359,10 @@ def _activate(problem: Problem, head: Head, slot):  # type: ignore[no-untyped-de
     column = head.vertices[slot]
     for p in range(np.uint64(indptr[column]), np.uint64(indptr[column + 1])):
         scratch[np.uint64(indices[p])] = entry(values, p)
+    if head.bends.rows.size and a < MARKED:
+        bit = np.uint64(1) << np.uint64(a)
+        for p in range(np.uint64(indptr[column]), np.uint64(indptr[column + 1])):
+            head.bends.rows[np.uint64(indices[p])] |= bit
     for other in range(head.vertices.size):
         inner = 0.0
         inner_abs = 0.0

@@ -1,4 +1,4 @@
-"""The largest of very many numbers, without sorting them.
+"""The largest of very many weights, without sorting them, and the columns that have any.
 
 Numbers that are not negative have the order of their bits. So a histogram over the leading bits
 tells in which bin the smallest of the largest lies, and only that bin is searched further.
@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 
 from dplasso.kernels.arithmetic import bits_of_double, column
+from dplasso.kernels.conditioned import whole_term
 
 # Bits are read in digits of 14: the exponent with the first bits of the mantissa, then the next.
 SHIFTS = (49, 35)
@@ -17,79 +18,131 @@ BINS = 1 << 14
 
 
 @njit(cache=True, nogil=True)
-def reaches(weights, present, columns, first, last, out):  # type: ignore[no-untyped-def]
-    """How far a weight moves margins: its absolute value times the root of its column's mass."""
-    for k in range(first, last):
-        j = column(columns, k)
-        out[k] = abs(weights[j]) * math.sqrt(present[j])
+def reaches(weights, present, columns, shift, first, last, sizes, counts):  # type: ignore[no-untyped-def]
+    """How far weights move margins, and how many reaches have each digit of their bits.
+
+    A reach is the absolute value of a weight times the root of its column's mass. ``sizes`` has a
+    row per output, and a place for each of ``columns``.
+    """
+    counts[:] = 0
+    for output in range(weights.shape[0]):
+        own, found = weights[output], sizes[output]
+        for k in range(first, last):
+            j = column(columns, k)
+            found[k] = abs(own[j]) * math.sqrt(present[j])
+            counts[_digit(found[k], shift)] += 1
+
+
+@njit(inline="always")
+def _digit(size, shift):  # type: ignore[no-untyped-def]
+    return (bits_of_double(size) >> shift) & (BINS - 1)
 
 
 @njit(cache=True, nogil=True)
-def tally(sizes, shift, first, last):  # type: ignore[no-untyped-def]
-    """Histogram of the numbers from ``first`` to ``last`` over a digit of their bits."""
-    counts = np.zeros(BINS, np.int64)
-    for k in range(first, last):
-        counts[(bits_of_double(sizes[k]) >> shift) & (BINS - 1)] += 1
+def tally(numbers, shift):  # type: ignore[no-untyped-def]
+    """How many numbers have each digit of their bits; one row."""
+    counts = np.zeros((1, BINS), np.int64)
+    for k in range(numbers.size):
+        counts[0, _digit(numbers[k], shift)] += 1
     return counts
 
 
 @njit(cache=True, nogil=True)
+def bin_of(counts, wanted):  # type: ignore[no-untyped-def]
+    """The digit of the ``wanted``-th largest number, and which one that is of those with it.
+
+    ``counts`` are those of all rows together.
+    """
+    for digit in range(BINS - 1, -1, -1):
+        here = np.int64(0)
+        for part in range(counts.shape[0]):
+            here += counts[part, digit]
+        if here >= wanted:
+            return digit, wanted
+        wanted -= here
+    return 0, wanted
+
+
+@njit(cache=True, nogil=True)
 def in_bin(sizes, shift, chosen, count, first, last):  # type: ignore[no-untyped-def]
-    """The ``count`` numbers from ``first`` to ``last`` whose digit is ``chosen``."""
+    """The ``count`` numbers of all rows, from ``first`` to ``last``, whose digit is ``chosen``."""
     found, at = np.empty(count), 0
-    for k in range(first, last):
-        if (bits_of_double(sizes[k]) >> shift) & (BINS - 1) == chosen:
-            found[at] = sizes[k]
-            at += 1
+    for output in range(sizes.shape[0]):
+        own = sizes[output]
+        for k in range(first, last):
+            if _digit(own[k], shift) == chosen:
+                found[at] = own[k]
+                at += 1
     return found
 
 
 @njit(cache=True, nogil=True)
 def count_equal(sizes, least, first, last):  # type: ignore[no-untyped-def]
-    """How many of the numbers from ``first`` to ``last`` are ``least``."""
-    count = 0
-    for k in range(first, last):
-        count += sizes[k] == least
-    return count
+    """How many of the numbers from ``first`` to ``last`` are ``least``, for every row."""
+    counts = np.zeros(sizes.shape[0], np.int64)
+    for output in range(sizes.shape[0]):
+        own = sizes[output]
+        for k in range(first, last):
+            counts[output] += own[k] == least
+    return counts
 
 
-@njit(cache=True, nogil=True)
-def mark(sizes, least, equal, columns, first, last, out):  # type: ignore[no-untyped-def]
-    """Mark columns whose numbers are above ``least``, and the first ``equal`` that are ``least``.
+@njit(cache=True, nogil=True, error_model="numpy")
+def drop(  # type: ignore[no-untyped-def]
+    sizes, least, equal, columns, damping, length, first, last, left, gathered, weights
+):
+    """Keep the weights that reach further than ``least``, and clear the others, from ``first`` on.
 
-    ``out`` is false before.
+    Of those of every output that reach as far as ``least``, the first ``equal`` are kept. Returns
+    the number of columns that have any left, and their part of the mean squared length of rows, of
+    which ``length`` holds the share of every column, the grains, and the most per column.
     """
+    present, grains, most = length
+    equal, count, total = equal.copy(), 0, np.int64(0)
     for k in range(first, last):
-        if sizes[k] > least:
-            out[column(columns, k)] = True
-        elif sizes[k] == least and equal > 0:
-            out[column(columns, k)] = True
-            equal -= 1
+        j, any_left = column(columns, k), False
+        for output in range(sizes.shape[0]):
+            size = sizes[output, k]
+            kept = size > least
+            if size == least and equal[output] > 0:
+                kept = True
+                equal[output] -= 1
+            left[output, j] = kept
+            any_left |= kept
+            if not kept:
+                gathered[output, j], weights[output, j] = 0.0, 0.0
+        if any_left:
+            count += 1
+            total += whole_term(present[j] * (damping[j] * damping[j]) * grains, most)
+    return count, total
 
 
 @njit(cache=True, nogil=True)
-def count_marked(marks, columns, first, last):  # type: ignore[no-untyped-def]
-    """Number of columns that any row of ``marks`` marks."""
-    count = 0
-    for k in range(first, last):
-        count += _marked(marks, column(columns, k))
-    return count
+def narrow(left, columns, damping, factor, most, first, last, found, made):  # type: ignore[no-untyped-def]
+    """List the columns that have any weight left in ``found``, and make their dampings.
 
-
-@njit(cache=True, nogil=True)
-def list_marked(marks, columns, first, last, out):  # type: ignore[no-untyped-def]
-    """List the columns that any row of ``marks`` marks, in their order."""
-    at = 0
+    Those are times a factor, at most ``most``; ``made`` is 0 in all other columns. Each run writes
+    from its first column to the first one of the next run.
+    """
+    at, place = np.int64(0), np.int64(0) if first == 0 else column(columns, first)
     for k in range(first, last):
-        if at == out.size:
-            break
-        out[at] = column(columns, k)
-        at += _marked(marks, out[at])
+        j = column(columns, k)
+        for other in range(place, j):
+            made[other] = 0.0
+        place = j
+        for output in range(left.shape[0]):
+            if left[output, j]:
+                size = damping[j] * factor
+                made[j] = most if size > most else size
+                found[at] = j
+                at, place = at + 1, j + 1
+                break
+    for other in range(place, _next(columns, last, made.size)):
+        made[other] = 0.0
 
 
 @njit(inline="always")
-def _marked(marks, j):  # type: ignore[no-untyped-def]
-    found = False
-    for k in range(marks.shape[0]):
-        found |= marks[k, j]
-    return found
+def _next(columns, last, width):  # type: ignore[no-untyped-def]
+    """Where the run after ``last`` begins."""
+    count = width if columns is None else columns.size
+    return width if last == count else column(columns, last)

@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 
 from dplasso.kernels.arithmetic import prefetch
+from dplasso.kernels.bends import score_and_bends
 from dplasso.kernels.envelope import (
     BLOCK,
     HEAVY_TICKETS,
@@ -43,12 +44,15 @@ from dplasso.kernels.head import (
     HEAD_UNIT,
     HORIZON,
     Head,
+    bends_are_due,
+    bends_kept,
     follow,
     follow_outside,
     head_interval,
     measure,
     refer,
     slip_of,
+    store_bends,
 )
 from dplasso.kernels.lottery import owner, uniform_below, word
 from dplasso.kernels.problem import (
@@ -60,7 +64,7 @@ from dplasso.kernels.problem import (
     Problem,
     Walk,
 )
-from dplasso.kernels.scores import BUFFER, score
+from dplasso.kernels.scores import BUFFER, grain_size, score
 from dplasso.kernels.steps import SMALLEST_SCALE, move, multiply_out, split, step_size
 from dplasso.kernels.trials import VOID, first_is_next, settle, settle_by_bounds
 
@@ -209,7 +213,21 @@ def _listed_trial(  # type: ignore[no-untyped-def]
         whole[WORK] += entries
     if entries > whole[LONG_COLUMN]:
         return vertex, 0
-    found = score(problem, walk.margins, walk.scalars[SCALE], vertex, np.empty(BUFFER))
+    if tier == HEAD and bends_are_due(problem, walk, head, slot):
+        grains, bends = score_and_bends(
+            problem,
+            walk.margins,
+            walk.scalars[SCALE],
+            head.bends.rows,
+            vertex,
+            0,
+            entries,
+            bends_kept(head),
+        )
+        store_bends(walk, head, slot, bends)
+        found = grains * grain_size(problem)
+    else:
+        found = score(problem, walk.margins, walk.scalars[SCALE], vertex, np.empty(BUFFER))
     return _settle_scored(problem, walk, envelope, heavy, head, rng, found)
 
 

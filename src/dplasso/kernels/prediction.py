@@ -1,8 +1,8 @@
 """Margins of new rows: entries are mapped, and multiplied by weights, in one pass.
 
 A column has a line in ``table``: one weight per output, then the numbers by which its entries are
-mapped. Sums of a row run in the order of its columns. So its margins do not depend on other rows,
-nor on whether rows are sparse or dense.
+mapped. Sums of a row run in the order of its columns, and are divided by its length at the end. So
+its margins do not depend on other rows, nor on whether rows are sparse or dense.
 
 Margins are written to ``out``, rows x outputs, for rows ``first`` to ``last``. ``limits`` are the
 number that entries are clipped to, their bound, and the divisor of entries that are not centred
@@ -47,6 +47,7 @@ def sparse_margins(kind: int, own: int) -> Callable[..., bool]:
         indptr, indices, values, columns, table, intercepts, unit, limits, filled, first, last, out
     ):
         outputs, fills = intercepts.size, 0 if filled is None else filled.size
+        one = outputs == 1  # and its sum is formed at once; others wait for all entries
         longest = _longest(indptr, first, last) + fills
         lines, entries = np.empty(longest, np.uint64), np.empty(longest)
         zero_lines, zeros = np.empty(fills, np.uint64), np.empty(fills)
@@ -56,7 +57,7 @@ def sparse_margins(kind: int, own: int) -> Callable[..., bool]:
                 zeros[f] = _mapped(0.0, table, zero_lines[f], outputs, limits, kind, own)
         ordered = 1
         for i in range(first, last):
-            count, square = 0, 0.0
+            count, square, only = 0, 0.0, 0.0
             previous, fill = np.int64(-1), 0
             for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
                 column = np.int64(indices[p])
@@ -64,30 +65,38 @@ def sparse_margins(kind: int, own: int) -> Callable[..., bool]:
                 previous = column
                 if filled is not None:
                     while fill < fills and filled[fill] < column:
-                        lines[count], entries[count] = zero_lines[fill], zeros[fill]
-                        square += zeros[fill] * zeros[fill]
-                        count += 1
+                        x, line = zeros[fill], zero_lines[fill]
+                        square += x * x
+                        if one:
+                            only += x * table[line, 0]
+                        else:
+                            lines[count], entries[count] = line, x
+                            count += 1
                         fill += 1
                     fill += int(fill < fills and filled[fill] == column)
                 line = _line(columns, column)
                 if columns is None or line < table.shape[0]:
                     x = _mapped(np.float64(values[p]), table, line, outputs, limits, kind, own)
-                    lines[count], entries[count] = line, x
                     square += x * x
-                    count += 1
+                    if one:
+                        only += x * table[line, 0]
+                    else:
+                        lines[count], entries[count] = line, x
+                        count += 1
             for rest in range(fill, fills):
-                lines[count], entries[count] = zero_lines[rest], zeros[rest]
-                square += zeros[rest] * zeros[rest]
-                count += 1
-            if unit:
-                length = _length(square)
-                for q in range(count):
-                    entries[q] /= length
+                x, line = zeros[rest], zero_lines[rest]
+                square += x * x
+                if one:
+                    only += x * table[line, 0]
+                else:
+                    lines[count], entries[count] = line, x
+                    count += 1
+            length = _length(square) if unit else 1.0
             for k in range(outputs):
-                total = 0.0
+                total = only
                 for q in range(count):
                     total += entries[q] * table[lines[q], k]
-                out[i, k] = total + intercepts[k]
+                out[i, k] = _over(total, length) + intercepts[k]
         return ordered == 1
 
     return margins
@@ -132,42 +141,33 @@ def dense_margins(rows, table, intercepts, kind, unit, limits, first, last, out)
         count = min(_ROWS, last - begin)
         lengths[:] = 0.0
         totals[:] = 0.0
-        if unit:
-            for left in range(0, columns, _COLUMNS):
-                _load(rows, begin, count, left, table, outputs, kind, limits, tile, lengths)
-            for r in range(_ROWS):
-                lengths[r] = _length(lengths[r])
         for left in range(0, columns, _COLUMNS):
-            if not unit or columns > _COLUMNS:  # otherwise they are still there
-                _load(rows, begin, count, left, table, outputs, kind, limits, tile, None)
+            _load(rows, begin, count, left, table, outputs, kind, limits, tile)
             for c in range(min(_COLUMNS, columns - left)):
                 entries, line = tile[np.uint64(c)], np.uint64(left + c)
                 if unit:
                     for r in range(_ROWS):
-                        entries[r] /= lengths[r]
+                        lengths[r] += entries[r] * entries[r]
                 for k in range(outputs):
                     weight, sums = table[line, np.uint64(k)], totals[np.uint64(k)]
                     for r in range(_ROWS):
                         sums[r] += entries[r] * weight
         for r in range(count):
+            length = _length(lengths[r]) if unit else 1.0
             for k in range(outputs):
-                out[begin + r, k] = totals[k, r] + intercepts[k]
+                out[begin + r, k] = _over(totals[k, r], length) + intercepts[k]
 
 
 @njit(inline="always")
-def _load(rows, begin, count, left, table, at, kind, limits, tile, squares):  # type: ignore[no-untyped-def]
-    """Write mapped entries to ``tile``, columns x rows, and add their squares, if asked to."""
+def _load(rows, begin, count, left, table, at, kind, limits, tile):  # type: ignore[no-untyped-def]
+    """Write mapped entries to ``tile``, columns x rows."""
     width = min(_COLUMNS, rows.shape[1] - left)
     for r in range(count):
         for c in range(width):
             row, column = np.uint64(begin + r), np.uint64(left + c)
             tile[np.uint64(c), np.uint64(r)] = rows[row, column]
     for c in range(width):
-        entries = tile[np.uint64(c)]
-        _map_column(entries, table, np.uint64(left + c), at, kind, limits)
-        if squares is not None:
-            for r in range(_ROWS):
-                squares[r] += entries[r] * entries[r]
+        _map_column(tile[np.uint64(c)], table, np.uint64(left + c), at, kind, limits)
 
 
 @njit(inline="always")
@@ -223,6 +223,12 @@ def _line(columns, column):  # type: ignore[no-untyped-def]
 def _length(square):  # type: ignore[no-untyped-def]
     """The length of a row; 1 for rows without entries, which stay so."""
     return math.sqrt(square) if square > 0.0 else 1.0
+
+
+@njit(inline="always")
+def _over(total, length):  # type: ignore[no-untyped-def]
+    """The sum of a row divided by its length; 0 for rows that are too long for a number."""
+    return total / length if length < math.inf else 0.0
 
 
 @njit(inline="always")

@@ -35,6 +35,7 @@ class Problem(NamedTuple):
     start_bound: float  # the same at margins of 0
     curvature_low: float  # the row gradient's slope in its margin lies in [low, high]
     curvature_high: float
+    curvature_turn: float  # most by which that slope changes per unit of margin; may be infinite
     lipschitz: float  # L2 Lipschitz constant of one class's row gradient in the row's margins
     x_bound: float
     radius: float

@@ -32,6 +32,21 @@ def finding(indptr, indices, values, dimension):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def to_length(values, first, last, rest):  # type: ignore[no-untyped-def]
+    """The factor that scales some entries to length ``rest``; 0 if they are too short for it."""
+    largest = 0.0
+    for p in range(first, last):
+        largest = max(largest, abs(values[p]))
+    if largest == 0.0:
+        return rest
+    square = 0.0
+    for p in range(first, last):
+        square += (values[p] / largest) ** 2
+    factor = rest / math.sqrt(square) / largest
+    return factor if math.isfinite(factor) else 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def prepared(indptr, indices, values, columns, unit, rest, share):  # type: ignore[no-untyped-def]
     """Row-compressed rows with a last column of ``share``, unless that is 0, for the intercept.
 
@@ -44,17 +59,7 @@ def prepared(indptr, indices, values, columns, unit, rest, share):  # type: igno
     places, entries = np.empty(size, np.int32), np.empty(size)
     starts[0], at = 0, 0
     for i in range(rows):
-        largest = 0.0
-        for p in range(indptr[i], indptr[i + 1]):
-            largest = max(largest, abs(values[p]))
-        factor = rest
-        if unit and largest > 0.0:
-            square = 0.0
-            for p in range(indptr[i], indptr[i + 1]):
-                square += (values[p] / largest) ** 2
-            factor = rest / math.sqrt(square) / largest
-            if not math.isfinite(factor):  # the row is too short to be scaled
-                factor = 0.0
+        factor = to_length(values, indptr[i], indptr[i + 1], rest) if unit else rest
         for p in range(indptr[i], indptr[i + 1]):
             places[at], entries[at] = indices[p], values[p] * factor
             at += 1
@@ -76,40 +81,54 @@ def margins_of(weights, indptr, indices, values, margins):  # type: ignore[no-un
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def one_row(places, values, columns, unit, rest, share, gaps):  # type: ignore[no-untyped-def]
+def one_row(places, values, columns, unit, rest, share):  # type: ignore[no-untyped-def]
     """One row from entries in any order: a finding, and the row as `prepared` returns it.
 
-    Entries at negative places are ignored, and with ``gaps`` those that are NaN. Repeated places
-    are added up, and zeros dropped, as for a matrix.
+    Entries at negative places, and those that are NaN, are ignored. Repeated places are added up,
+    and zeros dropped, as for a matrix.
     """
-    kept, plain = 0, True
-    indices, entries = np.empty(places.size, np.int32), np.empty(places.size)
+    kept, last, in_order = 0, -1, True
+    starts = np.zeros(2, np.int64)
+    indices, entries = np.empty(places.size + 1, np.int32), np.empty(places.size + 1)
     for p in range(places.size):
-        if places[p] < 0 or (gaps and math.isnan(values[p])):
+        if places[p] < 0 or math.isnan(values[p]):
             continue
         if places[p] >= columns:
-            return OUT_OF_RANGE, prepared(
-                np.zeros(2, np.int64), indices, entries, 0, False, 1.0, 0.0
-            )
-        plain = plain and values[p] != 0.0 and (kept == 0 or places[p] > indices[kept - 1])
+            return OUT_OF_RANGE, (starts, indices, entries)
+        in_order, last = in_order and places[p] > last, places[p]
         indices[kept], entries[kept] = places[p], values[p]
         kept += 1
-    starts, indices, entries = np.empty(2, np.int64), indices[:kept], entries[:kept]
-    starts[0], starts[1] = 0, kept
-    if not plain:
-        order = np.argsort(indices)
+    starts[1] = kept
+    if in_order:  # nothing is repeated, so that zeros are all there is to drop
+        present = 0
+        for p in range(kept):
+            if entries[p] != 0.0:
+                indices[present], entries[present] = indices[p], entries[p]
+                present += 1
+        starts[1] = present
+    else:
+        order = np.argsort(indices[:kept])
         ends, merged, sums = starts.copy(), np.empty_like(indices), np.empty_like(entries)
         add_repeats(starts, indices[order], entries[order], ends, merged, sums)
         starts, indices, entries = ends, merged, sums
-    found = finding(starts, indices, entries, columns)
-    return found, prepared(starts, indices, entries, columns, unit, rest, share)
+    found, kept = finding(starts, indices, entries, columns), starts[1]
+    if found == FINE:
+        factor = to_length(entries, 0, kept, rest) if unit else rest
+        for p in range(kept):
+            entries[p] *= factor
+        if share > 0.0:
+            indices[kept], entries[kept] = columns, share
+            starts[1] = kept + 1
+    return found, (starts, indices[: starts[1]], entries[: starts[1]])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def one_margin(places, values, columns, unit, rest, share, weights):  # type: ignore[no-untyped-def]
-    """A finding about one row by name, and its product with the weights of one output."""
-    found, row = one_row(places, values, columns, unit, rest, share, True)
-    margins = np.zeros(1)
+    """The product of one row by name with the weights of one output; NaN if it is not fine."""
+    found, row = one_row(places, values, columns, unit, rest, share)
+    margin = np.nan
     if found == FINE:
-        margins_of(weights, row[0], row[1], row[2], margins)
-    return found, margins[0]
+        margin = 0.0
+        for p in range(row[1].size):
+            margin += weights[row[1][p]] * row[2][p]
+    return margin

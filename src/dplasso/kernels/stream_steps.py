@@ -23,6 +23,8 @@ _SAFE = 1.0 - 2.0**-40
 # Limits on a row's squared length and on a residual. Beyond them floating point has too few digits
 # to guarantee the clip, and the row counts as 0.
 SHORTEST, LONGEST, STEEPEST = 1e-200, 1e200, 1e100
+# The share of release t in averaged weights is (1 + _FRESH) / (t + _FRESH), while t is small.
+_FRESH = 3.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -128,16 +130,28 @@ def is_inside(x, kind, upper):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def fresh_share(least, seen, rows):  # type: ignore[no-untyped-def]
+    """Share of the latest release in averaged weights, after ``seen`` rows, ``rows`` of them new.
+
+    It falls as releases become many, but not below ``least`` per row; 0 means no averaging.
+    """
+    if least == 0.0:
+        return 1.0
+    return min(1.0, max(least * rows, (1.0 + _FRESH) * rows / (seen + _FRESH * rows)))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def learn_steps(  # type: ignore[no-untyped-def]
     rows, labels, batch, weights, loss, bits, unit, total, noise, floors, seen, leader, margins
 ):
     """Run one step per row of ``noise``; returns the weights after the last.
 
     ``leader`` holds the kind of the set, its two bounds, mu, the number of rows that the starting
-    point weighs like, mu times that number times the starting point (empty if it is 0), and what
-    `forget` takes (empty where nothing fades).
+    point weighs like, the least share of a release in averaged weights, mu times the former number
+    times the starting point (empty if it is 0), and what `forget` takes (empty where nothing
+    fades).
     """
-    kind, lower, upper, mu, start_rows, pull, half_life, forgotten, faded_rows = leader
+    kind, lower, upper, mu, start_rows, least, pull, half_life, forgotten, faded_rows = leader
     for step in range(noise.shape[0]):
         first = step * batch
         add_rows(rows, labels, first, first + batch, weights, loss, bits, total, margins)
@@ -153,41 +167,51 @@ def learn_steps(  # type: ignore[no-untyped-def]
         else:
             for j in range(x.size):
                 x[j] *= -inverse
-        weights = x if is_inside(x, kind, upper) else projected(x, kind, lower, upper)
+        if not is_inside(x, kind, upper):
+            x = projected(x, kind, lower, upper)
+        share = fresh_share(least, seen, batch)
+        if share < 1.0:
+            for j in range(x.size):
+                x[j] = weights[j] + share * (x[j] - weights[j])
+        weights = x
     return weights
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def learn_row(  # type: ignore[no-untyped-def]
-    places, values, gaps, label, weights, total, noise, step, floors, seen, numbers, forgotten
+    places, values, label, weights, total, noise, step, floors, seen, numbers, forgotten, learned
 ):
-    """Run one step from one row; returns a finding about the row, and the weights.
+    """Run one step from one row, write the weights to ``learned``, and return a finding.
 
     The row is made as in `one_row`, and if it cannot be learned from nothing changes. Few plain
-    arrays are passed faster than tuples: ``numbers`` holds what `row_numbers` puts there, and
-    ``forgotten`` the rows that faded, then what was forgotten.
+    arrays are passed faster than tuples, and none is returned, since that would cost as much as the
+    step: ``numbers`` holds what `row_numbers` puts there, and ``forgotten`` the rows that faded,
+    then what was forgotten.
     """
     columns, unit_rows = np.int64(numbers[5]), numbers[6] != 0.0
-    found, row = one_row(places, values, columns, unit_rows, numbers[7], numbers[8], gaps)
+    found, row = one_row(places, values, columns, unit_rows, numbers[7], numbers[8])
     if found != FINE:
-        return found, weights
+        return found
     outputs, lowers, uppers = np.int64(numbers[4]), np.int64(numbers[9]), np.int64(numbers[10])
     clip, unit, mu, start_rows = numbers[12], numbers[13], numbers[14], numbers[15]
-    bounds = numbers[17:]
+    least, bounds = numbers[17], numbers[18:]
     lower, upper, pull = (
         bounds[:lowers],
         bounds[lowers : lowers + uppers],
         bounds[lowers + uppers :],
     )
     faded = (numbers[16], forgotten[1:], forgotten[:1])
-    leader = (np.int64(numbers[3]), lower, upper, mu, start_rows, pull, *faded)
+    leader = (np.int64(numbers[3]), lower, upper, mu, start_rows, least, pull, *faded)
     loss = (Residual(int(numbers[0]), int(numbers[1]), numbers[11]), clip)
     labels, margins, rounded = np.empty(1), np.empty((1, outputs)), np.empty(1, np.int64)
     labels[0], rounded[0] = label, floors
-    return found, learn_steps(
+    found_weights = learn_steps(
         *(row, labels, 1, weights, loss, np.int64(numbers[2]), unit),
         *(total, noise[step : step + 1], rounded, seen, leader, margins),
     )
+    for j in range(learned.size):
+        learned[j] = found_weights[j]
+    return found
 
 
 def row_numbers(
@@ -200,7 +224,7 @@ def row_numbers(
 ) -> Floats:
     """The numbers of a step in the order of `learn_row`; doubles hold addresses exactly."""
     (residuals, curvatures, shape), clip = loss
-    kind, lower, upper, mu, start_rows, pull, half_life, _, _ = leader
+    kind, lower, upper, mu, start_rows, least, pull, half_life, _, _ = leader
     whole = [residuals, curvatures, bits, kind, outputs, *form, lower.size, upper.size]
-    real = [shape, clip, unit, mu, start_rows, half_life]
+    real = [shape, clip, unit, mu, start_rows, half_life, least]
     return np.concatenate([whole, real, lower, upper, pull])

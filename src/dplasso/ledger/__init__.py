@@ -1,4 +1,4 @@
-"""The budget ledger: every release is charged to it first, durably. See docs/ledger.md."""
+"""The budget ledger: every release is charged to it first, durably. See docs/how_to/ledger.md."""
 
 from dplasso.ledger.budget import Budget
 from dplasso.ledger.entry import Charge, Genesis

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from dplasso.base import checks
-from dplasso.base.wording import Message, Setting
+from dplasso.base.wording import Message, ParameterError, Setting
 from dplasso.ledger import allowance, chain, checkpoint, fixed_point, search_cost
 from dplasso.ledger.admission import admitted, raised
 from dplasso.ledger.chain import Chain, Position
@@ -44,27 +44,29 @@ class Budget:
     0.72, not 1. The spent and the remaining epsilon do not add up to ``epsilon`` either, whereas
     ``spent_rho`` and ``remaining_rho`` add up to the cap in rho and show which share is spent.
 
+    The first charge decides whom the budget protects: rows, or people by one identifier. Charges
+    for others are rejected, because their costs do not add up.
+
     Parameters
     ----------
     epsilon, delta : float
-        Budget of all releases together. An existing ledger must have the same numbers;
-        `Budget.open` does not ask for them.
+        Budget of all releases together; both must be given. An existing ledger must have the same
+        numbers; `Budget.open` does not ask for them.
     store : str or path
         The path of a SQLite file, or ``postgresql://user@host/database``.
     neighboring : "add_remove" or "replace_one", default "add_remove"
         Releases stated under the other relation are rejected.
 
-    The first charge decides whom the budget protects: rows, or people by one identifier. Charges
-    for others are rejected, because their costs do not add up.
-
     Formal guarantees
     -----------------
-    Releases from the same data, chosen adaptively, each charged here first as an event that it
-    keeps, are together (``epsilon``, ``delta``)-DP under ``neighboring``, for the unit that all of
-    them protect, rows or people: costs add exactly in rho
+    Let releases from the same data be chosen adaptively, and let each be charged here before it is
+    made, as an event whose cost it keeps. Together they are (``epsilon``, ``delta``)-DP under
+    ``neighboring``, for the unit that all of them protect, rows or people. Costs add exactly in rho
     (zCDP), their sum never exceeds the cap, and it is converted once. A charge is on disk when
-    `charge` returns; a crash can waste budget, never lose a charge.
+    `charge` returns; a crash can waste budget, but never lose a charge.
 
+    Examples
+    --------
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> budget = Budget(epsilon=1.0, delta=1e-6, store=f"{folder.name}/budget.sqlite")
@@ -86,10 +88,15 @@ class Budget:
     def __init__(
         self,
         epsilon: float,
-        delta: float,
+        delta: float | None = None,
         store: _Path = DEFAULT,
         neighboring: str = "add_remove",
     ) -> None:
+        if delta is None:
+            raise ParameterError(
+                "{delta} is missing: a budget is of {epsilon} and {delta}; give a {delta} well "
+                "below 1 over the number of rows, or of people, such as 1e-6"
+            )
         asked = Genesis(
             id=new_id(),
             time=now(),
@@ -118,7 +125,17 @@ class Budget:
 
     @classmethod
     def open(cls, store: _Path = DEFAULT) -> Self:
-        """The budget of an existing ledger."""
+        """Open the budget of an existing ledger.
+
+        Parameters
+        ----------
+        store : str or path, default="dplasso-budget.sqlite"
+            Where the ledger is: see the class.
+
+        Returns
+        -------
+        Budget
+        """
         budget = cls._at(store, None)
         budget._limits()
         return budget
@@ -130,11 +147,20 @@ class Budget:
         return budget
 
     def labelled(self, label: str) -> Self:
-        """The same ledger, whose charges carry this label before the estimator's name.
+        """Return the same ledger, whose charges carry this label before the estimator's name.
 
         Fits of ``accountant=budget.labelled("readmissions, March")``, and of its clones and
         pickles, are entered as "readmissions, March: PrivateLassoClassifier". A label is as public
         as the ledger; labelling again replaces the label.
+
+        Parameters
+        ----------
+        label : str
+            The text before the estimator's name.
+
+        Returns
+        -------
+        Budget
         """
         own = checked_label(label, longest=_LONGEST_OWN_LABEL)
         return self._at(self._store.address, self._seen, own)
@@ -144,7 +170,23 @@ class Budget:
     ) -> Receipt:
         """Enter a release before it happens; raise BudgetError if the budget does not allow it.
 
-        Parameters are those of `dplasso.privacy.accountant.Accountant.charge`.
+        Parameters
+        ----------
+        event : Event
+            What will be released.
+        delta : float
+            The delta of the release.
+        neighboring : {"add_remove", "replace_one"}
+            The neighbouring relation, which must be that of the ledger.
+        label : str
+            What is charged, in words.
+        unit : str, default="row"
+            Whom the release protects.
+
+        Returns
+        -------
+        Receipt
+            Where the charge is in the ledger.
         """
         event = from_form(to_form(event))  # price exactly what will be read back
         asked = Charge(
@@ -195,9 +237,18 @@ class Budget:
         self._append(asked.id, lambda position: raised(asked, position))
 
     def receipt_of(self, mark: str) -> Receipt | None:
-        """The receipt of the charge whose label ends in ``mark``; None if there is none.
+        """Find the receipt of the charge whose label ends in ``mark``; None if there is none.
 
-        A fit that was stopped while it was charged looks itself up.
+        A fit that was stopped while it was charged finds its own charge in this way.
+
+        Parameters
+        ----------
+        mark : str
+            The end of a label.
+
+        Returns
+        -------
+        Receipt or None
         """
         found = next((one for one in self.entries() if one.label.endswith(mark)), None)
         return None if found is None else self._receipt(found)
@@ -250,11 +301,22 @@ class Budget:
         return search_cost.epsilon_of(head.total, head.total_beyond, at)
 
     def remaining(self, fits: int = 1, delta: float | None = None) -> float:
-        """The largest epsilon that each of ``fits`` further fits may have.
+        """Compute the largest epsilon that each of ``fits`` further fits may have.
 
         It is stated at ``delta``, by default the ledger's. A grid search makes candidates x folds
         fits, plus one to refit. Epsilons do not add: each of ten fits may have far more than a
         tenth of the epsilon of a single fit.
+
+        Parameters
+        ----------
+        fits : int, default=1
+            The number of further fits.
+        delta : float or None, default=None
+            The delta of these fits; None means that of the ledger.
+
+        Returns
+        -------
+        float
 
         Formal guarantees
         -----------------
@@ -266,9 +328,19 @@ class Budget:
         return allowance.epsilon_per_fit(position.left, fits, at)
 
     def verify(self, against: str | os.PathLike[str] | None = None) -> Chain:
-        """Walk the whole ledger, or raise LedgerError; compare it with an earlier export.
+        """Check the whole ledger, or raise LedgerError; compare it with an earlier export.
 
         Only an export shows that entries are missing at the end, or that all were rewritten.
+
+        Parameters
+        ----------
+        against : str, path or None, default=None
+            An earlier export, if there is one.
+
+        Returns
+        -------
+        Chain
+            All entries of the ledger.
         """
         earlier = None if against is None else _chain_of(read_lines(against), os.fsdecode(against))
         seen, lines = self._seen, self._store.lines()
@@ -281,11 +353,27 @@ class Budget:
         return found
 
     def entries(self) -> list[Charge]:
-        """All charges in order, after the whole ledger was verified."""
+        """Return all charges in order, after the whole ledger was verified.
+
+        Returns
+        -------
+        list of Charge
+        """
         return self.verify().charges
 
     def export(self, path: _Path) -> Chain:
-        """Verify the ledger and write it to a new file, one line of JSON per entry."""
+        """Verify the ledger and write it to a new file, one line of JSON per entry.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write.
+
+        Returns
+        -------
+        Chain
+            All entries of the ledger.
+        """
         found = self.verify()
         write_lines(path, found.entries)
         return found

@@ -2,7 +2,7 @@
 
 The hash of a line is the SHA-256 of its text without the hash itself, `,"hash":"..."`, which comes
 last. Reading is strict: a text that differs by a byte from what writing it again gives is rejected.
-docs/ledger.md describes the fields.
+docs/how_to/ledger.md describes the fields.
 """
 
 import hashlib

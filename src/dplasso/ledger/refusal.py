@@ -50,9 +50,12 @@ def _same_unit(asked: str, known: str) -> Message:
     if known == ROW:
         return Message("fit without identifiers of people")
     _, _, identifier = known.partition(": ")
-    given = "" if asked != ROW else ", and the identifier of each row with it"
     if identifier:
-        return Message(f"pass {{person}}{given}", person=Setting("person", identifier))
+        return Message(
+            "let it protect the same people (a fit by {person}, or by the role person in its "
+            "schema; another release by its unit)",
+            person=Setting("person", identifier),
+        )
     if asked == ROW:
         return Message("give the identifier of each row's person")
     return Message("leave out {person}")

@@ -25,6 +25,7 @@ class Loss(ABC):
 
     outputs: int  # margins per row; the weights are a matrix of that many rows
     curvature: tuple[float, float]  # interval that holds the slope of the row gradient
+    curvature_turn: float = math.inf  # most by which that slope changes per unit of margin
     # Lipschitz constant, in the 2-norm, of a class's row gradient in the row's margins. Margins
     # that shrink by eta move by eta times their length, so a score moves by at most
     # ``lipschitz * ||x||_2 * eta * ||margins||_2``; the same holds for any other move.
@@ -55,13 +56,39 @@ class Loss(ABC):
         """Loss of every row; ``margins`` is rows x outputs."""
 
     def value(self, margins: Floats, labels: Floats, weights: Floats | None = None) -> float:
-        """Loss summed over the rows, each times its weight, if rows have weights."""
+        """Sum the loss over the rows, each times its weight if rows have weights.
+
+        Parameters
+        ----------
+        margins : array
+            Rows x outputs.
+        labels : array
+            Encoded labels, one per row.
+        weights : array or None, default=None
+            One weight per row.
+
+        Returns
+        -------
+        float
+        """
         found = self.values(margins, labels)
         return float(np.sum(found if weights is None else weights * found))
 
     @abstractmethod
     def gradient(self, margins: Floats, labels: Floats) -> Floats:
-        """Row gradients, rows x outputs: the numpy reference for the compiled ones."""
+        """Compute row gradients, rows x outputs, in numpy; compiled ones are tested against it.
+
+        Parameters
+        ----------
+        margins : array
+            Rows x outputs.
+        labels : array
+            Encoded labels, one per row.
+
+        Returns
+        -------
+        ndarray of float
+        """
 
     @abstractmethod
     def compiled(self, bound: float = math.inf) -> Residual:
@@ -134,7 +161,17 @@ class Probabilities(ABC):
     @staticmethod
     @abstractmethod
     def probabilities(margins: Floats) -> Floats:
-        """Probabilities of the classes, rows x classes, from margins, rows x outputs."""
+        """Compute probabilities, rows x classes, from margins, rows x outputs.
+
+        Parameters
+        ----------
+        margins : array
+            Rows x outputs.
+
+        Returns
+        -------
+        ndarray of float
+        """
 
     @staticmethod
     @abstractmethod

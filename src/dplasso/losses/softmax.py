@@ -17,7 +17,7 @@ from dplasso.losses.table_pace import TablePace
 
 
 class SoftmaxLoss(Loss, Probabilities):
-    """logsumexp(m) - m_y over K classes, one margin per class.
+    """Softmax loss: logsumexp(m) - m_y over K classes, one margin per class.
 
     All K x p weights form one vector in one L1 ball: a round selects one of its 2Kp signed
     vertices. The row gradient of class k is p_k - [y = k], in [-1, 1]. Its gradient in the margins
@@ -27,6 +27,7 @@ class SoftmaxLoss(Loss, Probabilities):
     Parameters
     ----------
     classes : sequence of at least two labels
+        The labels, in the order of the margins.
 
     Examples
     --------
@@ -92,7 +93,8 @@ class SoftmaxLoss(Loss, Probabilities):
             cut=0.4,
             margin_noise=math.sqrt(more),
             curvature=share * (1.0 - share),
-            longest=60.0 * math.pow(more, 0.25),
+            longest=120.0 * math.pow(more, 0.25),
+            step=1.0,
         )
 
     @staticmethod

@@ -30,7 +30,7 @@ def _curvatures(margins: Any, labels: Any, count: int, scale: float, shape: floa
 
 
 class SquaredLoss(OneMarginLoss):
-    """(m - y)^2 / 2, or Huber's loss if ``residual_bound`` is finite.
+    """Squared loss: (m - y)^2 / 2, or Huber's loss if ``residual_bound`` is finite.
 
     The row gradient is the residual m - y, clipped at ``residual_bound``; its slope is 1 (or 0
     beyond that bound).
@@ -39,7 +39,7 @@ class SquaredLoss(OneMarginLoss):
     ----------
     y_bound : float or pair of float
         Public bound on the absolute value of labels, or their low and high end. Labels are clipped
-        to it, and the middle of a pair is taken off.
+        to it, and the middle of a pair is subtracted.
     residual_bound : float, default infinity
         Public bound at which residuals are clipped.
 

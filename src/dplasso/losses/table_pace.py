@@ -16,6 +16,7 @@ class TablePace(NamedTuple):
     margin_noise: float  # largest noise standard deviation in a margin
     curvature: float  # largest curvature of the loss that the preconditioner counts with
     longest: float = 60.0  # largest total length of all steps
+    step: float = 0.5  # length of a step, if that is their total length
     lengthened: float = 2.0
     of_numbers: bool = False  # whether labels are numbers, whose mean and spread are released
     reweighted: bool = False  # whether columns whose weights show nothing are damped on the way

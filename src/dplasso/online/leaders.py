@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dplasso.base.arrays import Floats
+from dplasso.base.wording import ParameterError
 from dplasso.domains import Domain
 from dplasso.kernels import local_moves
 from dplasso.online.objective import LeaderObjective
@@ -29,9 +30,14 @@ class Leader(ABC):
         self.weights = domain.start()
         self.objective = LeaderObjective(regularisation, self.weights, start_rows)
 
+    averaging = 0.0
+
     @abstractmethod
-    def follow(self, total: Floats, rows: float) -> None:
-        """Update the weights; ``total`` is the released sum of the first ``rows`` rows."""
+    def follow(self, total: Floats, rows: float, share: float = 1.0) -> None:
+        """Update the weights; ``total`` is the released sum of the first ``rows`` rows.
+
+        The weights move by ``share`` of the way, if the leader averages.
+        """
 
     def state(self) -> dict[str, Any]:
         """Arrays from which `resume` continues, to the last bit."""
@@ -50,7 +56,11 @@ class ProjectedLeader(Leader):
     """Follow the approximate leader by projection: WDP-COCOP.
 
     The weights are the objective's minimiser over all vectors, ``-G / (mu n)``, projected. The
-    paper's eq. 10 and Algorithm 1, line 3, lack the 1/n: docs/online_learners.md.
+    paper's eq. 10 and Algorithm 1, line 3, lack the 1/n: docs/explanation/online_learners.md.
+
+    With ``averaging``, the weights are an average of these points over the latest releases, each of
+    which has a share of at least ``averaging`` per row (`stream_steps.fresh_share`). Noise of
+    releases that lie apart averages out, and gradients are taken where predictions are made.
 
     >>> from dplasso.domains import L2Ball
     >>> leader = ProjectedLeader(L2Ball(2, radius=1.0), regularisation=0.5)
@@ -59,8 +69,21 @@ class ProjectedLeader(Leader):
     array([ 0.5, -0. ])
     """
 
-    def follow(self, total: Floats, rows: float) -> None:
-        self.weights = self.domain.project(self.objective.minimiser(total, rows))
+    def __init__(
+        self,
+        domain: Domain,
+        regularisation: float,
+        start_rows: float = 0.0,
+        averaging: float = 0.0,
+    ) -> None:
+        super().__init__(domain, regularisation, start_rows)
+        if not 0.0 <= averaging < 1.0:
+            raise ParameterError("{averaging} must lie between 0 and 1; 0 means none")
+        self.averaging = averaging
+
+    def follow(self, total: Floats, rows: float, share: float = 1.0) -> None:
+        x = self.domain.project(self.objective.minimiser(total, rows))
+        self.weights = x if share == 1.0 else self.weights + share * (x - self.weights)
 
 
 class OracleLeader(Leader):
@@ -73,10 +96,11 @@ class OracleLeader(Leader):
     The radius is the smaller of two bounds on the distance to the minimiser (`certified_radius`).
     The share a is the best one on the line to p, which for a quadratic is a division. C_0 is
     ``start_rows``. With the paper's own constants the weights stay at the start for (25 rho^2)^2
-    rows, which is millions in 100 dimensions: docs/online_learners.md has the measurement.
+    rows, which is millions in 100 dimensions. docs/explanation/online_learners.md has the
+    measurement.
     """
 
-    def follow(self, total: Floats, rows: float) -> None:
+    def follow(self, total: Floats, rows: float, share: float = 1.0) -> None:
         x, curvature = self.weights, self.objective.curvature(rows)
         gradient = self.objective.gradient(total, rows, x)
         vertex = self.domain.linear_oracle(gradient)

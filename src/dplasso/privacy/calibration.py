@@ -47,7 +47,7 @@ def calibrate(
     neighboring: Neighboring = "add_remove",
     gradient_bound: float = 1.0,
 ) -> float:
-    """The largest theta at which `rounds` selections are (epsilon, delta)-DP together.
+    """Find the largest theta at which `rounds` selections are (epsilon, delta)-DP together.
 
     Parameters
     ----------
@@ -59,6 +59,7 @@ def calibrate(
     x_bound : float, default 1
         Public bound on the absolute value of entries.
     neighboring : "add_remove" or "replace_one", default "add_remove"
+        The neighbouring relation.
     gradient_bound : float, default 1
         Bound on the derivative of the loss.
 
@@ -106,17 +107,22 @@ def spent(
     neighboring: Neighboring = "add_remove",
     gradient_bound: float = 1.0,
 ) -> float:
-    """The epsilon at which `rounds` selections with `theta` are (epsilon, delta)-DP together.
+    """Compute the epsilon of `rounds` selections with `theta`, at the given `delta`.
 
     Parameters
     ----------
     theta : float
         Inverse temperature of the selections.
     delta : float
+        The delta at which epsilon is stated.
     rounds : int
         Number of selections.
-    x_bound, neighboring, gradient_bound
-        As for `calibrate`.
+    x_bound : float, default 1
+        Public bound on the absolute value of entries.
+    neighboring : "add_remove" or "replace_one", default "add_remove"
+        The neighbouring relation.
+    gradient_bound : float, default 1
+        Bound on the derivative of the loss.
 
     Returns
     -------

@@ -30,17 +30,17 @@ class UndeclaredBoundWarning(UserWarning):
 
 
 class OnlyNoiseWarning(UserWarning):
-    """The noise of a fit would hide what the columns say, and the model hardly uses them.
+    """The noise of a fit would hide the effect of the columns, and the model hardly uses them.
 
-    Whether it is given follows from what was released, so it reveals nothing more.
+    The warning depends on releases alone, so it reveals nothing more.
     """
 
 
 class OwnerWarning(UserWarning):
-    """Something about the rows that their owner should know, and nobody else.
+    """A warning about the rows that is for their owner only.
 
-    Like errors about rows, it is for whoever may see them. Nothing that is released depends on it,
-    and it is not given in strict mode.
+    Like errors about rows, it is for people who may see them. Nothing that is released depends on
+    it, and strict mode does not give it.
     """
 
 
@@ -48,7 +48,7 @@ class RowCountWarning(UserWarning):
     """The released counts contradict the declared number of rows, or of people.
 
     Steps and noise are chosen for the declared number, so a fit with a wrong one learns less. The
-    warning follows from what was released, so it reveals nothing more.
+    warning depends on releases alone, so it reveals nothing more.
     """
 
 
@@ -58,6 +58,10 @@ class PrivacyLeakError(ValueError):
 
 def set_strict(strict: bool | None) -> None:
     """Reject undeclared facts, allow them, or follow the environment.
+
+    Strict mode checks what a fit is given. It cannot see scores that are computed in Python, what
+    earlier steps of a pipeline learned from private rows, where a declared number came from, or
+    other fits without a ledger.
 
     Parameters
     ----------
@@ -78,7 +82,12 @@ def set_strict(strict: bool | None) -> None:
 
 
 def is_strict() -> bool:
-    """Return whether undeclared facts are rejected."""
+    """Return whether undeclared facts are rejected.
+
+    Returns
+    -------
+    bool
+    """
     if _setting is not None:
         return _setting
     return os.environ.get("DPLASSO_STRICT", "").strip().lower() not in ("", "0", "false", "no")

@@ -52,7 +52,17 @@ class PrivacyStatement(dict[str, Any]):
         return " ".join(filter(None, (*sentences, self._randomness(), self._ledger())))
 
     def unit_of(self, bound: str) -> str:
-        """What a bound limits, if its name does not say so; otherwise an empty string."""
+        """Say what a bound limits, if its name does not; otherwise return an empty string.
+
+        Parameters
+        ----------
+        bound : str
+            The name of an entry of ``bounds``.
+
+        Returns
+        -------
+        str
+        """
         bounds = self["bounds"]
         # Statements of earlier versions lack it for the radius, but describe such bounds in words.
         by_bounds = bound == "radius" and isinstance(bounds["x_bound"]["value"], str)

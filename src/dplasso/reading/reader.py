@@ -99,7 +99,7 @@ def read_rows(
     missing : sequence of str, default=None
         Tables: columns of numbers that get one more feature, which is 1 where the cell is missing.
     person : str, default=None
-        Tables: the column that says whose row it is. It is used to group rows, as ``groups``.
+        Tables: the column that identifies people. It is used to group rows, as ``groups``.
     buckets : int, default=None
         Tables: number of buckets of columns that have none of their own. By default about a
         sixteenth of ``n_rows`` (256 to 65,536), or 4,096.
@@ -109,8 +109,8 @@ def read_rows(
     encoding : str, default=None
         Tables: the encoding of a CSV file, such as "latin-1" or "cp1252". By default UTF-8, or what
         the mark at the beginning of the file says. With ``like``, a file that is not UTF-8
-        throughout has the encoding that was stated there; rows that are read so are for predictions
-        and scores, as each of them has a say in how all are read.
+        throughout is read in the encoding that was stated there. Use such rows for predictions and
+        scores only, because each of them affects how all are read.
     n_features : int, default=None
         svmlight: the number of columns. By default it is read from the data, which is reported.
     zero_based : bool, default=None

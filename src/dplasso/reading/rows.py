@@ -20,8 +20,8 @@ class Rows:
     Attributes
     ----------
     X : sparse array or ColumnMatrix
-        One row per row of the file. If a column says whose rows they are, it says so, too: a fit
-        to it needs ``groups``, or is one to `described`.
+        One row per row of the file. If a column names people, a fit needs ``groups``, or the rows
+        as `described`.
     y : ndarray or None
         Labels; None where the file has none.
     bounds : ndarray, SparseBounds or None
@@ -31,8 +31,8 @@ class Rows:
     schema : Schema or None
         How the columns of a table become features.
     groups : ndarray of str or None
-        The identifier of the person of each row, to the letter, and None where it is missing. None
-        if no column says whose rows they are.
+        The identifier of the person of each row, exactly as in the file, and None where it is
+        missing. None if no column names people.
     class_weight : dict or None
         Weights of the classes, where the schema states them.
     classes : list or None
@@ -92,12 +92,19 @@ class Rows:
         return {name: value for name, value in known.items() if value is not None}
 
     def described(self, declared: Collection[str] = ()) -> DescribedRows:
-        """The rows for ``fit``, with all that is publicly known of them.
+        """Return the rows for ``fit``, with the public facts about them.
 
         The model keeps and states how they were read. It takes bounds, classes and their weights,
         and the numbers of rows and people from the schema, where its parameters leave them out.
 
-        ``declared`` are facts that the caller declares to the model although the file does not.
+        Parameters
+        ----------
+        declared : collection of str, default=()
+            Names of facts that the caller declares to the model although the file does not.
+
+        Returns
+        -------
+        DescribedRows
         """
         read = self.undeclared.difference(declared)
         return DescribedRows(

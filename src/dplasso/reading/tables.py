@@ -111,6 +111,7 @@ def _completed(table: TableFile, plan: TablePlan, labelled: bool) -> Schema:
             "read; write the rows as svmlight text"
         )
     if naming := [name for name in left if names_people(name) or guessed(name) == "identifier"]:
+        people = [name for name in naming if names_people(name)]
         raise ParameterError(
             "{path}: columns seem to identify people or rows, and have no role: {columns}. Name "
             "the column of people with {person}, so that all rows of a person are protected "
@@ -118,7 +119,8 @@ def _completed(table: TableFile, plan: TablePlan, labelled: bool) -> Schema:
             "{hashed}",
             path=table.path,
             columns=_listed(naming),
-            person=Setting("person", naming[0]),
+            # Whom to protect is not guessed: an identifier of rows would protect nobody more.
+            person=Setting("person", people[0] if len(people) == 1 else "COLUMN"),
             ignore=Setting("ignore", naming[:_LISTED]),
             hashed=Setting("hashed", naming[:_LISTED]),
         )

@@ -11,7 +11,7 @@ FEW_ROWS = 0.1  # a `weakest_signal` above which little can be found
 _NOISE = (
     "Which coefficients there are, and how large, was drawn with noise: a second fit of the same "
     "rows would give others. Small ones may be chance, signs included; do not read any as an "
-    "effect."
+    "effect. Large ones may be chance, too, where few rows have the feature, or none."
 )
 _NOISE_OF_STREAM = (
     "Every coefficient has noise in it: a second run over the same rows would give others. Small "

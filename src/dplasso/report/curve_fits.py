@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from dplasso.base.arrays import Ints
 from dplasso.base.wording import ParameterError
+from dplasso.data.described import DescribedRows
 from dplasso.data.identifiers import NOBODY, people_of
 from dplasso.data.structure import array_of, sound
 from dplasso.estimators import PrivateLassoClassifier
@@ -85,7 +86,8 @@ def accuracy_curve(
 
     ``groups`` has the identifier of a person per row. If the model protects people, the fits do so
     too: they are made to all rows of two thirds of the people, and scored on those of the others.
-    Without ``groups`` they protect rows, and the report says so.
+    Without ``groups`` they protect rows, and the report says so. Rows that `Rows.described` gave
+    bring their own.
 
     Fits are made ``fits`` times, with different splits, at each of ``epsilons``, by default some
     round numbers and the model's own. Where accuracy shows little, the curve is of the area under
@@ -95,6 +97,8 @@ def accuracy_curve(
     people, if it protects them), or splits that differ more than epsilons do. NOT private: every
     fit uses the rows again.
     """
+    if isinstance(X, DescribedRows):
+        X, groups = X.X, X.groups if groups is None else groups
     X = array_of(sound(X))
     X = sp.csr_array(X) if sp.issparse(X) else X  # a format whose rows can be indexed
     people = None

@@ -7,8 +7,8 @@ from importlib.resources import files
 from dplasso.report.markup import Markup, join, tag
 
 
-def html_document(title: str, main: Markup) -> str:
-    """Return the whole page around its main part."""
+def html_document(title: str, main: Markup, *, again: int | None = None) -> str:
+    """Return the whole page around its main part; ``again`` seconds later, it loads itself anew."""
     style, script = _resource("page.css"), _resource("page.js")
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
@@ -21,6 +21,7 @@ def html_document(title: str, main: Markup) -> str:
         Markup(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
         Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
         Markup('<meta name="referrer" content="no-referrer">'),
+        Markup("" if again is None else f'<meta http-equiv="refresh" content="{again}">'),
         tag("title", title),
         tag("style", style),
     )

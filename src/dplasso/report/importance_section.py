@@ -38,7 +38,8 @@ def _meaning(model: Any) -> list[str]:
     if is_private(model):
         words.append(
             " All of it holds noise, and a column with many features gathers the noise of all of "
-            "them: a short bar may be noise alone."
+            "them. A short bar may be noise alone, and so may a long one: the coefficient of a "
+            "feature that few rows have, or none, is hardly held back by any row."
         )
     return words
 

@@ -44,10 +44,9 @@ def widths_of(model: Any, columns: Ints) -> Floats:
     known = np.unique(columns)
     bounds = model.fitted_.reader.bounds(known)
     low, high = bounds.ends(len(known))
-    widths = high
-    if bounds.ranges is not None:
-        ranged = True if bounds.paired is None else np.isin(known, bounds.paired)
-        widths = np.where(ranged, high - low, high)
+    widths = high.copy()
+    at = bounds.ranged  # places among the known columns, as those of the ends
+    widths[at] = high[at] - low[at]
     found: Floats = widths[np.searchsorted(known, columns)]
     return found
 

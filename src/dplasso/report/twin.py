@@ -1,4 +1,7 @@
-"""The facts of a page as a JSON document, for programs. docs/report.md explains the fields."""
+"""The facts of a page as a JSON document, for programs.
+
+docs/how_to/report.md explains the fields.
+"""
 
 import math
 from dataclasses import asdict

@@ -81,7 +81,12 @@ def _entries(space: FeatureSpace, name: str, column: Any, refuse: Refuse) -> lis
     if len(found) < len(moments):
         wrong = np.array([moment is None for moment in moments] + [False])[cells.codes]
         form = "ISO 8601 (2020-01-31)" if role.format is None else role.format
-        refuse(int(wrong.argmax()), f"has no date of the form {form} in column {name!r}; mend it")
+        refuse(
+            int(wrong.argmax()),
+            f"has no date of the form {form} in column {name!r}; mend it, or if all dates are "
+            'written otherwise, state their format in the schema, such as "%d.%m.%Y" or '
+            '"%d.%m.%Y %H:%M"',
+        )
     return role.entries(cells, found, space.scaled)
 
 

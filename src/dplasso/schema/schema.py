@@ -25,8 +25,8 @@ _MOST_FEATURES = (1 << 63) - 1  # column indices have 64 bits
 class Schema:
     """The columns of a table, each with its role, and public facts about the table.
 
-    Everything in a schema is public: it is stated by whoever owns the table, from what is known
-    without looking at the rows. A column of a file that the schema does not name is left out.
+    Everything in a schema is public. The owner of the table states it without looking at the
+    rows. A column of a file that the schema does not name is left out.
 
     Parameters
     ----------
@@ -44,6 +44,8 @@ class Schema:
         The character between the columns of a CSV file; by default a comma, or a tab for ``.tsv``.
     encoding : str, default=None
         The encoding of a CSV file; by default UTF-8.
+    cell_rule : int
+        The version of the rules by which cells are read, which a saved model states. Leave it out.
 
     Examples
     --------
@@ -100,7 +102,7 @@ class Schema:
 
     @classmethod
     def from_toml(cls, path: str | PathLike[str]) -> Self:
-        """Read a schema file; see docs/tables.md for its form.
+        """Read a schema file; see :doc:`/tutorials/tables` for its form.
 
         Parameters
         ----------
@@ -117,7 +119,17 @@ class Schema:
         return cls(**read(path))
 
     def to_toml(self, path: str | PathLike[str] | None = None) -> str:
-        """The schema as the text of a schema file, which is also written if a path is given."""
+        """Return the text of a schema file, and write it if a path is given.
+
+        Parameters
+        ----------
+        path : str, path or None, default=None
+            The file to write, if any.
+
+        Returns
+        -------
+        str
+        """
         from dplasso.schema.toml import text_of
 
         text = text_of(self)
@@ -126,7 +138,12 @@ class Schema:
         return text
 
     def to_dict(self) -> dict[str, Any]:
-        """The schema as JSON values; `from_dict` reads them."""
+        """Return the schema as JSON values; `from_dict` reads them.
+
+        Returns
+        -------
+        dict
+        """
         return {
             "target": self.target,
             # A list, because features are numbered in this order.
@@ -140,7 +157,17 @@ class Schema:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """The schema that `to_dict` wrote, or that a model of an earlier version has."""
+        """Read a schema that `to_dict` wrote, or that a model of an earlier version holds.
+
+        Parameters
+        ----------
+        content : mapping
+            What `to_dict` returned.
+
+        Returns
+        -------
+        Schema
+        """
         if "columns" not in content:
             return cls(**_of_earlier(content))
         columns = {}
@@ -180,7 +207,13 @@ class Schema:
         return {name: role.blanks for name, role in self.columns.items() if role.blanks}
 
     def check_filled(self, labelled: bool = True) -> None:
-        """Reject a schema with blanks; ``labelled`` says whether labels are needed."""
+        """Reject a schema with blanks; ``labelled`` says whether labels are needed.
+
+        Parameters
+        ----------
+        labelled : bool, default=True
+            Whether a target is needed, too.
+        """
         blanks = dict(self.blanks)
         if not labelled:
             blanks.pop(self.target or "", None)
@@ -201,7 +234,12 @@ class Schema:
             )
 
     def without_target(self) -> "Schema":
-        """The same schema for rows without labels."""
+        """Return the same schema for rows without labels.
+
+        Returns
+        -------
+        Schema
+        """
         kept = {name: role for name, role in self.columns.items() if not isinstance(role, Target)}
         return replace(self, columns=kept)
 

@@ -17,6 +17,7 @@ from dplasso.schema.roles import Category
 
 FEWEST = 10  # cells from which on it is told; fewer may well be other levels by chance
 ALMOST_NONE = 0.01  # share of the cells
+MOST = 0.5  # share of the cells without a level above which it is told
 MANY = 0.1  # share of the rows without an identifier from which on it is told
 _LISTED = 8  # columns that are named, at most
 
@@ -42,6 +43,14 @@ def watched(space: FeatureSpace, chunks: Iterable[RowChunk]) -> Iterator[RowChun
             f'{", ".join(map(repr, names[:_LISTED]))}{more}, so all of them count as "other"; '
             "levels are compared to the letter: check spaces and capitals, and whether they are "
             "those of another column"
+        )
+    if names := counts.mostly_other:
+        more = " and others" if len(names) > _LISTED else ""
+        leaks.tell_owner(
+            "most cells have none of the declared levels of "
+            f'{", ".join(map(repr, names[:_LISTED]))}{more}, and count as "other"; declare further '
+            "levels if they are publicly known, and give a column whose cells list several codes "
+            'the role "text"'
         )
     if people.are_often_missing:
         leaks.tell_owner(
@@ -76,10 +85,19 @@ class LevelCounts:
     @property
     def unmatched(self) -> list[str]:
         """Categories of which hardly any cell has a declared level; cells known missing aside."""
+        return self._with_share(0.0, ALMOST_NONE)
+
+    @property
+    def mostly_other(self) -> list[str]:
+        """Categories of which some cells have a declared level, and most do not."""
+        return self._with_share(ALMOST_NONE, 1.0 - MOST)
+
+    def _with_share(self, least: float, below: float) -> list[str]:
+        """Categories by the share of their cells that have a declared level."""
         levels, missing = self._counts[1::3], self._counts[2::3]
         cells = self._rows - missing
-        none = (cells >= FEWEST) & (levels < ALMOST_NONE * cells)
-        return [name for name, found in zip(self._names, none.tolist(), strict=True) if found]
+        found = (cells >= FEWEST) & (levels >= least * cells) & (levels < below * cells)
+        return [name for name, told in zip(self._names, found.tolist(), strict=True) if told]
 
 
 class PersonCounts:

@@ -13,6 +13,7 @@ from dplasso.base import checks
 from dplasso.base.arrays import Ints, Labels
 from dplasso.base.wording import Message, ParameterError, Setting
 from dplasso.data import ColumnMatrix
+from dplasso.data.described import DescribedRows
 from dplasso.data.identifiers import count_people
 from dplasso.data.merging import merged
 from dplasso.data.rows_of_people import check_people_given
@@ -89,6 +90,12 @@ def checked_for(
     """
     if isinstance(X, ColumnMatrix):
         raise ValueError("X is a ColumnMatrix, whose rows cannot be split; pass X itself")
+    if isinstance(X, DescribedRows):
+        raise ValueError(
+            "X is what rows.described() returns, which cannot be split; make the search the last "
+            "step of a pipeline after a TableEncoder, or pass rows.X, with the facts about the "
+            "rows as parameters of the estimator"
+        )
     check_people_given(X, groups)
     if sp.issparse(X):
         X = sp.csr_array(merged(X, "csr"))

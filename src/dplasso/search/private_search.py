@@ -63,7 +63,7 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
         Average number of trials.
     law : {"logarithmic", "geometric"}, default="logarithmic"
         Distribution of the number of trials. "logarithmic" gives each trial a larger budget,
-        "geometric" makes very few trials less often; see docs/search.md.
+        "geometric" makes very few trials less often; see :doc:`/explanation/search`.
     validation : float, default=0.2
         Share of the rows that trials are scored on.
     scoring : {"auto", "accuracy", "squared_error", "absolute_error"}, default="auto"
@@ -107,6 +107,7 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
 
     Examples
     --------
+    >>> import numpy as np
     >>> from dplasso import PrivateLassoClassifier, PrivateSearch
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, (3000, 20))
@@ -257,30 +258,88 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
         self.best_score_ = best.score / (rows * self.validation)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict with the model that was kept."""
+        """Predict with the model that was kept.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Rows x columns.
+
+        Returns
+        -------
+        ndarray
+            One class, or one number, per row.
+        """
         found: NDArray[Any] = self._fitted().predict(X)
         return found
 
     @_has("decision_function")  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Compute margins with the classifier that was kept."""
+        """Compute margins with the classifier that was kept.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Rows x columns.
+
+        Returns
+        -------
+        ndarray of float
+            One number per row, or rows x classes.
+        """
         found: NDArray[np.float64] = self._fitted().decision_function(X)
         return found
 
     @_has("predict_proba")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict the probabilities of the classes."""
+        """Predict the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Rows x columns.
+
+        Returns
+        -------
+        ndarray of float
+            Rows x classes.
+        """
         found: NDArray[np.float64] = self._fitted().predict_proba(X)
         return found
 
     @_has("predict_log_proba")  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict the logarithms of the probabilities of the classes."""
+        """Predict the logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Rows x columns.
+
+        Returns
+        -------
+        ndarray of float
+            Rows x classes.
+        """
         found: NDArray[np.float64] = self._fitted().predict_log_proba(X)
         return found
 
     def score(self, X: Any, y: Any) -> float:
-        """Compute accuracy, or R^2, of the model that was kept. NOT private: see docs/search.md."""
+        """Compute accuracy, or R^2, of the model that was kept. NOT private.
+
+        :doc:`/explanation/search` says why.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Rows x columns.
+        y : array
+            One label per row.
+
+        Returns
+        -------
+        float
+        """
         return float(self._fitted().score(X, y))
 
     def _fitted(self) -> Any:

@@ -10,7 +10,6 @@ from dplasso.base import checks
 from dplasso.base.arrays import Ints
 from dplasso.base.wording import ParameterError
 from dplasso.data.identifiers import people_of
-from dplasso.data.row_weights import row_weights
 from dplasso.estimators.undeclared import bound_or_one
 from dplasso.losses.labels import LabelRange, positions
 from dplasso.mechanisms.grid_gaussian import GridGaussian
@@ -32,9 +31,9 @@ class Scorer(NamedTuple):
     Formal guarantees
     -----------------
     - Neighbouring: one row added or removed, or one row replaced. In both cases the sum of gains,
-      whole numbers from 0 to UNIT, has sensitivity UNIT. If people are protected, gains are
-      multiplied by row weights and rounded down (`dplasso.data.row_weights`): the gains of a person
-      add up to a number from 0 to ``rows`` times UNIT, which is the sensitivity in both cases.
+      whole numbers from 0 to UNIT, has sensitivity UNIT. If people are protected, the gains of a
+      person add up to a number from 0 to ``rows`` times UNIT (`counted`), which is the sensitivity
+      in both cases.
     - Cost: `release` adds `GridGaussian` noise of standard deviation ``multiplier`` times that. Its
       cost is `dplasso.privacy.events.Gaussian` with that multiplier, (1 / (2 multiplier^2))-zCDP.
     - Assumptions: the model does not depend on the row that differs; the prediction for a row
@@ -106,14 +105,18 @@ def number_gains(
 def counted(gains: Ints, people: Ints | None, rows: int) -> int:
     """The sum of whole numbers from 0 to UNIT; of a person's, no more than ``rows`` times UNIT.
 
-    ``people`` are the numbers of the people whose rows they are, if people are protected. What
-    their rows add is multiplied by row weights and rounded down.
+    ``people`` are the numbers of the people whose rows they are, if people are protected. If a
+    person has more than ``rows`` rows, the sum of theirs is multiplied by ``rows`` over their
+    number, and rounded down once.
     """
-    if people is not None:
-        weights = row_weights(people, rows)
-        assert weights is not None
-        gains = (gains * weights).astype(np.int64)
-    return int(gains.sum())
+    if people is None:
+        return int(gains.sum())
+    known = people >= 0  # rows of nobody count nothing
+    sums = np.zeros(int(people.max(initial=-1)) + 1, np.int64)
+    np.add.at(sums, people[known], gains[known])
+    counts = np.maximum(np.bincount(people[known], minlength=len(sums)), rows)
+    wholes, rests = np.divmod(sums, counts)
+    return int((wholes * rows + rests * rows // counts).sum())
 
 
 def scorer_for(

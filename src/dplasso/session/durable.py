@@ -27,7 +27,7 @@ class DurableStream(Generic[_Model]):
     The model learns as always, by `partial_fit`, `predict_then_learn`, `learn_one` or a river
     pipeline. Each call first writes its rows to a journal in the folder, and then learns from them.
     Opened again with a model of the same parameters, the stream continues where it was:
-    ``model.rows_seen_`` says how many rows it has, and the next one to pass is the one after.
+    ``model.rows_seen_`` is the number of rows that it has; pass the next row after these.
 
     Parameters
     ----------
@@ -50,11 +50,11 @@ class DurableStream(Generic[_Model]):
     Formal guarantees
     -----------------
     The guarantee of the model holds for its stream, however the process ends and however often.
-    Rows are on the disk before noise is drawn for them, each with its step. So a stream that
-    continues adds the same rows to the same noise, and repeats its releases bit by bit: no noise is
-    drawn twice or added to other rows. While the folder is open the model learns through it only,
-    and after `close` not at all. If a call is interrupted between the two, the model refuses to
-    learn until the folder is opened again.
+    Rows are on the disk before noise is drawn for them, each with its step. A stream that
+    continues therefore adds the same rows to the same noise, and repeats its releases bit by bit.
+    No noise is drawn twice or added to other rows. While the folder is open the model learns
+    through it only, and after `close` not at all. If a call is interrupted between journal and
+    learning, the model refuses to learn until the folder is opened again.
 
     Examples
     --------

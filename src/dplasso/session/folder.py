@@ -1,6 +1,6 @@
 """The folder of a stream: its lock, its journal, and the state that it continues from.
 
-docs/online.md describes its files, and why no row is learned twice or lost.
+docs/explanation/online.md describes its files, and why no row is learned twice or lost.
 """
 
 import json
@@ -88,17 +88,20 @@ class StateFolder:
         crash would bring them back at a step whose noise was used for other lines.
         """
         assert self._journal is not None
-        if self._unlearned:
-            raise ValueError(
-                "the stream was interrupted after rows were recorded and before they were learned "
-                "from; open its folder again, which learns from them"
-            )
+        self._check_learned()
         self._unlearned = True
         try:
             self._journal.append(lines)
         except OSError:  # nothing was recorded
             self._unlearned = False
             raise
+
+    def _check_learned(self) -> None:
+        if self._unlearned:
+            raise ValueError(
+                "the stream was interrupted after rows were recorded and before they were learned "
+                "from; open its folder again, which learns from them"
+            )
 
     def learned(self) -> None:
         """Note that the journaled lines were learned from."""
@@ -107,8 +110,11 @@ class StateFolder:
     def save(self, model: PrivateOnline, more: Mapping[str, Any] = START) -> None:
         """Save the state, and begin a journal of the lines that follow it.
 
-        The first state of a new stream is saved after its model has been charged.
+        The first state of a new stream is saved after its model has been charged. If lines of the
+        journal were not `learned`, as after an interrupt, this raises: a state in the middle of a
+        step would take the place of the journal that completes it.
         """
+        self._check_learned()
         self.more = {**more, "saves": self.more["saves"] + 1}
         save_state(model, self.folder / _STATE, self.more)
         self._open_journal(new=True)

@@ -140,7 +140,6 @@ class StreamSession:
         self._stopping, self._started = False, False
         self._gate = _Gate()
         self._out: Any = None
-        self._watch: Callable[[], None] | None = None
         self._folder = StateFolder(Path(folder))
         try:
             self._folder.check(self._config())
@@ -245,10 +244,9 @@ class StreamSession:
         source : LineSource
             Source of the lines.
         watch : callable or None, default=None
-            Function that is called after every saved state.
+            Function that is called after lines were learned from, and at the end.
         """
         self.start()
-        self._watch = watch
         while not self._stopping:
             room = max(1.0, self._stream.room)  # read one row too many, so that it raises an error
             lines = source.lines(int(min(_MOST_LINES, self._until_state(), room)))
@@ -256,6 +254,8 @@ class StreamSession:
                 break
             if lines:
                 self.learn(lines)
+                if watch is not None:
+                    watch()
         self.save()
         self._publish()
 
@@ -273,8 +273,6 @@ class StreamSession:
         self._folder.save(self.model, self._more)
         self._more = dict(self._folder.more)
         self._publish()
-        if self._watch is not None:
-            self._watch()
 
     def scores(self) -> dict[str, float]:
         """Return the number of rows and how well they were predicted. NOT PRIVATE.
@@ -285,6 +283,16 @@ class StreamSession:
             Scores, computed from the rows without noise.
         """
         return self._scores.summary(self.rows, self.input_bytes)
+
+    def metrics(self) -> dict[str, Any]:
+        """Return the scores with their curve, as in ``metrics.json``. NOT PRIVATE.
+
+        Returns
+        -------
+        dict
+            Scores, computed from the rows without noise.
+        """
+        return self._scores.published(self.rows, self.input_bytes)
 
     def close(self) -> None:
         """Release the folder. Lines that followed the last state are in its journal."""
@@ -398,7 +406,7 @@ class StreamSession:
         """Write the snapshot of the model, and its scores next to the state."""
         if self._snapshot is not None:
             self.model.save(self._snapshot)
-        self._folder.write("metrics.json", self._scores.published(self.rows, self.input_bytes))
+        self._folder.write("metrics.json", self.metrics())
 
 
 class _Gate:

@@ -31,26 +31,11 @@ def exact_margins(
     """
     row_sums = RowSums(len(units), len(column_runs))
     kernel = conditioned.add_margins if columns is None else conditioned.add_margins_of
-    facts = (matrix, units, grains, weights, intercepts, column_runs, columns)
-    return margins_by(kernel, row_sums, *facts)
-
-
-def margins_by(
-    kernel: Any,
-    row_sums: "RowSums",
-    matrix: Matrix,
-    units: Floats,
-    grains: float,
-    weights: Floats,
-    intercepts: Floats,
-    column_runs: Runs,
-    columns: Ints | None,
-) -> Floats:
-    """The margins of `exact_margins`, with the sums of rows in memory that is used again."""
     found = np.empty((len(intercepts), len(units)))
     for margins, of_output, intercept in zip(found, weights, intercepts, strict=True):
-        facts = (columns, of_output, grains, MOST_GRAINS)
-        parts = row_sums.by_columns(kernel, (*matrix, *facts), column_runs)
+        parts = row_sums.by_columns(
+            kernel, (*matrix, columns, of_output, grains, MOST_GRAINS), column_runs
+        )
         row_sums.finish(conditioned.finish_margins, (parts, units, grains, intercept), margins)
     return found
 
@@ -63,7 +48,7 @@ class RowSums:
 
     def __init__(self, rows: int, threads: int) -> None:
         self._room = np.empty((threads, rows), np.int64)
-        self._row_runs = pool.even_runs(rows, threads)
+        self.row_runs = pool.even_runs(rows, threads)
 
     def by_columns(self, kernel: Any, facts: tuple[Any, ...], column_runs: Runs) -> Ints:
         """Sums per row for every run of columns, by a kernel that adds to what there is."""
@@ -74,7 +59,7 @@ class RowSums:
 
     def finish(self, kernel: Any, facts: tuple[Any, ...], out: Any) -> None:
         """Write what a kernel computes from the sums of all runs of columns."""
-        pool.run(kernel, [(*facts, *run, out) for run in self._row_runs])
+        pool.run(kernel, [(*facts, *run, out) for run in self.row_runs])
 
 
 def _from_zero(kernel: Any, facts: tuple[Any, ...], sums: Ints) -> None:

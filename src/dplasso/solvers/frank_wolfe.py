@@ -57,6 +57,7 @@ class Solution:
     Attributes
     ----------
     weights : csr_array of shape (outputs, columns)
+        The weights after the last round.
     columns, classes : array of int64, one entry per round
         The vertex of each round.
     signs : array of int8, one entry per round
@@ -64,6 +65,7 @@ class Solution:
     steps : array of float64, or None without line search
         The step size of each round.
     counters : Counters, or None unless requested
+        How much work the rounds took. It depends on the data and is NOT private.
     """
 
     weights: sp.csr_array
@@ -100,9 +102,11 @@ def frank_wolfe(
     y : array-like or EncodedLabels, one label per row
         Labels as ``loss`` expects them. Encoded ones may have weights of rows.
     loss : Loss
+        The loss to minimise, such as `dplasso.LogisticLoss`.
     radius : float
         Bound on the 1-norm of the weights.
     rounds : int
+        Number of rounds.
     theta : float
         Scale of the law exp(theta * s * alpha_j), from `dplasso.calibrate`; ``math.inf`` takes the
         best vertex every round, without privacy.
@@ -197,6 +201,7 @@ def problem_of(
         start_bound=loss.gradient_bound(0.0, matrix.x_bound),
         curvature_low=loss.curvature[0] if weights is None else 0.0,
         curvature_high=loss.curvature[1],
+        curvature_turn=loss.curvature_turn,
         lipschitz=loss.lipschitz,
         x_bound=matrix.x_bound,
         radius=radius,

@@ -2,7 +2,7 @@
 
 The file is written whole or not at all, and read without executing or unpacking anything in it. The
 digest detects damage; it does not prove who wrote the file, so its content is not trusted either.
-The format is described in docs/model_format.md.
+The format is described in docs/reference/model_format.md.
 """
 
 import hashlib

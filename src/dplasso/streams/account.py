@@ -9,7 +9,7 @@ Formal guarantees
   without noise. Rows may depend on earlier releases.
 - Cost, "tight": the sensitivity of a construction is how far one row moves the releases, in
   standard deviations of its noise sources: sqrt(levels) for trees, `band_sensitivity` for a band,
-  `buffered_sensitivity` for buffers.
+  `buffered_sensitivity` for buffers; blocks are two sums with buffers, whose squares add up.
   The noise makes releases mu-GDP, mu = sqrt(2 rho) or `mu_of(epsilon, delta)`; Gamma noise of scale
   levels / epsilon makes them epsilon-DP. The budget is that of one row; it is not spent again as
   the window moves.
@@ -21,12 +21,16 @@ import math
 
 from dplasso.privacy.events import Gaussian, PureDP
 from dplasso.privacy.gaussian import mu_of
+from dplasso.streams.blocks import STEPS
 from dplasso.streams.settings import TREES, Settings, Span
 
 # Covers the rounding of square roots and products.
 _SAFE = 1.0 + 1e-12
 # An endless stream has no more epochs than this.
 MOST_EPOCHS = 63
+# Share of mu^2 for sums of finished blocks. What is added within a block moves weights little, and
+# may have more noise.
+WHOLE_SHARE = 0.75
 
 
 def mu(settings: Settings) -> float:
@@ -80,9 +84,21 @@ def noise_of_a_release(settings: Settings, longest: int) -> float:
     if not settings.private:
         return 0.0
     span = settings.span or Span(max(1, -(-longest // settings.batch)), slides=False)
+    if settings.construction == "blocks":
+        return settings.reach * math.hypot(*_block_errors(span.steps)) / _mu_asked(settings)
     if settings.construction not in TREES:
-        return settings.reach * (1.07 + math.log(span.steps) / math.pi) / _mu_asked(settings)
+        return settings.reach * _error(span.steps) / _mu_asked(settings)
     return settings.reach * node_deviation(settings, span) * math.sqrt(span.levels)
+
+
+def _block_errors(steps: int) -> tuple[float, float]:
+    """Errors of the sums of finished blocks and within a block, in lengths of a row over mu."""
+    return _error(-(-steps // STEPS)) / WHOLE_SHARE**0.5, _error(STEPS) / (1 - WHOLE_SHARE) ** 0.5
+
+
+def _error(steps: int) -> float:
+    """Approximate error of a running sum with buffers, in lengths of a row over mu."""
+    return 1.07 + math.log(steps) / math.pi
 
 
 def epoch_span(epoch: int) -> Span:

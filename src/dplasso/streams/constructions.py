@@ -9,7 +9,9 @@ from dplasso.mechanisms.grid_gamma import GridGamma
 from dplasso.mechanisms.grid_gaussian import AddsNoise, GridGaussian
 from dplasso.mechanisms.noise_key import NoiseKey
 from dplasso.streams import account, buffered, covers
+from dplasso.streams import blocks as in_blocks
 from dplasso.streams.band import FINE_BITS, LONGEST, BandNoise, band_sensitivity
+from dplasso.streams.blocks import BlockNoise
 from dplasso.streams.buffered import NOISE_BITS, BufferedNoise
 from dplasso.streams.doubling import DoublingNoise
 from dplasso.streams.process import Grid, NoiseProcess, NoNoise
@@ -20,9 +22,19 @@ from dplasso.streams.tree import TreeNoise
 _MOST_BITS, _NOISE_BITS, _GAMMA_BITS = 30, 48, 44
 # The same for constructions that draw other numbers than nodes of trees.
 _BAND_BITS = _NOISE_BITS - FINE_BITS
-_DRAWN_BITS = {"buffered": NOISE_BITS, "band": _BAND_BITS, "regenerated_band": _BAND_BITS}
+_DRAWN_BITS = {
+    "buffered": NOISE_BITS,
+    "blocks": NOISE_BITS - 1,  # two sums share a budget, and each has more noise
+    "band": _BAND_BITS,
+    "regenerated_band": _BAND_BITS,
+}
 # Most steps of a construction; trees have no limit.
-_LONGEST = {"buffered": buffered.LONGEST, "band": LONGEST, "regenerated_band": LONGEST}
+_LONGEST = {
+    "buffered": buffered.LONGEST,
+    "blocks": buffered.LONGEST,
+    "band": LONGEST,
+    "regenerated_band": LONGEST,
+}
 # Vectors of 8 bytes per number: the sum, the noise, the draws and the releases.
 _VECTORS = 8
 # Number of buffers for the longest stream that has them.
@@ -40,7 +52,7 @@ def chosen(settings: Settings) -> Settings:
     if name == "auto" and settings.calibration == "paper":
         name = "window_tree"
     elif name == "auto":
-        buffers = settings.noise == "gaussian" and _fits(settings, "buffered", span)
+        buffers = settings.noise == "gaussian" and fits(settings, "buffered")
         name = "buffered" if buffers else "tree"
     if span and span.steps > (longest := _LONGEST.get(name, span.steps)):
         raise ParameterError(
@@ -60,6 +72,8 @@ def _vectors_kept(name: str, span: Span | None) -> int:
     if name == "buffered":
         # The current buffers, and those after the next steps.
         return 2 * (len(buffered.echoes(span.steps).shifts) if span else _MOST_BUFFERS)
+    if name == "blocks":
+        return 2 * _MOST_BUFFERS + in_blocks.STEPS  # all numbers of a block may be looked at
     return span.steps if span and name == "band" else 0
 
 
@@ -68,8 +82,12 @@ def bytes_needed(settings: Settings, vectors: int) -> int:
     return 8 * settings.dimension * (vectors + _VECTORS)
 
 
+def fits(settings: Settings, name: str) -> bool:
+    """Whether a construction can cover the stream within the memory, by public numbers."""
+    return _fits(settings, name, settings.span)
+
+
 def _fits(settings: Settings, name: str, span: Span | None) -> bool:
-    """Whether a construction can cover the span within the memory."""
     if span and span.steps > _LONGEST.get(name, span.steps):
         return False
     return bytes_needed(settings, _vectors_kept(name, span)) <= settings.memory
@@ -108,6 +126,8 @@ def noise_process(settings: Settings, grid: Grid, key: NoiseKey) -> NoiseProcess
     if not settings.private:
         return NoNoise(settings.dimension)
     span = settings.span
+    if settings.construction == "blocks":
+        return _block_noise(settings, grid, key)
     if span is not None:
         return _span_noise(settings, span, grid, key)
 
@@ -118,6 +138,26 @@ def noise_process(settings: Settings, grid: Grid, key: NoiseKey) -> NoiseProcess
         return _span_noise(within, span, grid, key.derived(epoch))
 
     return DoublingNoise(settings.dimension, epoch_noise)
+
+
+def _block_noise(settings: Settings, grid: Grid, key: NoiseKey) -> NoiseProcess:
+    """Noise of finished blocks, by buffers, and of the steps within one."""
+    rho, span = account.mu(settings) ** 2 / 2.0, settings.span
+    count = None if span is None else -(-span.steps // in_blocks.STEPS)
+    whole = dataclasses.replace(
+        settings,
+        window=count if span and span.slides else None,
+        steps=None if span and span.slides else count,
+        batch=1,
+        epsilon=None,
+        delta=None,
+        rho=rho * account.WHOLE_SHARE,
+        construction="buffered",
+    )
+    moved = buffered.buffered_sensitivity(in_blocks.STEPS - 1, settings.dimension, grid)
+    sigma = account.deviation(settings, moved) / math.sqrt(1.0 - account.WHOLE_SHARE) * grid.reach
+    noise = noise_process(whole, grid, key.derived(1))
+    return BlockNoise(settings.dimension, noise, sigma, grid, key.derived(2))
 
 
 def _span_noise(settings: Settings, span: Span, grid: Grid, key: NoiseKey) -> NoiseProcess:

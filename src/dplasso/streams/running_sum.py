@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from dplasso.base import checks
 from dplasso.base.arrays import Floats, Ints
+from dplasso.base.one_at_a_time import OneAtATime
 from dplasso.base.wording import ParameterError
 from dplasso.mechanisms.noise_key import NoiseKey
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.privacy.events import Gaussian, PureDP
 from dplasso.streams import account, constructions, statement
+from dplasso.streams.blocks import STEPS, BlockNoise, OpenBlock, of_whole_blocks
 from dplasso.streams.drawn_ahead import DrawnAhead
 from dplasso.streams.process import Stretch
 from dplasso.streams.settings import Settings
@@ -45,7 +47,7 @@ class RunningSum:
     Formal guarantees
     -----------------
     - The promise, the neighbouring relation and the cost: see `dplasso.streams.account`, and
-      ``event`` and ``privacy`` for the numbers. docs/online.md has the whole argument.
+      ``event`` and ``privacy`` for the numbers. docs/explanation/online.md has the whole argument.
     - Released: the sums that `add` and `release` return, each the exact sum of integer vectors of
       bounded length (`WholeRows`) plus noise that reads no data (`NoiseProcess`).
     - Assumptions: nobody sees `state`, and of all copies with one key at most one continues from a
@@ -54,6 +56,8 @@ class RunningSum:
       without noise. So a state must be saved before a release leaves: ``before_release`` is called
       with it each time, and if it raises nothing is returned. Resumed with the same rows, a sum
       repeats its releases bit by bit, which costs nothing.
+    - A signal handler that asks for a sum while rows are added is refused: that sum would have the
+      same noise as the one that follows.
 
     Examples
     --------
@@ -74,11 +78,16 @@ class RunningSum:
         sizes = settings.dimension, settings.sensitivity, grid.bits
         self._rows = WholeRows(*sizes, settings.batch, settings.too_long)
         process = constructions.noise_process(self.settings, grid, key)
-        self.noise = DrawnAhead(process, settings.dimension, settings.steps)
+        self.noise: BlockNoise | DrawnAhead
+        self.blocks: BlockNoise | None = None
+        if isinstance(process, BlockNoise):  # draws what is looked at
+            self.noise = self.blocks = process
+        else:
+            self.noise = self._ahead = DrawnAhead(process, settings.dimension, settings.steps)
         # The exact sum in units of `unit`, to which a compiled loop adds: secret.
         self.total: Ints = np.zeros(settings.dimension, np.int64)
         # Two threads at the same step could release two sums with the same noise.
-        self._one_thread = threading.RLock()
+        self._one_thread, self._alone = threading.RLock(), OneAtATime()
 
     def add(self, rows: Any) -> Floats:
         """Add the rows of one step, and release the sum of all rows so far.
@@ -87,7 +96,7 @@ class RunningSum:
         and values.
         """
         self.check_process()
-        with self._one_thread:
+        with self._one_thread, self._alone:
             self._check_room(1)
             whole = self._rows.of(rows)
             # The step advances first: noise used once must never be added to another sum.
@@ -99,7 +108,7 @@ class RunningSum:
     def release(self) -> Floats:
         """The noisy sum of all rows so far; it is the same each time it is requested."""
         self.check_process()
-        with self._one_thread:
+        with self._one_thread, self._alone:
             return self._released()
 
     def _released(self) -> Floats:
@@ -136,12 +145,31 @@ class RunningSum:
         if self._limited:
             self._check_room(1)
         self.position = step = self.position + 1
-        start, (values, _), rounded, _ = self.noise.held
+        start, (values, _), rounded, _ = self._ahead.held
         place = step - start
         if 0 <= place < len(rounded):
             return values, place, rounded[place]
         values, floors = self.noise.ahead(step, 1)
         return values, 0, int(floors[0])
+
+    def advance(self, steps: int) -> None:
+        """Take the next steps, for a loop that adds to `total` and looks at few numbers of it.
+
+        As for `stretch`, the position advances at once, and the caller must have saved a state.
+        """
+        self.check_process()
+        with self._one_thread:
+            self._check_room(steps)
+            self.position += steps
+
+    def open_block(self, step: int) -> tuple[OpenBlock, int]:
+        """The block of a step that was taken, whose noise is drawn number by number.
+
+        Only for ``construction="blocks"``. Also returns the place of the step within the block.
+        """
+        assert self.blocks is not None
+        self.check_process()
+        return self.blocks.opened(step)
 
     def take_back(self) -> None:
         """Undo `next_step` before its noise was added to anything, as for a row that is refused."""
@@ -224,6 +252,8 @@ def _check_reached(noise: dict[str, NDArray[Any]], position: int) -> None:
     """Reject noise of another position, or so far from it that catching up would take too long."""
     if "position" in noise and noise["position"].tolist() != [position]:
         raise ValueError("state must have noise of the steps that were taken; it has not")
+    if whole := of_whole_blocks(noise):
+        noise, position = whole, position // STEPS
     if "step" in noise:
         before = (1 << int(noise["epoch"][0])) - 1 if "epoch" in noise else 0
         if not 0 <= position - before - int(noise["step"][0]) <= _MOST_BEHIND:
@@ -261,7 +291,8 @@ def running_sum(
     construction : str, default "auto"
         "band", the most accurate, keeps ``window`` vectors of noise; "regenerated_band" is the same
         with the memory of a few vectors, and draws ``window`` vectors per step; "buffered" has 1 to
-        5 % more error than a band, keeps a few vectors and takes the least work; "tree" has up to 3
+        5 % more error than a band, keeps a few vectors and takes the least work; "blocks" has half
+        as much again, and draws noise only for numbers that are looked at; "tree" has up to 3
         times the error; "window_tree" is the published one. "auto" uses buffers if they fit into
         ``memory`` bytes, otherwise the tree. Trees round the window up to a power of 2.
     calibration : "tight" or "paper", default "tight"

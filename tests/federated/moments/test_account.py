@@ -8,7 +8,9 @@ import pytest
 from scipy import stats
 
 from dplasso.federated.moments import agree_moments, moment_plan
+from dplasso.federated.moments.entries import cross_entries, opened_entries, own_entries
 from dplasso.federated.moments.noise import NoiseShare
+from dplasso.federated.moments.server_noise import ServerNoise
 from dplasso.mechanisms.gaussian_cells import LEAST_SIGMA, MOST_SIGMA
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.privacy import zcdp
@@ -30,32 +32,82 @@ def test_epsilon_is_that_of_the_noise_that_is_left(parties, colluders, epsilon):
     terms = agreed((2,) * parties, colluders=colluders, epsilon=epsilon)
     plan = moment_plan(terms)
     for known in range(parties):
-        left = plan.share_sigma * math.sqrt(parties - known)
-        mu = plan.squared_length / math.sqrt(2) / left
+        between = math.hypot(plan.share_sigma * math.sqrt(parties - known), plan.server_sigma)
+        within = float(plan.moved_squared - plan.moved_between) / plan.sigma**2
+        mu = math.sqrt(float(plan.moved_between) / between**2 + within)
         assert delta_of(plan.epsilon_to(known), mu) == pytest.approx(terms.delta, rel=1e-6)
+        assert plan.epsilon_to(known) < plan.epsilon_to(known + 1)
+    assert plan.epsilon_to_server == plan.epsilon_to(colluders)
     assert plan.epsilon_to(colluders) == pytest.approx(epsilon, rel=1e-7)
     assert plan.epsilon_to(colluders) <= epsilon
     assert plan.epsilon_to(parties) == math.inf
 
 
-def test_a_party_faces_more_than_an_outsider():
-    """The figures of the design: with noise for outsiders only, 1 becomes 1.44 and 1.24."""
-    for parties, faced in ((2, 1.44), (3, 1.24)):
-        plan = moment_plan(agreed((2,) * parties, colluders=0, delta=1e-9))
-        assert plan.epsilon_to(0) == pytest.approx(1.0)
-        assert plan.epsilon_to(1) == pytest.approx(faced, abs=0.01)
+@pytest.mark.parametrize(("parties", "one", "colluders"), [(2, 1.21, 0), (3, 1.15, 0), (3, 1.0, 1)])
+def test_a_party_faces_more_than_an_outsider(parties, one, colluders):
+    """Where noise is for outsiders and the server only, a party faces more than is promised."""
+    plan = moment_plan(agreed((4,) * parties, colluders=colluders, delta=1e-9))
+    assert plan.epsilon_to_server == pytest.approx(1.0)
+    assert plan.epsilon_to(1) == pytest.approx(one, abs=0.01)
+    assert plan.epsilon_to(0) < plan.epsilon_to(1)
 
 
-@pytest.mark.parametrize("parties", [1, 2, 5])
-def test_the_sum_of_all_noise_is_a_gaussian_of_the_stated_size(parties):
-    terms = agreed((60, *(1,) * (parties - 1)))
-    plan, size = moment_plan(terms), terms.n_columns
-    share, bits = NoiseShare(plan), random_bits(5)
-    total = sum(share.drawn(bits.generator) for _ in range(parties)) + parties / 2
-    on = np.equal(*np.triu_indices(size))
-    sigma = plan.total_sigma * plan.entry**2
-    assert stats.kstest(total[~on] / sigma, "norm").pvalue > 1e-3
-    assert stats.kstest(total[on] / (math.sqrt(2) * sigma), "norm").pvalue > 1e-3
+def test_a_replaced_person_is_told_no_better_than_the_least_noise_says():
+    plan = moment_plan(agreed((2,) * 4, colluders=2, neighboring="replace_one"))
+    assert [plan.epsilon_to(known) for known in (0, 1, 2)] == [plan.epsilon_to_server] * 3
+    mu = math.sqrt(plan.moved_squared) / (plan.sigma * math.sqrt(3 / 4))
+    assert delta_of(plan.epsilon_to(3), mu) == pytest.approx(plan.terms.delta, rel=1e-6)
+
+
+@pytest.mark.parametrize(("parties", "colluders"), [(1, 0), (2, 0), (2, 1), (5, 0), (5, 1), (5, 4)])
+def test_all_noise_on_a_block_is_a_gaussian_of_the_stated_size(parties, colluders):
+    """And so is what is left of it for colluders, and for the server."""
+    terms = agreed((60, *(20,) * (parties - 1)), colluders=colluders)
+    plan, bits = moment_plan(terms), random_bits(5)
+    shares = [NoiseShare(plan, name).drawn(bits.generator) for name in terms.names]
+    server = ServerNoise(plan).drawn(bits.generator)
+    on, own = np.equal(*opened_entries(terms)), ~cross_entries(terms)
+    everything = sum(shares) + server + 0.5
+    assert normal(everything[own & ~on] / plan.sigma)
+    assert normal(everything[own & on] / plan.sigma_on_diagonal)
+    for name, share in zip(terms.names, shares, strict=True):
+        of_others = own & ~own_entries(terms, name)
+        assert not np.any(share[of_others])
+    assert not np.any(server[own])
+    if parties > 1:
+        drawn = parties + (colluders > 0)
+        ways = {
+            plan.sigma_between: everything + (drawn - 1) / 2,
+            plan.sigma: sum(shares) + parties / 2,  # as the server sees it
+            plan.sigma * (1 + 1e-13): sum(shares[colluders:]) + server + (drawn - colluders) / 2,
+        }
+        for sigma, seen in ways.items():
+            assert normal(seen[~own] / sigma)
+
+
+@pytest.mark.parametrize(
+    ("parties", "colluders", "silent"), [(2, 1, 1), (3, 1, 1), (5, 3, 2), (5, 4, 4)]
+)
+def test_silent_parties_count_as_colluders_but_towards_the_server(parties, colluders, silent):
+    """Noise is drawn as ever; the first parties send theirs as zeros."""
+    terms = agreed((60, *(20,) * (parties - 1)), colluders=colluders)
+    plan, bits = moment_plan(terms), random_bits(6)
+    shares = [NoiseShare(plan, name).drawn(bits.generator) for name in terms.names]
+    sent = [np.zeros_like(share) if k < silent else share for k, share in enumerate(shares)]
+    server, cross = ServerNoise(plan).drawn(bits.generator), cross_entries(terms)
+    # The silent parties and others, c of them: what they do not know is what was promised.
+    unknown = sum(sent[colluders:]) + server + (parties - colluders + 1) / 2
+    assert normal(unknown[cross] / plan.sigma)
+    left = plan.sigma * math.sqrt((parties - silent) / parties)
+    to_server = sum(sent) + (parties - silent) / 2
+    assert normal(to_server[cross] / left) and not normal(to_server[cross] / plan.sigma)
+    for name in terms.names[:silent]:
+        assert not np.any((sum(sent) + server)[own_entries(terms, name)])
+
+
+def normal(values):
+    """Whether numbers look standard normal."""
+    return stats.kstest(values, "norm").pvalue > 1e-3
 
 
 @pytest.mark.parametrize(
@@ -70,8 +122,10 @@ def test_the_sum_of_all_noise_is_a_gaussian_of_the_stated_size(parties):
 def test_grids_leave_room_for_noise_and_sums(job):
     plan = moment_plan(agreed(**job))
     assert LEAST_SIGMA == 2**12 <= plan.share_sigma
-    assert plan.share_sigma_on_diagonal <= MOST_SIGMA
-    most = plan.terms.n_rows * plan.squared_length + 10 * plan.total_sigma * plan.entry**2
+    assert plan.sigma_on_diagonal <= MOST_SIGMA
+    assert plan.share_sigma <= plan.server_sigma <= plan.sigma
+    longest = plan.length_of_features + plan.length_of_labels
+    most = plan.terms.n_rows * longest + 10 * plan.sigma_on_diagonal
     assert most < 2**63
 
 
@@ -117,7 +171,7 @@ def test_noise_of_a_job_that_is_agreed_on_can_be_drawn(epsilon):
     except ValueError as error:
         assert "too small or too large" in str(error)
         return
-    noises = [plan.share_sigma, plan.share_sigma_on_diagonal, plan.capacity.noise]
+    noises = [plan.share_sigma, plan.sigma_on_diagonal, plan.capacity.noise]
     noises += [plan.count.noise] if plan.count.signs else []
     assert all(LEAST_SIGMA <= noise <= MOST_SIGMA for noise in noises)
     assert plan.capacity.rho <= 0.0101 * zcdp.rho(plan.event)

@@ -7,10 +7,15 @@ import pytest
 from scipy import stats
 
 from dplasso.federated import Refused
-from dplasso.federated.moments import MomentServer, ring
+from dplasso.federated.messages import Ask, Gave, PartyRelease, PartyRequest
+from dplasso.federated.moments import MomentServer, messages, ring
+from dplasso.federated.moments.coordinator import MomentCoordinator
 from dplasso.federated.moments.deal import Deal
+from dplasso.federated.moments.entries import cross_entries, opened_entries
+from dplasso.federated.moments.layout import SLICE, sliced
+from dplasso.federated.moments.messages import Kind
 from dplasso.federated.moments.sealing import SealedPairs
-from moment_jobs import agreed, exchanged, keys_of, parties_of, tables_of, without
+from moment_jobs import agreed, exchanged, keys_of, parties_of, server_key, tables_of, without
 
 HEAD = 41  # bytes before the body of a message
 TERMS = agreed((30, 3, 4), n_rows=400)
@@ -78,7 +83,7 @@ def test_under_one_mask_the_difference_of_two_tables_is_in_clear():
 
 
 def test_the_server_and_one_party_together_read_every_table():
-    """The limit that docs/federated_moments.md states: they add what each of them knows."""
+    """The limit that docs/explanation/federated_moments.md states: they add what each knows."""
     tables, y, _ = tables_of(TERMS)
     parties = parties_of(TERMS, tables, y)
     deals, masked, _ = exchanged(TERMS, parties)
@@ -98,7 +103,7 @@ def test_the_dealer_cannot_take_the_masks_of_pairs_off_a_share():
     for name, party in parties.items():
         opened = {other: party._opened(other, masked[other]) for other in without(masked, name)}
         products = party._products(Deal.from_bytes(terms, name, deals[name]), opened)
-        upper = products[np.triu_indices(terms.n_columns)]
+        upper = products[opened_entries(terms)]
         share = ring.from_bytes(shares[name][HEAD:-32], upper.shape)
         left[name] = share - upper
     assert not np.any(sum(left.values()))
@@ -119,6 +124,58 @@ def test_masked_rows_do_not_open_without_the_keys_of_a_pair():
         parties["p1"].share(without(masked, "p1"))
 
 
+class Fixed:
+    """Noise that is known beforehand."""
+
+    def __init__(self, values):
+        self._values = values
+
+    def __call__(self, sigma):
+        return self
+
+    def add_to(self, values, generator, threads=None):
+        values += self._values
+
+
+def leaves(terms, shares, noise):
+    """All requests of a server after a job is paid for, and its card."""
+    alignment, uplink = {"people": 9.0}, dict.fromkeys(terms.names, 0)
+    server = MomentCoordinator(terms, uplink, alignment, server_key(), Fixed(noise))
+    sent = []
+    while requests := server.requests():
+        sent.append(requests)
+        answers = {}
+        for number, name in enumerate(terms.names):
+            asked = PartyRequest.from_bytes(requests[name])
+            about = terms.digest, number, asked.round
+            if asked.kind is Ask.SHARE:
+                content = sliced(shares[name], asked.round, SLICE)
+                answers[name] = PartyRelease(*about, Gave.PART, content=content).to_bytes()
+            else:
+                answers[name] = PartyRelease(*about, Gave.STORED).to_bytes()
+        server.receive(answers)
+    return sent, server.card().to_json()
+
+
+@pytest.mark.parametrize("size", [2**20, 2**61])
+def test_nothing_that_leaves_the_server_is_computed_without_its_noise(size):
+    """Two matrices that are the same with the server's noise, and not without it, give the same
+    requests and the same card, to the byte; also if one of them is larger than any matrix."""
+    terms = agreed((3, 2, 4), n_rows=50, n_classes=2)
+    tables, y, _ = tables_of(terms)
+    shares = exchanged(terms, parties_of(terms, tables, y))[2]
+    cross = cross_entries(terms)
+    noise = np.random.default_rng(0).integers(-size, size, int(cross.sum()))
+    body = ring.from_bytes(shares["p2"][HEAD:-32], cross.shape).copy()
+    body[cross] -= noise.view(np.uint64)
+    shifted = messages.packed(Kind.SHARE, terms, "p2", ring.to_bytes(body))
+    usual = leaves(terms, shares, np.zeros_like(noise))
+    assert leaves(terms, {**shares, "p2": shifted}, noise) == usual
+    assert len(usual[0]) == 2
+    if size == 2**20:
+        assert leaves(terms, shares, noise)[1] != usual[1]
+
+
 @pytest.mark.parametrize("place", [0, 5, 30, 41, 100, 5000, -1])
 def test_changed_messages_are_refused(place):
     tables, y, _ = tables_of(TERMS)
@@ -136,6 +193,19 @@ def test_changed_messages_are_refused(place):
         parties["p1"].share({**without(masked, "p1"), "p0": changed(masked["p0"])})
     with pytest.raises(Refused):
         MomentServer(TERMS).opened({**shares, "p0": changed(shares["p0"])})
+
+
+def test_messages_of_the_version_before_are_refused(monkeypatch):
+    """Its parties add other noise, and its server none."""
+    tables, y, _ = tables_of(TERMS)
+    parties = parties_of(TERMS, tables, y)
+    with monkeypatch.context() as before:
+        before.setattr(messages, "VERSION", 2)
+        deals, _, shares = exchanged(TERMS, parties_of(TERMS, tables, y))
+    with pytest.raises(Refused, match="another kind, version"):
+        parties["p0"].masked(deals["p0"])
+    with pytest.raises(Refused, match="another kind, version"):
+        MomentServer(TERMS).opened(shares)
 
 
 def test_messages_of_others_and_of_other_jobs_are_refused():

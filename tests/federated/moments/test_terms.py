@@ -35,6 +35,8 @@ def test_columns_follow_the_parties():
         ({"neighboring": "rows"}, "neighboring"),
         ({"n_rows": 0}, "n_rows"),
         ({"row_bounds": {"p0": 0.0}}, "row_bound"),
+        ({"label_weight": 0.0}, "label_weight"),
+        ({"label_weight": 1e9}, "label_weight"),
         ({"row_bounds": {"nobody": 1.0}}, "row_bounds"),
         ({"widths": (2**13, 2**13)}, "columns"),
     ],
@@ -42,6 +44,32 @@ def test_columns_follow_the_parties():
 def test_wrong_terms_are_refused(changed, named):
     with pytest.raises(ValueError, match=named):
         agreed(**{"widths": (2, 3), **changed})
+
+
+def squares(terms):
+    """The sum of the squared bounds on rows of all parties."""
+    return sum(block.row_bound**2 for block in terms.parties)
+
+
+def test_where_noise_decides_bounds_add_up_to_that_of_one_place():
+    """However columns are dealt out; with much data, short rows have more room."""
+    splits = ((16,), (10, 6), (5, 5, 6), (1,) * 16)
+    much, little = (
+        [squares(agreed(widths, n_rows=n)) for widths in splits] for n in (100, 6 * 10**7)
+    )
+    assert much == pytest.approx([16 / 4 + 4 / 2] * 4)
+    assert little == pytest.approx([sum(a / 4 + a**0.5 / 2 for a in one) for one in splits], 1e-3)
+    assert little[3] > 1.9 * much[3]
+    between = [squares(agreed(splits[3], n_rows=n)) for n in (10**3, 10**4, 10**5, 10**6)]
+    assert between == sorted(between) and between[0] < between[-1]
+
+
+def test_bounds_on_rows_do_not_depend_on_colluders_and_given_ones_are_kept():
+    one, most = (agreed((2, 3, 4), colluders=colluders, n_rows=5000) for colluders in (1, 2))
+    assert one.parties == most.parties and one.label_weight == most.label_weight
+    given = agreed((2, 3), row_bounds={"p1": 0.7}, n_rows=5000)
+    assert given.parties[1].row_bound == 0.7
+    assert given.parties[0] == agreed((2, 3), n_rows=5000).parties[0]
 
 
 def test_parties_have_names_of_their_own_and_one_holds_the_labels():

@@ -102,11 +102,13 @@ def test_what_weights_fit_of_the_noise_is_taken_out():
     blocks = {"p0": X[:, :30], "p1": X[:, 30:]}
     exact = simulate_moments(agreed((30, 30), epsilon=math.inf, **options), blocks, y).moments
     plan = moment_plan(agreed((30, 30), epsilon=3.0, **options))
+    sigmas = np.sqrt(Moments.read(plan, np.zeros(exact.products.shape, np.int64)).variances)
+    assert len(np.unique(sigmas[:60, :60])) == len(np.unique(sigmas[:60, 61])) == 2
     found = []
     for _ in range(100):
-        noise = np.triu(rng.normal(size=exact.products.shape), 1) * plan.total_sigma
-        noise += np.diag(rng.normal(size=len(noise))) * plan.total_sigma / math.sqrt(2)
-        moments = Moments(plan, exact.products + noise + noise.T, plan.total_sigma)
+        noise = np.triu(rng.normal(size=exact.products.shape), 1) * sigmas
+        noise += np.diag(rng.normal(size=len(noise)) * np.diag(sigmas)) / math.sqrt(2)
+        moments = Moments(plan, exact.products + noise + noise.T, sigmas**2)
         shrunk = Shrunk(moments.spreads, moments.sigma, 1.0)
         weights = shrunk.solved(moments.slopes)
         along, spread = without_own_noise(moments, shrunk, np.arange(60), weights)
@@ -131,12 +133,61 @@ def test_normal_classes_get_their_exact_log_odds():
     products[:5, 6] = products[6, :5] = n * p * gap
     products[5, 5] = products[6, 6] = n
     products[5, 6] = products[6, 5] = n * label
-    model = fit_moments(Moments(moment_plan(terms), products, 0.0))
+    model = fit_moments(Moments(moment_plan(terms), products, np.zeros((7, 7))))
     rows = np.random.default_rng(0).normal(size=(50, 5))
     scores = rows @ model.coefficients + model.intercepts
     odds = scores * model.odds.slope + model.odds.intercept
     exact = math.log(p / q) + rows @ gap / spread - gap @ gap / (2 * spread)
     assert odds[:, 0] == pytest.approx(exact, rel=1e-5)
+
+
+@pytest.mark.parametrize("sigma", [0.0, 20.0])
+def test_several_normal_classes_get_their_log_odds(sigma):
+    """Exact moments give the exact discriminant; known noise makes it more careful."""
+    terms, _, _ = job(classes=3)
+    rng = np.random.default_rng(0)
+    shares, centres, n = np.array([0.2, 0.3, 0.5]), rng.uniform(-0.3, 0.3, (3, 5)), 4000.0
+    within = 0.04 * np.eye(5) + 0.01
+    products = np.full((9, 9), np.nan)
+    products[:5, :5] = n * (within + (centres.T * shares) @ centres)
+    products[:5, 5] = n * shares @ centres
+    products[:5, 6:] = n * (shares[:, None] * centres).T
+    products[5, 5], products[5, 6:] = n, n * shares
+    variances = np.full((9, 9), sigma**2)
+    variances[:, 6:] /= 4.0
+    model = fit_moments(Moments(moment_plan(terms), products, variances))
+    rows = rng.normal(size=(50, 5))
+    scores = rows @ model.coefficients + model.intercepts
+    away = rows[:, None, :] - centres
+    squares = np.einsum("ijk,kl,ijl->ij", away, np.linalg.inv(within), away)
+    exact = np.log(shares) - squares / 2.0
+    scores, exact = (each - each.mean(axis=1, keepdims=True) for each in (scores, exact))
+    if sigma == 0.0:
+        assert scores == pytest.approx(exact, rel=1e-5, abs=1e-6)
+        assert np.array_equal(model.classes(scores), exact.argmax(axis=1))
+    else:
+        assert 0.3 < np.std(scores) / np.std(exact) < 0.95
+
+
+def test_classes_that_are_noise_get_their_shares():
+    """Labels at random: probabilities are the shares of classes, for all rows alike."""
+    rng = np.random.default_rng(0)
+    terms, blocks, _ = job(n=2000, classes=5, epsilon=0.3)
+    y = rng.choice(5, 2000, p=[0.4, 0.3, 0.1, 0.1, 0.1])
+    alike = 0
+    for seed in range(20):
+        model = simulate_moments(terms, blocks, y, random_state=seed).model
+        alike += not np.any(model.coefficients)
+    assert alike >= 16
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_no_probability_is_0_however_large_the_noise(classes):
+    terms, blocks, y = job(n=200, classes=classes, epsilon=0.01)
+    for seed in range(5):
+        model = simulate_moments(terms, blocks, y, random_state=seed).model
+        chances = model.probabilities(1e6 * model.scores(blocks))
+        assert chances.min() >= 1e-5 and chances.sum(axis=1) == pytest.approx(1.0)
 
 
 def test_numbers_have_no_probabilities():

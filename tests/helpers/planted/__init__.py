@@ -105,6 +105,8 @@ _OWN = {
     "cohort scores times 1.2": Bug(envelope.cohort_scores_times(1.2), ("envelope",)),
     "norms of columns too small": Bug(envelope.limits_times(0.8), ("envelope",)),
     "curvature halved": Bug(envelope.curvature_times(0.5), ("envelope",)),
+    "slopes turning a tenth as fast": Bug(envelope.turn_of_slopes_times(0.1), ("envelope",)),
+    "cohorts taken for rows": Bug(envelope.cohorts_taken_for_rows, ("envelope",)),
     "light columns decided by half their entries": Bug(
         envelope.light_rate_times(0.5), ("envelope",)
     ),

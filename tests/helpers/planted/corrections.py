@@ -5,7 +5,7 @@ from scipy.special import expit
 
 from dplasso.fitting.plan import Plan
 from dplasso.kernels import calibration
-from dplasso.kernels.calibration import TWO_CLASS_WEIGHT, UNIT
+from dplasso.kernels.calibration import UNIT
 from dplasso.mechanisms.grid_gaussian import GridGaussian
 from dplasso.solvers.correction import solve
 from dplasso.solvers.correction.plan import CorrectionPlan
@@ -18,9 +18,8 @@ def margins_not_cut(monkeypatch):
 
     def two_class_sums(margins, labels, weights, scale, shift, limit, first, last):
         t, y = margins[first:last] / limit, labels[first:last]
-        q = expit(scale * limit * t + shift)
-        r, h = q - y, TWO_CLASS_WEIGHT * q * (1.0 - q)
-        terms = np.stack([r * t, r, h * t * t, h * t, h])
+        r = expit(scale * limit * t + shift) - y
+        terms = np.stack([r * t, r])
         return np.trunc(np.clip(terms * UNIT, -(2.0**50), 2.0**50)).astype(np.int64).sum(axis=1)
 
     monkeypatch.setattr(calibration, "two_class_sums", two_class_sums)
@@ -68,15 +67,18 @@ def counts_without_noise(monkeypatch):
 
 def course_of_exact_counts(monkeypatch):
     """The walk starts from the counts before noise was added."""
-    right, exact, course = MarginRows.counts, [], solve.Course
+    right, exact, course = MarginRows.counts, [], solve.course_of
 
     def counts(self, unit):
         found = right(self, unit)
         exact.append(found.copy())
         return found
 
+    def course_of(plan, usual, _):
+        return course(plan, usual, exact[-1])
+
     monkeypatch.setattr(MarginRows, "counts", counts)
-    monkeypatch.setattr(solve, "Course", lambda plan, usual, _: course(plan, usual, exact[-1]))
+    monkeypatch.setattr(solve, "course_of", course_of)
 
 
 def counted_twice(monkeypatch):

@@ -1,5 +1,7 @@
 """Bugs in the bounds on scores that the lazy rule draws from."""
 
+import numpy as np
+
 from dplasso.kernels import envelope as tiers
 from dplasso.kernels.problem import PATH
 from dplasso.losses import LogisticLoss, SoftmaxLoss, SquaredLoss
@@ -50,6 +52,23 @@ def curvature_times(monkeypatch, size):
     """Slopes of gradients are believed to be flatter than they are: bounds of the head."""
     low, high = LogisticLoss.curvature
     monkeypatch.setattr(LogisticLoss, "curvature", (low, size * high))
+
+
+@of_any_size
+def turn_of_slopes_times(monkeypatch, size):
+    """Slopes are believed to change less with the margin than they do: bounds by bends."""
+    monkeypatch.setattr(LogisticLoss, "curvature_turn", size * LogisticLoss.curvature_turn)
+
+
+def cohorts_taken_for_rows(monkeypatch):
+    """Where bends are computed, a cohort counts as one row, however many it has."""
+    right = AlikeRows.rows_of
+
+    def rows_of(self, column, done):
+        found = right(self, column, done)
+        return None if found is None else (found[0], np.ones_like(found[1]))
+
+    monkeypatch.setattr(AlikeRows, "rows_of", rows_of)
 
 
 @of_any_size

@@ -57,12 +57,12 @@ def window_charged_short(monkeypatch):
 
 def window_shorter_than_asked(monkeypatch):
     """The sum is given half of the number of rows to protect."""
-    right = online_rules.running_sum
+    right = online_rules.Settings
 
     def short(dimension, *, window, **more):
         return right(dimension, window=window // 2, **more)
 
-    monkeypatch.setattr(online_rules, "running_sum", short)
+    monkeypatch.setattr(online_rules, "Settings", short)
 
 
 def relation_forgotten(monkeypatch):

@@ -5,12 +5,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dplasso.kernels import bends
+from dplasso.kernels import cohorts as kernels
 from dplasso.kernels.scores import grain_size, partial_score
 from dplasso.kernels.steps import release
 from dplasso.mechanisms.selection import cohorts
 from reference import LOSSES, make_problem, make_walk, seeded
 
 ROUNDS = 60
+
+
+@pytest.fixture(autouse=True, scope="module")
+def every_column_is_long():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cohorts, "LONG", 0.0)
+        yield
 
 
 def made(seed, *, rows=200, columns=12, density=0.5):
@@ -32,10 +41,12 @@ def by_rows(problem, walk, column):
 
 
 def assert_rows_of_a_cohort_are_alike(cohorts, problem, walk):
-    rows, count = len(problem.labels), int(cohorts.count[0])
-    assert sorted(cohorts.rows.tolist()) == list(range(rows))
-    assert np.array_equal(cohorts.rows[cohorts.place], np.arange(rows))
-    assert cohorts.size[:count].sum() == rows
+    rows, (count, strays) = len(problem.labels), cohorts.count.tolist()
+    stray = cohorts.cohort == kernels.STRAY
+    grouped = np.flatnonzero(~stray)
+    assert np.array_equal(cohorts.rows[cohorts.place[grouped]], grouped)
+    assert sorted(cohorts.strays[:strays].tolist()) == np.flatnonzero(stray).tolist()
+    assert cohorts.size[:count].sum() + strays == rows
     assert not cohorts.split_off.any()
     for own in range(count):
         first = cohorts.first[own]
@@ -51,17 +62,69 @@ def assert_rows_of_a_cohort_are_alike(cohorts, problem, walk):
     rows=st.integers(1, 200),
     density=st.sampled_from([0.02, 0.3, 0.5]),
     asked=st.sets(st.integers(0, ROUNDS), min_size=1, max_size=6),
+    short=st.sampled_from([0.0, 0.2, 0.6]),
 )
-def test_scores_by_cohorts_are_scores_by_rows(seed, rows, density, asked):
+def test_scores_by_cohorts_are_scores_by_rows(seed, rows, density, asked, short):
     rng, problem, walk = made(seed, rows=rows, density=density)
     rule = cohorts.AlikeRows(problem, walk)
-    for done in range(ROUNDS + 1):
-        if done in asked:
-            for column in rng.integers(0, 12, 4).tolist():
-                assert rule.score(column, done) == by_rows(problem, walk, column)
-            assert_rows_of_a_cohort_are_alike(rule.cohorts, problem, walk)
-        if done < ROUNDS:
-            step(rng, problem, walk, done)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cohorts, "SHORT", short)  # rows of shorter columns become strays
+        patch.setattr(cohorts, "MOST_SHARE", 2.0)  # a column counts rows that have strayed before
+        for done in range(ROUNDS + 1):
+            if done in asked:
+                for column in rng.integers(0, 12, 4).tolist():
+                    assert rule.score(column, done) == by_rows(problem, walk, column)
+                assert_rows_of_a_cohort_are_alike(rule.cohorts, problem, walk)
+            if done < ROUNDS:
+                step(rng, problem, walk, done)
+
+
+def test_too_many_strays_end_the_matter(monkeypatch):
+    monkeypatch.setattr(cohorts, "SHORT", 1.0)
+    rng, problem, walk = made(1)
+    rule = cohorts.AlikeRows(problem, walk)
+    answers = []
+    for done in range(ROUNDS):
+        answers.append(rule.score(3, done))
+        assert answers[-1] in (None, by_rows(problem, walk, 3))
+        step(rng, problem, walk, done)
+    assert answers[0] is not None
+    assert answers[-1] is None
+
+
+@pytest.mark.parametrize("short", [0.0, 0.4])
+def test_scores_and_bends_by_cohorts_are_those_by_rows(short, monkeypatch):
+    """A bend is the sum of slopes over the rows that two columns share, strays among them."""
+    monkeypatch.setattr(cohorts, "SHORT", short)
+    monkeypatch.setattr(cohorts, "MOST_SHARE", 2.0)
+    rng, problem, walk = made(5)
+    rule = cohorts.AlikeRows(problem, walk)
+    for done in range(ROUNDS):
+        step(rng, problem, walk, done)
+    has = np.zeros((len(problem.labels), 12), bool)
+    for column in range(12):
+        has[problem.indices[problem.indptr[column] : problem.indptr[column + 1]], column] = True
+    bits = has @ (np.uint64(1) << np.arange(12, dtype=np.uint64))
+    bits |= problem.labels.astype(np.uint64) << bends.LABEL
+    margins = walk.margins * walk.scalars[0]
+    slopes = 0.25 / np.cosh(margins / 2.0) ** 2
+    place = problem, walk.margins, walk.scalars[0], bits
+    for column in range(12):
+        length = int(problem.indptr[column + 1] - problem.indptr[column])
+        grains, found = bends.score_and_bends(*place, column, 0, length, 12)
+        assert grains * grain_size(problem) == by_rows(problem, walk, column)
+        np.testing.assert_allclose(
+            found * bends.SLOPE_GRAIN, (has * has[:, [column]]).T @ slopes, atol=1e-7
+        )
+        again = bends.score_and_bends_of_rows(*place, *rule.rows_of(column, ROUNDS), 12)
+        assert (rule.cohorts.count[1] > 0) == (short > 0.0)
+        assert again[0] == grains
+        assert np.array_equal(again[1], found)
+        halves = [
+            bends.score_and_bends(*place, column, a, b, 12)[1]
+            for a, b in ((0, length // 3), (length // 3, length))
+        ]
+        assert np.array_equal(sum(halves), found)
 
 
 def test_cohorts_are_no_more_than_rows_can_tell():
@@ -82,6 +145,7 @@ def test_cohorts_are_no_more_than_rows_can_tell():
 @pytest.mark.parametrize("most", [2, 20, 100])
 def test_too_many_cohorts_end_the_matter(most, monkeypatch):
     monkeypatch.setattr(cohorts, "MOST_COHORTS", most)
+    monkeypatch.setattr(cohorts, "MOST_SHARE", 0.0)
     rng, problem, walk = made(1)
     rule = cohorts.AlikeRows(problem, walk)
     answers = []

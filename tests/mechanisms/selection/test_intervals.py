@@ -74,6 +74,44 @@ def test_every_interval_holds_its_score(drawn):
         rule.advance(t + 1)
 
 
+def bent(turn=None):
+    """A rule of 0/1 columns after so many rounds that steps are short."""
+    rng = seeded(3)
+    X = rng.random((400, 30)) < np.geomspace(0.05, 0.98, 30)
+    labels = rng.random(400) < 0.2 + 0.6 * X[:, 25]
+    problem = make_problem(X, labels, LOSSES["logistic"], radius=20.0, theta=1.0)
+    if turn is not None:
+        problem = problem._replace(curvature_turn=turn)
+    return started(problem, rng, rounds=400)
+
+
+def test_bends_make_bounds_narrow_and_hold():
+    rule = bent()
+    rule.advance(100)
+    narrower = 0
+    for t in range(100, 400):
+        rule.advance(t + 1)
+        assert outside(rule) <= 0.0, t
+        head, radius = rule.head, rule.head.radius.copy()
+        saved, head.bends.count[:] = head.bends.count.copy(), 0
+        head.block_horizon[:] = -1.0
+        head_kernels.measure(rule.problem, rule.walk, head)
+        narrower += int(np.count_nonzero(radius < 0.5 * head.radius))
+        head.bends.count[:], head.block_horizon[:] = saved, -1.0
+        head_kernels.measure(rule.problem, rule.walk, head)
+    assert narrower > 1000
+
+
+def test_slopes_that_change_more_than_stated_are_noticed():
+    """The test of intervals would see bounds that take bends for constant."""
+    rule = bent(turn=1e-3)
+    worst = -np.inf
+    for t in range(400):
+        rule.advance(t + 1)
+        worst = max(worst, outside(rule))
+    assert worst > 0.0
+
+
 def test_rounding_of_weights_is_allowed_for_once_a_round_has_passed():
     """Weights may come back to those of a reference; they were rounded all the same."""
     rng = seeded(0)
@@ -87,11 +125,11 @@ def test_rounding_of_weights_is_allowed_for_once_a_round_has_passed():
     head.reference_weights[:] = head.weights * scale
     for path, allowed in ((measured, False), (np.nextafter(measured, 0.0), True)):
         head.reference_rest[:] = path
-        head.weights_pad[:] = 0.0
-        head_kernels.measure(problem, rule.walk, head)
-        before = head.radius.copy()
-        head.weights_pad[:] = before  # as if rounding were as large as everything else
-        head_kernels.measure(problem, rule.walk, head)
+        for pad in (0.0, None):  # the second as if rounding were as large as everything else
+            before = head.radius.copy()
+            head.weights_pad[:] = before if pad is None else pad
+            head.block_horizon[:] = -1.0
+            head_kernels.measure(problem, rule.walk, head)
         assert np.all((head.radius > 1.5 * before) == allowed)
 
 

@@ -10,6 +10,7 @@ from dplasso.kernels import envelope as tiers
 from dplasso.kernels import head as head_kernels
 from dplasso.kernels import lazy as kernels
 from dplasso.kernels.problem import PATH
+from dplasso.mechanisms.selection import lazy_tiers
 from dplasso.mechanisms.selection.lazy import LazyDraw
 from lazy_draws import draws_from, frozen, labels_for, mixed_matrix, thaw
 from reference import (
@@ -80,6 +81,21 @@ def test_law_where_long_columns_are_scored_by_rows_that_are_alike():
     assert len(rule.alike.marks) > 3
 
 
+def test_law_where_bounds_follow_bends():
+    """Steps must be short for that: a small radius, and many rounds."""
+    rng, loss, theta = seeded(0), LOSSES["logistic"], 0.4
+    X = (mixed_matrix(rng, 300, 40) != 0).astype(float)
+    problem = make_problem(X, labels_for(loss, rng, 300), loss, theta=theta, radius=5.0)
+    rule = LazyDraw(problem, make_walk(problem, 400), seeded(1), 2)
+    for rounds in (60, 300):
+        rule.advance(rounds)
+        assert np.count_nonzero(rule.head.bends.count) > 3
+        assert_envelope_dominates(rule, loss)
+        counts = draws_from(rule, 20_000, seed=rounds)
+        exact = law(scores(problem, rule.walk, loss), theta)
+        assert chi_square(counts, exact) > 1e-5
+
+
 @pytest.mark.parametrize("theta", [0.004, 0.015])
 def test_law_where_blocks_are_idle(theta):
     loss = LOSSES["logistic"]
@@ -112,7 +128,10 @@ def test_blocks_are_idle_where_norms_claim_little():
 @pytest.mark.parametrize("theta", [0.03, 0.2])
 @pytest.mark.parametrize("name", ["logistic", "softmax"])
 @pytest.mark.parametrize("most_work", [0, 500])
-def test_law_where_stock_is_taken_and_the_standard_rule_helps_out(name, theta, most_work):
+def test_law_where_stock_is_taken_and_the_standard_rule_helps_out(
+    name, theta, most_work, monkeypatch
+):
+    monkeypatch.setattr(lazy_tiers, "LEAST_NATS", lazy_tiers.HEAD_NATS)  # more columns are heavy
     loss = LOSSES[name]
     rule = started(loss, theta)
     rule.envelope.whole[tiers.MOST_WORK] = most_work

@@ -34,9 +34,14 @@ def test_the_stated_noise_is_that_of_the_sum(outputs):
     assert spread == pytest.approx(found[0].noise, rel=5 / math.sqrt(2 * len(found)))
 
 
-@given(st.integers(1, 10**9), st.floats(0.5, 2.0), st.floats(0.0, 1e6))
-def test_within_a_factor_of_two_nothing_is_contradicted(declared, factor, noise):
+@given(st.integers(1, 10**9), st.floats(1.0 / 1.1999, 1.9999), st.floats(0.0, 1e6))
+def test_a_number_that_is_nearly_right_is_not_contradicted(declared, factor, noise):
     assert not CountedRows(declared * factor, noise).contradicts(declared)
+
+
+@given(st.integers(1, 10**9), st.floats(0.0, 1.0 / 1.2001) | st.floats(2.0001, 100.0))
+def test_without_noise_a_number_that_is_far_off_is_contradicted(declared, factor):
+    assert CountedRows(declared * factor, 0.0).contradicts(declared)
 
 
 @given(st.integers(1, 10**9), st.floats(0.0, 5.0), st.floats(1e-3, 1e6))

@@ -12,8 +12,8 @@ from dplasso.data.unit_rows import UnitRows
 from dplasso.kernels import descent
 from dplasso.mechanisms.grid_gaussian import GridGaussian
 from dplasso.solvers.gradient import gradient_descent
-from dplasso.solvers.gradient.conditioning import Conditioning, Mass
-from dplasso.solvers.gradient.cut import largest_weights, marked_columns
+from dplasso.solvers.gradient.conditioning import Conditioning, Mass, MeanLength
+from dplasso.solvers.gradient.cut import largest_weights
 from dplasso.solvers.gradient.descent import Descent
 from dplasso.solvers.gradient.held_columns import HeldColumns
 from dplasso.solvers.gradient.iterate import ThreadIterate
@@ -31,7 +31,7 @@ def largest_by_sorting(sizes: np.ndarray, count: int) -> list[int]:
 def largest_of(sizes: np.ndarray, count: int, threads: int) -> list[int]:
     """Places of the largest, of weights in columns of mass 1."""
     marks = largest_weights(sizes[None], np.ones(len(sizes)), None, count, threads)
-    return marked_columns(marks, None, threads).tolist()
+    return np.flatnonzero(marks[0]).tolist()
 
 
 @settings(deadline=None)
@@ -55,26 +55,16 @@ def test_the_largest_of_many(threads: int) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_columns_are_taken_and_put_back_whatever_the_runs(threads: int) -> None:
+def test_columns_are_taken_whatever_the_runs(threads: int) -> None:
     """Compiled loops over runs, beside what numpy does with masks."""
     rng = np.random.default_rng(threads)
     for width in (1, 7, 300):
         for share in (0.0, 0.1, 0.9, 1.0):
-            marks = rng.random((2, width)) < share
-            columns = marked_columns(marks, None, threads)
-            assert columns.tolist() == np.flatnonzero(marks.any(axis=0)).tolist()
+            columns = np.flatnonzero(rng.random(width) < share)
             numbers, runs = rng.integers(-9, 9, width), pool.even_runs(len(columns), threads)
             taken = np.empty(len(columns), np.int64)
             pool.run(descent.take, [(numbers, columns, *run, taken) for run in runs])
             assert np.array_equal(taken, numbers[columns])
-            expected = np.zeros(width, np.int64)
-            expected[columns] = taken + 100
-            pool.run(descent.put_back, [(taken + 100, columns, *run, numbers) for run in runs])
-            assert np.array_equal(numbers, expected)
-            some = columns[rng.random(len(columns)) < 0.7]
-            assert marked_columns(np.ones((1, width), bool), some, threads).tolist() == (
-                some.tolist()
-            )
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -96,36 +86,43 @@ def released(plan, rng: np.random.Generator) -> np.ndarray:
     return rng.normal(0.0, plan.step_sigma, (plan.outputs, plan.n_columns + 1)).astype(np.int64)
 
 
+@pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("name", ["logistic", "softmax"])
-def test_a_cut_keeps_the_weights_that_move_margins_most(name: str) -> None:
+def test_a_cut_keeps_the_weights_that_move_margins_most(name: str, threads: int) -> None:
     rng, plan = np.random.default_rng(0), small_plan(LOSSES[name], 1200, n_nonzero=30)
     mass = Mass.of((rng.random(1200) * plan.unit * plan.n_rows).astype(np.int64), plan)
-    walk = Descent(plan, mass, ThreadIterate(plan.outputs, 1200, 2), threads=2)
-    cuts = 0
+    walk = Descent(plan, mass, ThreadIterate(plan.outputs, 1200, threads), threads=threads)
+    cuts, cut = 0, Descent.__dict__["_cut"]
     while walk.done < plan.steps:
-        before, left = walk.conditioning.columns, plan.weights_left(walk.done + 1)
-        same = Descent.__dict__["_cut"]
-        weights: list[np.ndarray] = []
+        before, left = walk.conditioning, plan.weights_left(walk.done + 1)
+        noted: list[tuple] = []
 
-        def noted(self: Descent, weights: list = weights, same=same) -> None:  # type: ignore[no-untyped-def]
-            weights.append(self.iterate.weights().copy())
-            same(self)
+        def watched(self: Descent, noted: list = noted) -> None:
+            at = self.conditioning
+            noted.append((self.iterate.weights().copy(), at, at.damping.copy()))
+            cut(self)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Descent, "_cut", noted)
+            patch.setattr(Descent, "_cut", watched)
             walk.receive(released(plan, rng))
-        if not weights:
-            assert walk.conditioning.columns is before
+        if not noted:
+            assert walk.conditioning.columns is before.columns
             continue
+        weights, at, damping = noted[0]
+        assert np.array_equal(at.damping, damping)  # which is valid until the next cut
         cuts += 1
-        reach = (np.abs(weights[0]) * np.sqrt(mass.present)).ravel()
+        reach = (np.abs(weights) * np.sqrt(mass.present)).ravel()
         expected = np.zeros(reach.size)
         kept = largest_by_sorting(reach, left)
-        expected[kept] = weights[0].ravel()[kept]
+        expected[kept] = weights.ravel()[kept]
         assert np.array_equal(walk.iterate.weights().ravel(), expected)
-        columns = np.flatnonzero(expected.reshape(weights[0].shape).any(axis=0))
+        columns = np.flatnonzero(expected.reshape(weights.shape).any(axis=0))
         assert np.array_equal(walk.conditioning.columns, columns)
         assert not np.delete(walk.conditioning.damping, columns).any()
+        length = MeanLength.of(mass, Conditioning.of(mass.damping(), mass.centre()))
+        again = length.kept(at, damping, columns, 1)
+        assert np.array_equal(walk.conditioning.damping, again.damping)
+        assert np.array_equal(walk.conditioning.whole_centre, again.whole_centre)
     assert cuts > 5 and np.count_nonzero(walk.averaged()) == 30
 
 

@@ -187,6 +187,26 @@ def test_weights_that_are_held_back_come_out_whole(n_nonzero: int | None) -> Non
     assert np.array_equal(again.intercepts, whole.intercepts)
 
 
+@pytest.mark.parametrize("balanced_from", [0, 27, 29, 30])
+def test_iterates_with_margins_on_one_side_are_not_averaged(balanced_from: int) -> None:
+    """Where weights were held back; all residuals have one sign in the steps before."""
+    X, margins = text(2000, 1200)
+    plan = small_plan(LogisticLoss(), 1200, rows=2000, epsilon=4.0)
+    plan = dataclasses.replace(plan, steps=30, held_back=0.25)
+    options = {"loss": LogisticLoss(), "generator": 0, "keep_releases": True}
+    found = gradient_descent(X, (margins > 0).astype(int), plan=plan, **options)
+    walk = Descent(plan, Mass.of(found.mass, plan), ThreadIterate(1, 1200, 1))
+    all_of_one_sign = round(0.3 * plan.clip * plan.n_rows / plan.grid)
+    iterates = []
+    for step, released in enumerate(found.releases):
+        released[:, -1] = 0 if step >= balanced_from else all_of_one_sign
+        walk.receive(released)
+        iterates.append(walk.iterate.weights().copy())
+    # The last quarter, from the second balanced release on, and always the last one.
+    first = min(max(22, balanced_from + 1 if balanced_from else 0), 29)
+    assert np.allclose(walk.averaged(), np.mean(iterates[first:], axis=0), rtol=1e-12)
+
+
 def test_fresh_noise_every_time_and_the_same_for_a_seed() -> None:
     X, margins = text(200, 1200)
     y = (margins > 0).astype(int)

@@ -270,6 +270,19 @@ def test_products_that_are_all_noise_never_promise_margins_without_noise() -> No
         assert shape.preconditioner(np.ones(5, bool))[1] > 0.1
 
 
+def test_eigenvalues_are_raised_just_enough_for_the_noise_that_is_allowed() -> None:
+    everything = np.ones(4, bool)
+    shape = walk_module.Shape(np.diag([0.1, 0.4, 1.0, 2.5]), 1e-3, 1.0)
+    allowed = 3.0
+    assert shape.preconditioner(everything)[1] > allowed
+    floor = shape.floor_for(allowed)
+    assert 0.0 < floor < 1.0
+    assert shape.preconditioner(everything, floor)[1] == pytest.approx(allowed, rel=1e-9)
+    assert shape.preconditioner(everything, 0.99 * floor)[1] > allowed
+    assert shape.floor_for(1e3) == 0.0
+    assert shape.floor_for(1e-3) == pytest.approx(1.0)  # the mean eigenvalue
+
+
 def test_progress_counts_steps() -> None:
     cells, y = problem("logistic", 50)
     plan, told = small_plan(LogisticLoss(), 4), []

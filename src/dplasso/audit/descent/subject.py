@@ -331,7 +331,7 @@ class Prepared:
             scale=1.2 if narrow else 0.65,
             off=0.35 if narrow else 0.25,
             spread=3.0 if narrow else 1.2 * math.sqrt(1.0 + signal / 60.0),
-            noise=0.0 if narrow else 1.2,
+            noise=0.0 if narrow else 0.8,
             shift_off=0.4 if narrow else 0.3,
             moves=True,
             sigmas=(

@@ -66,7 +66,7 @@ class StreamSubject(NoisySubject):
         yield from super().others()
         model = self._model
         plain = {"construction": "auto", "noise": "gaussian", "calibration": "tight"}
-        for construction in ("buffered", "band", "tree", "window_tree"):
+        for construction in ("buffered", "blocks", "band", "tree", "window_tree"):
             if construction != model.construction:
                 yield construction, {**plain, "construction": construction}
         for name, value in (("noise", GAMMA), ("calibration", "paper")):

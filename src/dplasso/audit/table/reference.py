@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from dplasso.audit import correction
 from dplasso.audit.descent.reference import DescentFacts
@@ -360,7 +361,11 @@ class _Fit:
         noises = np.zeros(course.columns + 1)
         iterates = []
         factors, rows = np.ones(course.columns + 1), standard
-        inverse, told = shape.inverse(factors)
+        floor = 0.0
+        if facts.outputs > 1 and sigma > 0.0:
+            most_told = course.margin_noise * math.sqrt(course.steps) / (sigma * clip)
+            floor = shape.floor(most_told / course.longest)
+        inverse, told = shape.inverse(factors, floor)
         of_one = sigma / math.sqrt(course.steps) * told * clip
         length = self._length(of_one, spread)
         hidden = of_one * length > most
@@ -463,11 +468,23 @@ class _Shape:
     def __init__(self, matrix: Floats, edge: float, curvature: float) -> None:
         self._matrix, self._edge, self._curvature = matrix, edge, curvature
 
-    def inverse(self, factors: Floats) -> tuple[Floats, float]:
+    def floor(self, told: float) -> float:
+        """The floor of eigenvalues with which a margin has noise ``told``, at most their mean."""
+        nothing, size = np.ones(len(self._matrix)), len(self._matrix)
+        most = max(np.trace(self._matrix), self._edge / math.sqrt(2.0)) / size
+
+        def over(floor: float) -> float:
+            return self.inverse(nothing, floor)[1] - told
+
+        if over(0.0) <= 0.0:
+            return 0.0
+        return most if over(most) > 0.0 else float(brentq(over, 0.0, most, xtol=1e-14))
+
+    def inverse(self, factors: Floats, floor: float = 0.0) -> tuple[Floats, float]:
         """The preconditioner for columns times ``factors``, and the noise it leaves in a margin."""
         matrix = np.diag(factors) @ self._matrix @ np.diag(factors)
         values, axes = np.linalg.eigh(matrix)
-        least = max(self._edge * factors.max(), 2.0**-19)
+        least = max(self._edge * factors.max(), floor, 2.0**-19)
         floored = self._curvature * np.maximum(values, least)
         noise = self._edge * factors.max() / math.sqrt(2.0)
         seen = np.maximum(values, 1e-12)

@@ -47,7 +47,7 @@ class TableSubject(descent.DescentSubject):
     canary_runs = 8  # fits, of many columns each
     canary_batch = FitSubject.canary_batch
     tries = 20
-    noise_runs: ClassVar[int] = 16
+    noise_runs: ClassVar[int] = 40
     facts: TableFacts
 
     def __init__(self, estimator: Any, name: str | None = None, weight: float = 1.0) -> None:
@@ -261,8 +261,7 @@ class TableSubject(descent.DescentSubject):
         if (mixed := _mixed(x_bound, type(self).columns)) is not None:
             self._fix_mixed(mixed, len(x_bound))
             return
-        ranges = ranges_of(list(x_bound.values()) if isinstance(x_bound, Mapping) else x_bound)
-        if ranges is not None:
+        if (ranges := _ranges(x_bound)) is not None:
             rising = ranges[np.argsort(ranges[:, 1] - ranges[:, 0], kind="stable")]
             picked = np.linspace(0, len(rising) - 1, self.columns).round().astype(np.int64)
             self._model.set_params(x_bound=rising[picked].tolist())
@@ -450,6 +449,13 @@ def follow(course: Course, facts: TableFacts, records: Sequence[Recorded]) -> Fo
             numbers = np.append(weights.ravel(), intercepts + facts.y_middle)
             return Followed(found, numbers, len(left))
     return Followed(found, np.full(1, np.nan), 1)
+
+
+def _ranges(x_bound: Any) -> Floats | None:
+    """The range of every column, bounds being ranges about 0; None if no column has a range."""
+    if isinstance(x_bound, SparseBounds):
+        return x_bound.ends() if len(x_bound.paired) else None
+    return ranges_of(list(x_bound.values()) if isinstance(x_bound, Mapping) else x_bound)
 
 
 def _mixed(x_bound: Any, columns: int) -> SparseBounds | None:

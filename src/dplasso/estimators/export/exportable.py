@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Exportable:
-    """Methods of fitted models for programs that do not have this package: see docs/export.md."""
+    """Methods of fitted models for programs without this package: see :doc:`/how_to/export`."""
 
     @abstractmethod
     def _portable(self) -> "Portable":
@@ -22,7 +22,7 @@ class Exportable:
         return self._portable()
 
     def to_sklearn(self) -> Any:
-        """Return a fitted scikit-learn object with the same predictions, which works without us.
+        """Return a scikit-learn object with the same predictions, which works without dplasso.
 
         Returns
         -------

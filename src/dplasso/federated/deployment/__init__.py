@@ -1,1 +1,4 @@
-"""A federation over NVFlare: the only room that knows it. See docs/federated_deployment.md."""
+"""A federation over NVFlare: the only room that knows it.
+
+See docs/how_to/federated_deployment.md.
+"""

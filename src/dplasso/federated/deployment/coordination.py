@@ -27,11 +27,11 @@ from dplasso.federated.deployment.transcript import Transcript
 from dplasso.federated.moments.at_server import SEED
 from dplasso.federated.requests import signed
 from dplasso.federated.roles import Coordinates
+from dplasso.federated.server_side import TRANSCRIPT
 from dplasso.federated.terms import Proposal
 from dplasso.storage.atomic import replace_file
 from dplasso.storage.private_files import make_folder
 
-TRANSCRIPT = "transcript"
 _TRY = 10.0  # seconds for one reply; a busy party replies earlier
 
 Sign = Callable[[str, int, bytes], bytes]

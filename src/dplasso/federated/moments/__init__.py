@@ -1,4 +1,7 @@
-"""One model from one noisy matrix that parties open together. See docs/federated_moments.md."""
+"""One model from one noisy matrix that parties open together.
+
+See docs/explanation/federated_moments.md.
+"""
 
 from dplasso.federated.moments.model import MomentModel
 from dplasso.federated.moments.opened import Moments

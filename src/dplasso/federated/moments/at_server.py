@@ -11,8 +11,9 @@ from dplasso.federated.moments.coordinator import MomentCoordinator
 from dplasso.federated.moments.plan import moment_plan
 from dplasso.federated.moments.preparation import SEED_BYTES, MomentPreparation
 from dplasso.federated.moments.terms import MomentTerms, agree_moments
-from dplasso.federated.server_side import Offer
+from dplasso.federated.server_side import TRANSCRIPT, Offer
 from dplasso.federated.terms import Proposal
+from dplasso.mechanisms.grid_gaussian import GridGaussian, NoiseOf
 from dplasso.storage.atomic import replace_file
 
 SEED = "seed"
@@ -21,16 +22,20 @@ SEED = "seed"
 class MomentsAtServer:
     """Turns a proposal into terms of moments, and runs jobs by them.
 
-    The server's random numbers follow from a seed in the folder of the job. Whoever has it, and the
-    masked rows of a party, has that party's table: it is for the server alone, and is removed when
-    the job has ended.
+    The server's random numbers, its noise among them, follow from a seed in the folder of the job.
+    Whoever has it, and the masked rows of a party, has that party's table: it is for the server
+    alone, and is removed when the job has ended. It is drawn before the first exchange. A job that
+    was begun and has lost it cannot continue: another seed would put a second noise on the same
+    shares.
     """
 
     statements: ClassVar[dict[str, Any]] = STATEMENTS
     plan = staticmethod(moment_plan)
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, job: str, noise_of: NoiseOf = GridGaussian) -> None:
+        self._seed_path, self._noise_of = folder / f"{job}.{SEED}", noise_of
+        if not (self._seed_path.exists() or (folder / TRANSCRIPT).exists()):
+            replace_file(self._seed_path, secrets.token_bytes(SEED_BYTES))
 
     def settle(self, proposal: Proposal, offers: Mapping[str, Offer]) -> MomentTerms:
         """Return the terms, with room for more people than are declared."""
@@ -54,17 +59,23 @@ class MomentsAtServer:
 
     def preparation(self, terms: MomentTerms) -> MomentPreparation:
         """Return what numbers people, deals, and passes masked rows on."""
-        return MomentPreparation(terms, self._seed(terms.job))
+        return MomentPreparation(terms, self._seed)
 
     def coordinator(self, terms: MomentTerms, preparation: MomentPreparation) -> MomentCoordinator:
         """Return what collects shares and hands out weights."""
-        return MomentCoordinator(terms, preparation.uplink, preparation.facts)
+        return MomentCoordinator(
+            terms, preparation.uplink, preparation.facts, preparation.key, self._noise_of
+        )
 
-    def _seed(self, job: str) -> bytes:
-        path = self._folder / f"{job}.{SEED}"
-        if not path.exists():
-            replace_file(path, secrets.token_bytes(SEED_BYTES))
-        seed = path.read_bytes()
+    @property
+    def _seed(self) -> bytes:
+        name = self._seed_path.name
+        if not self._seed_path.exists():
+            raise ValueError(
+                f"{name} is gone from the folder of the job, and with it the server's noise, so "
+                "that the job cannot continue; restore the file, or submit the job again"
+            )
+        seed = self._seed_path.read_bytes()
         if len(seed) != SEED_BYTES:
-            raise ValueError(f"{path.name} is damaged, so that the job cannot continue")
+            raise ValueError(f"{name} is damaged, so that the job cannot continue")
         return seed

@@ -11,9 +11,15 @@ TRUST = (
     "Parties follow the protocol and keep their bounds. A party that ignores its own bound can "
     "read a person's entries at other parties from the model.",
     "The server deals random numbers and numbers people honestly, and tells nobody.",
+    "The server adds noise of its own to the matrix that parties open, and gives nothing away that "
+    "is computed without this noise. Otherwise the parties that epsilon_to_colluders is for, which "
+    "know their own noise, face more than that. Parties cannot check it.",
     "The server sees how many rows each party has, and which rows of different parties belong to "
     "one person. It sees no identifiers.",
-    "A party that draws no noise counts as one of the colluders.",
+    "Parties draw their noise. Towards other parties and outsiders, a party that draws none counts "
+    "as one of the colluders. The server then faces less noise than was promised on products of "
+    "columns of two parties: (K-1)/K of its variance, for K parties. Products of the silent "
+    "party's own columns are not protected from anyone.",
 )
 STATEMENTS: dict[str, Any] = {"protocol": "moments", "rule": PROTOCOL_RULE, "trust": list(TRUST)}
 
@@ -27,7 +33,8 @@ class MomentCard:
     ``intercepts`` and ``odds`` have a number for each column of labels. All three are None if the
     job ended before the matrix was opened. ``uplink_bytes`` are without pseudonyms, whose number is
     that of a party's rows; the others follow from the terms. ``privacy`` has epsilon to c parties
-    together, to one party and to outsiders, each at most the epsilon that was promised.
+    together, to one party, to the server and to outsiders, each at most what was promised if the
+    terms allow one colluder.
     """
 
     job: str

@@ -16,6 +16,8 @@ from dplasso.federated.moments.plan import moment_plan
 from dplasso.federated.moments.server import opened
 from dplasso.federated.moments.terms import MomentTerms
 from dplasso.federated.moments.weights import fit_moments
+from dplasso.mechanisms.grid_gaussian import GridGaussian, NoiseOf
+from dplasso.mechanisms.noise_key import NoiseKey
 from dplasso.privacy import zcdp
 from dplasso.privacy.statement import jsonable
 
@@ -26,13 +28,25 @@ class MomentCoordinator:
     """Asks for the shares of all parties, opens their sum, and sends each party its weights.
 
     Without the shares of all parties nothing is opened: a job that loses a party before that ends
-    without weights. Requests follow, to the byte, from the terms and the answers.
+    without weights. Requests follow, to the byte, from the terms, the answers and the server's key.
+
+    Formal guarantees
+    -----------------
+    Shares, and their sum, stay with the server. Weights, odds and the card are computed from the
+    sum plus the server's noise (`MomentServer`), which follows from the key: a server that starts
+    again with the same key adds the same noise, and sends the same weights.
     """
 
     def __init__(
-        self, terms: MomentTerms, uplink: Mapping[str, int], alignment: Mapping[str, Any]
+        self,
+        terms: MomentTerms,
+        uplink: Mapping[str, int],
+        alignment: Mapping[str, Any],
+        key: NoiseKey,
+        noise_of: NoiseOf = GridGaussian,
     ) -> None:
         self.terms, self.parties = terms, terms.names
+        self._key, self._noise_of = key, noise_of
         self._layout, self._alignment = Layout(terms), dict(alignment)
         self._stage, self._at = Ask.SHARE, 0
         self._shares = {name: bytearray() for name in terms.names}
@@ -128,6 +142,8 @@ class MomentCoordinator:
         expected = self.terms.digest, self.terms.number_of(party), self._at, _GAVE[self._stage]
         if (release.digest, release.party, release.round, release.kind) != expected:
             raise Refused(f"{party} sent a release that this round did not ask for")
+        if len(release.content) > self._layout.slice:
+            raise Refused(f"{party} sent more than a slice of a share")
         return release
 
     def _collect(self, releases: Mapping[str, PartyRelease]) -> None:
@@ -136,7 +152,8 @@ class MomentCoordinator:
         self._at += 1
         if self._at == self._layout.shares:
             shares = {name: bytes(share) for name, share in self._shares.items()}
-            self.model = fit_moments(opened(self.terms, shares), radius=self.terms.radius)
+            moments = opened(self.terms, shares, self._key, self._noise_of)
+            self.model = fit_moments(moments, radius=self.terms.radius)
             self._stage, self._at = Ask.FINISH, 0
 
     def _weights_of(self, party: str) -> Floats:
@@ -155,8 +172,10 @@ class MomentCoordinator:
             "colluders": terms.colluders,
             "epsilon_to_colluders": jsonable(plan.epsilon_to(terms.colluders)),
             "epsilon_to_a_party": jsonable(plan.epsilon_to(1)),
+            "epsilon_to_server": jsonable(plan.epsilon_to_server),
             "epsilon_to_outsiders": jsonable(plan.epsilon_to(0)),
-            "neighboring": "a person's rows are present at all parties, or at none",
+            "neighboring": "a person's rows are present at all parties, or at none; to parties, "
+            "which know their own rows, this is about those at the other parties",
             "covers": "everything that is opened in this job, and everything computed from it; the "
             "server sees more: which rows belong together",
         }

@@ -77,7 +77,8 @@ class MomentJobParty(JobParty):
     - One deal, one set of places and one set of masked rows of the others serve a job, or it is
       refused (`MomentParty`, `UsedOnce`). A request that comes again gets the same bytes, also
       after a restart: all of them follow from what is on disk.
-    - A number that the server gives to two of the party's rows is refused.
+    - A number that the server gives to two of the party's rows is refused. So are masked rows that
+      do not open, before the model is charged.
     - Assumptions: those of `MomentParty`; the time that an answer takes is not protected.
     """
 
@@ -219,7 +220,9 @@ class MomentJobParty(JobParty):
             _write_at(self._from(name), (asked.round - 1) * size, letter)
         if self._masked is None:
             self._masked = self._party.masked(self._deal)
-        if asked.round == self._layout.masks:
+        if asked.round == self._layout.masks and not self.first_part_done:
+            for name in self._others:  # who sends nonsense makes nobody pay for the model
+                self._party.check(name, self._rows_of(name))
             self._log.keep_step(_PREPARED)
         return self._reply(asked, Gave.MASKED, sliced(self._masked, asked.round, size))
 
@@ -227,7 +230,7 @@ class MomentJobParty(JobParty):
         """Masked rows are complete, or come too early: the same may come again, and no other."""
         size = self._layout.masked_slice
         for name, letter in asked.letters.items():
-            kept = self._from(name).read_bytes() if self._from(name).exists() else b""
+            kept = self._rows_of(name)
             if asked.round == 0 or sliced(kept, asked.round - 1, size) != letter:
                 raise Refused(f"{self.name} has other masked rows of {name} already")
         return PartyRequest(asked.digest, asked.party, asked.round, asked.kind)
@@ -238,12 +241,14 @@ class MomentJobParty(JobParty):
         if self._share is None:
             if self._masked is None:
                 self._masked = self._party.masked(self._deal)
-            rows = {name: self._from(name).read_bytes() for name in self._others}
+            rows = {name: self._rows_of(name) for name in self._others}
             self._share = self._party.share(rows)
             self._log.keep_step(_SHARED)
         return self._reply(asked, Gave.PART, self._slice(self._share, asked))
 
     def _store(self, asked: PartyRequest) -> PartyRelease:
+        if not self._log.has_step(_SHARED):
+            raise Refused(f"{self.name} takes no weights before it has sent its share")
         terms, plan, numbers = self._terms, self._moment_plan, asked.numbers
         own, targets = terms.parties[self._number].n_features, terms.n_targets
         holds_labels = self.name == terms.label_holder
@@ -330,6 +335,10 @@ class MomentJobParty(JobParty):
 
     def _path(self, what: str) -> Path:
         return self._folder / f"{self._terms.job}.{what}"
+
+    def _rows_of(self, name: str) -> bytes:
+        """What has come of the masked rows of another party."""
+        return self._from(name).read_bytes() if self._from(name).exists() else b""
 
     def _from(self, name: str) -> Path:
         return self._path(f"from-{name}")

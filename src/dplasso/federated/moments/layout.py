@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from dplasso.federated.moments import messages
 from dplasso.federated.moments.deal import SEED_BYTES
+from dplasso.federated.moments.entries import entry_count
 from dplasso.federated.moments.messages import KEY_BYTES, TAG_BYTES
 from dplasso.federated.moments.pseudonym_lists import PSEUDONYM_BYTES
 from dplasso.federated.moments.terms import MomentTerms
@@ -69,8 +70,7 @@ class Layout:
     @property
     def share_length(self) -> int:
         """Bytes of a share."""
-        columns = self.terms.n_columns
-        return messages.OVERHEAD + 4 * columns * (columns + 1)
+        return messages.OVERHEAD + 8 * entry_count(self.terms)
 
 
 def sliced(content: bytes, at: int, size: int) -> bytes:

@@ -14,7 +14,7 @@ from enum import IntEnum
 from dplasso.federated.errors import Refused
 from dplasso.federated.moments.terms import MomentTerms
 
-VERSION = 1
+VERSION = 3
 KEY_BYTES, TAG_BYTES = 32, 16  # of what is sealed
 _MARK = b"DPLM"
 _HEAD = struct.Struct("<4sHB32sH")

@@ -12,9 +12,14 @@ from dplasso.base.wording import ParameterError
 from dplasso.federated.moments.rows import RowMap
 from dplasso.federated.moments.terms import MomentTerms
 
+_LEAST = 1e-4  # of every probability, all classes together
+
 
 class Odds(NamedTuple):
-    """Log-odds of the classes are slope * score + intercept, column by column."""
+    """Log-odds of the classes are slope * score + intercept, column by column.
+
+    Of several classes they are against a number that all classes share.
+    """
 
     slope: Floats
     intercept: Floats
@@ -27,15 +32,14 @@ class Odds(NamedTuple):
         return found
 
     def probabilities(self, scores: Floats) -> Floats:
-        """Return the probability of each class."""
+        """Return the probability of each class: never 0, since no model is that sure."""
         log_odds = scores * self.slope + self.intercept
         if len(self.slope) == 1:
-            both: Floats = expit(np.column_stack([-log_odds[:, 0], log_odds[:, 0]]))
-            return both
-        # Against all others, a class is C / (C - 1) times as far as from the mean of all.
-        classes = len(self.slope)
-        found: Floats = softmax((classes - 1) / classes * log_odds, axis=1)
-        return found
+            found: Floats = expit(np.column_stack([-log_odds[:, 0], log_odds[:, 0]]))
+        else:
+            found = softmax(log_odds, axis=1)
+        careful: Floats = _LEAST / found.shape[1] + (1.0 - _LEAST) * found
+        return careful
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """The opened matrix, as real numbers."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,8 +14,9 @@ from dplasso.federated.moments.plan import MomentPlan
 class Moments:
     """Noisy sums of products of all columns: features in the parties' order, then 1, then labels.
 
-    Entries are in units of their bounds. ``sigma`` is the public standard deviation of the noise
-    off the diagonal; on it, the noise is sqrt(2) times as large.
+    Entries are in units of their bounds. ``variances`` are the public variances of the noise off
+    the diagonal; on it, they are twice as large. Products of labels with labels are not opened, and
+    NaN.
 
     Formal guarantees
     -----------------
@@ -23,20 +25,28 @@ class Moments:
 
     plan: MomentPlan
     products: Floats
-    sigma: float
+    variances: Floats
 
     @classmethod
     def read(cls, plan: MomentPlan, matrix: Ints) -> "Moments":
-        """Read the sum of all shares, a symmetric matrix of whole numbers."""
+        """Read the sum of all shares, a symmetric matrix of whole numbers (labels aside)."""
         terms = plan.terms
+        owner = np.repeat(np.arange(len(terms.names)), [*map(terms.width, terms.names)])
+        within = owner[:, None] == owner
+        variances = np.where(within, plan.sigma**2, plan.sigma_between**2)
+        # Each draw of noise was rounded down, by a half on average.
+        draws = np.where(within, 1, len(terms.names) + (terms.colluders > 0))
+        read = matrix + draws / 2.0 * (plan.multiplier > 0.0)
         labels = terms.columns(terms.label_holder).stop - 1 - terms.n_targets
         order = np.arange(terms.n_columns)
         last = slice(labels, labels + 1 + terms.n_targets)
         order = np.concatenate([np.delete(order, last), order[last]])
-        # Each share of the noise was rounded down, by a half on average.
-        half = len(terms.names) / 2.0 if plan.multiplier else 0.0
-        products = (matrix[np.ix_(order, order)].astype(np.float64) + half) / plan.entry**2
-        return cls(plan, products, plan.total_sigma)
+        units = np.full(terms.n_columns, float(plan.entry))
+        units[-terms.n_targets :] = plan.label_entry
+        unit = np.outer(units, units)
+        products = read[np.ix_(order, order)] / unit
+        products[-terms.n_targets :, -terms.n_targets :] = np.nan
+        return cls(plan, products, variances[np.ix_(order, order)] / unit**2)
 
     @property
     def n_features(self) -> int:
@@ -44,10 +54,27 @@ class Moments:
         return self.plan.terms.n_features
 
     @cached_property
+    def sigma(self) -> float:
+        """Standard deviation of the noise on products of features: the root of the mean square."""
+        return math.sqrt(np.mean(self.variances[: self.n_features, : self.n_features]))
+
+    @cached_property
+    def label_sigma(self) -> float:
+        """The same on products of features with labels."""
+        return math.sqrt(np.mean(self.variances[: self.n_features, self.n_features + 1 :]))
+
+    @cached_property
     def n_rows(self) -> float:
-        """The number of people, from the product of 1 with itself: at least 1, and the noise."""
+        """The number of people, from the product of 1 with itself: at least 1, and the noise.
+
+        Where noise is as large as the declared number, that one counts as much as the noisy one.
+        """
         counted = float(self.products[self.n_features, self.n_features])
-        return float(np.clip(counted, max(1.0, self.sigma), max(1.0, self.plan.terms.n_rows)))
+        variance = float(self.variances[self.n_features, self.n_features])
+        declared, noise = float(self.plan.n_people), 2.0 * variance
+        guessed = (counted * declared**2 + declared * noise) / (declared**2 + noise)
+        least = max(1.0, math.sqrt(variance))
+        return float(np.clip(guessed, least, max(least, self.plan.terms.n_rows)))
 
     @cached_property
     def means(self) -> Floats:

@@ -13,6 +13,7 @@ from dplasso.federated.errors import Refused
 from dplasso.federated.joint_spending import label_of
 from dplasso.federated.moments import messages, ring
 from dplasso.federated.moments.deal import Deal
+from dplasso.federated.moments.entries import opened_entries
 from dplasso.federated.moments.messages import KEY_BYTES, TAG_BYTES, Kind
 from dplasso.federated.moments.noise import NoiseShare
 from dplasso.federated.moments.plan import moment_plan
@@ -91,7 +92,7 @@ class MomentParty:
         self._terms, self._name, self._pairs = terms, name, pairs
         self._plan, self._columns = moment_plan(terms), terms.columns(name)
         self._accountant, self._used = accountant, used or UsedOnce()
-        self._noise = NoiseShare(self._plan, noise_of)
+        self._noise = NoiseShare(self._plan, name, noise_of)
         bits = random_bits(random_state, name="random_state")
         self._secret = bits.generator.bytes(KEY_BYTES) if secret is None else secret
         if len(self._secret) != KEY_BYTES:
@@ -103,7 +104,7 @@ class MomentParty:
             )
         rows = RowMap(terms, name, x_bound).whole(X)
         if y is not None:
-            labels = labels_of(y, terms, self._plan.entry)
+            labels = labels_of(y, terms, self._plan.label_entry)
             if len(labels) != len(rows):
                 raise ParameterError("{y} must be one for each row of X")
             ones = np.full((len(rows), 1), self._plan.entry)
@@ -136,6 +137,13 @@ class MomentParty:
         body = b"".join(wrapped) + encrypted(key, content, about)
         return messages.packed(Kind.MASKED, self._terms, self._name, body)
 
+    def check(self, sender: str, masked: bytes) -> None:
+        """Refuse masked rows of another party that are incomplete, or do not open."""
+        try:
+            self._opened(sender, masked)
+        except Refused as refusal:
+            raise Refused(f"{self._name} refuses the masked rows of {sender}: {refusal}") from None
+
     def share(self, masked: Mapping[str, bytes]) -> bytes:
         """Return this party's share of the noisy matrix, from the masked rows of all others."""
         with self._one_at_a_time:
@@ -154,7 +162,7 @@ class MomentParty:
         name, content = b"share" + self._terms.digest, inputs.digest()
         self._charge_once(name)
         self._used.claim(name, content)
-        total = self._products(dealt, opened)[np.triu_indices(self._terms.n_columns)]
+        total = self._products(dealt, opened)[opened_entries(self._terms)]
         key = NoiseKey(ring.derived(self._secret, name, content), secure=self._is_secure)
         total += self._noise.drawn(key.generator(0)).view(np.uint64)
         for other in self._others:

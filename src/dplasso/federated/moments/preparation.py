@@ -32,7 +32,7 @@ class MomentPreparation:
 
     def __init__(self, terms: MomentTerms, seed: bytes) -> None:
         self._terms, self._plan, self._layout = terms, moment_plan(terms), Layout(terms)
-        self._key = NoiseKey(seed, secure=True)
+        self.key = NoiseKey(seed, secure=True)
         self._stage, self._at = Ask.ALIGN, 0
         self._pseudonyms = {name: bytearray() for name in terms.names}
         self._numbering: Numbering | None = None
@@ -117,7 +117,7 @@ class MomentPreparation:
                 if len(sent) > most or len(sent) % PSEUDONYM_BYTES:
                     raise Refused(f"{name} sent something else than pseudonyms")
             names = {name: read_pseudonyms(bytes(one)) for name, one in self._pseudonyms.items()}
-            self._numbering = numbered(self._plan, names, self._key)
+            self._numbering = numbered(self._plan, names, self.key)
 
     def _pass_on(self, releases: Mapping[str, PartyRelease]) -> None:
         self._letters = {
@@ -137,7 +137,7 @@ class MomentPreparation:
     def _dealt(self) -> dict[str, bytes]:
         """Deals, each with the places of a party's rows."""
         assert self._numbering is not None and self._numbering.places is not None
-        deals = deals_of(self._terms, self._key.generator(_DEALT))
+        deals = deals_of(self._terms, self.key.generator(_DEALT))
         places = self._numbering.places
         return {
             name: framed(deal.to_bytes(), np.ascontiguousarray(places[name], "<u4").tobytes())

@@ -12,19 +12,19 @@ class Shrunk:
 
     Noise alone has eigenvalues up to 2 sigma sqrt(d) in size, for d features. Negative eigenvalues
     are noise and count as 0. A ridge of ``ridge`` * sigma sqrt(d) keeps weights small along
-    directions that the data do not support. All of this follows from public numbers and releases.
+    directions that the data do not support. A ``raised`` matrix has no ridge; instead, smaller
+    eigenvalues are raised to 2 ``ridge`` * sigma sqrt(d). All of this follows from public numbers
+    and releases.
     """
 
-    def __init__(self, spreads: Floats, sigma: float, ridge: float) -> None:
+    def __init__(
+        self, spreads: Floats, sigma: float, ridge: float, *, raised: bool = False
+    ) -> None:
         levels, self._directions = np.linalg.eigh(spreads)
         least = 1e-9 * max(float(levels[-1]), 1e-9)
-        added = ridge * sigma * math.sqrt(len(levels)) + least
-        self._levels = np.maximum(levels, 0.0) + added
-
-    @property
-    def most(self) -> float:
-        """The largest eigenvalue."""
-        return float(self._levels[-1])
+        added = ridge * sigma * math.sqrt(len(levels))
+        kept = np.maximum(levels, 2.0 * added) if raised else np.maximum(levels, 0.0) + added
+        self._levels = kept + least
 
     @property
     def matrix(self) -> Floats:
@@ -33,9 +33,10 @@ class Shrunk:
         return whole
 
     @property
-    def trace_of_inverse(self) -> float:
-        """The trace of the inverse."""
-        return float(np.sum(1.0 / self._levels))
+    def inverse(self) -> Floats:
+        """The inverse."""
+        whole: Floats = (self._directions / self._levels) @ self._directions.T
+        return whole
 
     def solved(self, right: Floats) -> Floats:
         """Return the inverse times a matrix."""

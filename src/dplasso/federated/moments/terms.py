@@ -1,8 +1,8 @@
 """The public terms of a job of secret-shared moments."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 from dplasso.base import checks
@@ -15,16 +15,30 @@ from dplasso.federated.terms import (
     finite_or_inf,
     share,
 )
+from dplasso.privacy import gaussian
 from dplasso.privacy.calibration import Neighboring
 
 Account = Literal["exact", "rho"]
 
 _MOST_COLUMNS = 2**14  # a matrix of that many columns has 2^27 entries
+_MOST_WEIGHT = 2.0**10  # of labels
+# Squared weight of labels, in units of the squared length of features and the constant 1.
+_SHARE_OF_LABEL, _SHARE_OF_CLASSES = 0.25, 2.0
+# Noise in the mean products of a person, times the root of the number of features, from which on
+# short rows get no more room than they have in one place.
+_MUCH_NOISE = 0.03
+
+
+def _weight(name: str, value: Any) -> float:
+    weight = checks.bound(name, value)
+    within = 1.0 / _MOST_WEIGHT <= weight <= _MOST_WEIGHT
+    require(name, within, f"between {1.0 / _MOST_WEIGHT:g} and {_MOST_WEIGHT:g}")
+    return weight
 
 
 @dataclass(frozen=True, kw_only=True)
 class PartyBlock(Declared):
-    """The columns of one party. ``row_bound`` is the R_k of docs/federated_moments.md.
+    """The columns of one party. ``row_bound`` is the R_k of docs/explanation/federated_moments.md.
 
     Entries are measured in units of their own public bounds, so that each is between -1 and 1.
     """
@@ -53,7 +67,9 @@ class MomentTerms(AmongParties):
     ledgers do that add up jobs, which takes a few percent more noise.
     """
 
-    ADDED: ClassVar[frozenset[str]] = frozenset({"n_people", "min_overlap", "account", "radius"})
+    ADDED: ClassVar[frozenset[str]] = frozenset(
+        {"n_people", "min_overlap", "account", "radius", "label_weight"}
+    )
 
     rounds = 1  # one matrix is opened
     protocol: Literal["moments"] = term(
@@ -84,6 +100,9 @@ class MomentTerms(AmongParties):
     )
     radius: float | None = term(
         checks.bound, "Bound on the L1 norm of the weights; none by default.", default=None
+    )
+    label_weight: float = term(
+        _weight, "Labels are this many times as large as bounded entries.", default=1.0
     )
     parties: tuple[PartyBlock, ...] = term(_blocks, "The columns of the parties.")
 
@@ -126,7 +145,7 @@ class MomentTerms(AmongParties):
         return slice(before, before + self.width(party))
 
 
-def default_row_bound(attributes: int) -> float:
+def default_row_bound(attributes: int, of_all: int | None = None, noise: float = 0.0) -> float:
     """Return a public bound on the length of a party's rows.
 
     An attribute is a number, or a category with one column of 0 and 1 per level. Entries are at
@@ -135,10 +154,48 @@ def default_row_bound(attributes: int) -> float:
     from their bounds, the more so on average over several: noise for rows of full length would be
     wasted. The rule keeps a quarter of the largest squared length, and more of few attributes.
 
+    Few attributes need that room, but the bounds of several parties then add up to more than that
+    of one place, and noise with them. Of ``of_all`` attributes of all parties, a share ``noise`` of
+    1 gives bounds that add up to that of one place, however the attributes are dealt out.
+
     >>> [round(default_row_bound(a) ** 2, 2) for a in (1, 4, 16, 100)]
     [0.75, 2.0, 6.0, 30.0]
+    >>> [round(default_row_bound(4, 16, noise) ** 2, 2) for noise in (0.0, 0.5, 1.0)]
+    [2.0, 1.71, 1.5]
     """
-    return math.sqrt(0.25 * attributes + 0.5 * math.sqrt(attributes))
+    held = attributes / of_all if of_all else 1.0
+    return math.sqrt(0.25 * attributes + 0.5 * math.sqrt(attributes * held**noise))
+
+
+def _noise_level(terms: MomentTerms, attributes: int) -> float:
+    """Return how much the noise of a job decides, from 0 to 1: from public numbers alone.
+
+    The noise is that of one place by the default rules (bounds, weight of labels, add_remove, exact
+    account), whatever the terms have.
+    """
+    if terms.epsilon == math.inf:
+        return 0.0
+    features = 1.0 + default_row_bound(attributes) ** 2
+    labels = default_label_weight([default_row_bound(attributes)], terms.n_classes) ** 2
+    sigma = math.sqrt(features * (features + 2.0 * labels) / 2.0)
+    sigma /= gaussian.mu_of(terms.epsilon, terms.delta)
+    people = terms.n_people or terms.n_rows
+    return min(1.0, sigma * math.sqrt(terms.n_features) / people / _MUCH_NOISE)
+
+
+def default_label_weight(row_bounds: Iterable[float], n_classes: int) -> float:
+    """Return a public weight of labels against features.
+
+    A larger weight takes noise from the products of features with labels, and adds noise to the
+    products of features with each other. One column of labels is fitted by weights of about 1. Each
+    of several columns of 0 and 1 has small weights, so that the second kind of noise matters less.
+
+    >>> round(default_label_weight([2.0], 2) ** 2, 2), round(default_label_weight([2.0], 9) ** 2, 2)
+    (1.25, 10.0)
+    """
+    features = 1.0 + math.fsum(bound * bound for bound in row_bounds)
+    share = _SHARE_OF_CLASSES if n_classes > 2 else _SHARE_OF_LABEL
+    return min(math.sqrt(share * features), _MOST_WEIGHT)
 
 
 def agree_moments(
@@ -149,7 +206,10 @@ def agree_moments(
     row_bounds: Mapping[str, float] | None = None,
     **terms: Any,
 ) -> MomentTerms:
-    """Return the terms of a job, with row bounds by `default_row_bound` where none are given.
+    """Return the terms of a job, by public rules where they are not given.
+
+    Row bounds are those of `default_row_bound`, and the weight of labels is that of
+    `default_label_weight`. Both follow from public numbers.
 
     Parameters
     ----------
@@ -173,19 +233,28 @@ def agree_moments(
     --------
     >>> public = dict(n_rows=10_000, epsilon=1.0, delta=1e-8)
     >>> terms = agree_moments({"bank": 4, "shop": 9}, "bank", **public)
-    >>> [round(block.row_bound**2, 6) for block in terms.parties]
-    [2.0, 3.75]
+    >>> [round(block.row_bound**2, 2) for block in terms.parties]
+    [1.83, 3.66]
     """
-    known, given = attributes or {}, row_bounds or {}
+    known, given = {**parties, **(attributes or {})}, row_bounds or {}
     strange = (set(known) | set(given)) - set(parties)
     require("attributes and row_bounds", not strange, "about parties only")
-    blocks = tuple(
-        PartyBlock(
-            name=name,
-            n_features=features,
-            row_bound=given.get(name, default_row_bound(known.get(name, features))),
+    of_all = sum(known.values())
+
+    def blocks(noise: float) -> tuple[PartyBlock, ...]:
+        return tuple(
+            PartyBlock(
+                name=name,
+                n_features=features,
+                row_bound=given.get(name, default_row_bound(known[name], of_all, noise)),
+            )
+            for name, features in parties.items()
         )
-        for name, features in parties.items()
-    )
-    colluders = terms.pop("colluders", min(1, len(blocks) - 1))
-    return MomentTerms(parties=blocks, label_holder=label_holder, colluders=colluders, **terms)
+
+    terms.setdefault("colluders", min(1, len(parties) - 1))
+    checked = MomentTerms(parties=blocks(0.0), label_holder=label_holder, **terms)
+    agreed = replace(checked, parties=blocks(_noise_level(checked, of_all)))
+    if "label_weight" in terms:
+        return agreed
+    bounds = [block.row_bound for block in agreed.parties]
+    return replace(agreed, label_weight=default_label_weight(bounds, agreed.n_classes))

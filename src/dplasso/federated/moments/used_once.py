@@ -1,4 +1,4 @@
-"""What a party has used, so that nothing serves a second purpose."""
+"""What a party or a server has used, so that nothing serves a second purpose."""
 
 import hashlib
 import threading

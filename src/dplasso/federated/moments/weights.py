@@ -1,17 +1,17 @@
 """Weights from the opened matrix: post-processing, for as many models as one likes."""
 
-import math
-
 import numpy as np
 
 from dplasso.base import checks
 from dplasso.base.arrays import Floats, Ints
-from dplasso.base.wording import ParameterError
-from dplasso.federated.moments.model import MomentModel
+from dplasso.federated.moments.discriminants import Discriminants
+from dplasso.federated.moments.model import MomentModel, Odds
 from dplasso.federated.moments.odds import odds_of
 from dplasso.federated.moments.opened import Moments
 from dplasso.federated.moments.shrunk import Shrunk
 from dplasso.federated.weights import constrained
+
+Fitted = tuple[Floats, Floats, Odds | None]  # weights of the kept features, intercepts, odds
 
 
 def fit_moments(
@@ -23,12 +23,15 @@ def fit_moments(
 ) -> MomentModel:
     """Return the least-squares model that the noisy matrix supports.
 
+    Several classes are told apart by linear discriminants
+    (`dplasso.federated.moments.discriminants`).
+
     Parameters
     ----------
     moments : Moments
     ridge : float, default 1
         Strength of the ridge, in units of the noise: sigma times the root of the number of
-        features.
+        features. For numbers, eigenvalues below twice this strength are raised to it instead.
     radius : float, optional
         Bound on the L1 norm of the weights of a column of labels, in units of bounded entries.
     n_nonzero : int, optional
@@ -44,28 +47,45 @@ def fit_moments(
     choose among them by rows that are not public is a release of its own.
     """
     ridge = checks.budget("ridge", ridge)
-    shrunk = Shrunk(moments.spreads, moments.sigma, ridge)
+    radius = None if radius is None else checks.bound("radius", radius)
+    fit = _classes if moments.plan.terms.n_classes > 2 else _numbers
     kept = np.arange(moments.n_features)
-    weights = _weights(shrunk, moments.slopes, radius)
+    weights, intercepts, odds = fit(moments, kept, ridge, radius)
     if n_nonzero is not None:
         kept = _largest(moments, weights, checks.count("n_nonzero", n_nonzero, 1))
-        shrunk = Shrunk(moments.spreads[np.ix_(kept, kept)], moments.sigma, ridge)
-        weights = _weights(shrunk, moments.slopes[kept], radius)
+        weights, intercepts, odds = fit(moments, kept, ridge, radius)
     coefficients = np.zeros(moments.slopes.shape)
     coefficients[kept] = weights
-    intercepts = moments.label_means - moments.means @ coefficients
-    odds = odds_of(moments, shrunk, kept, weights) if moments.plan.terms.n_classes else None
     return MomentModel(moments.plan.terms, coefficients, intercepts, odds)
 
 
-def _weights(shrunk: Shrunk, slopes: Floats, radius: float | None) -> Floats:
-    free = shrunk.solved(slopes)
+def _numbers(moments: Moments, kept: Ints, ridge: float, radius: float | None) -> Fitted:
+    """One column of labels: numbers, or two classes as -1 and 1."""
+    raised = not moments.plan.terms.n_classes
+    spreads = moments.spreads[np.ix_(kept, kept)]
+    shrunk = Shrunk(spreads, moments.sigma, ridge, raised=raised)
+    slopes = moments.slopes[kept]
+    weights = _within(radius, shrunk.matrix, slopes, shrunk.solved(slopes))
+    intercepts = moments.label_means - moments.means[kept] @ weights
+    odds = odds_of(moments, shrunk, kept, weights) if moments.plan.terms.n_classes else None
+    return weights, intercepts, odds
+
+
+def _classes(moments: Moments, kept: Ints, ridge: float, radius: float | None) -> Fitted:
+    """Several classes, whose scores are log-odds as they are."""
+    found = Discriminants(moments, kept, ridge)
+    weights = _within(radius, found.matrix, found.gaps, found.solved())
+    classes = moments.plan.terms.n_classes
+    return weights, found.intercepts(weights), Odds(np.ones(classes), np.zeros(classes))
+
+
+def _within(radius: float | None, matrix: Floats, slopes: Floats, free: Floats) -> Floats:
+    """Weights in an L1 ball, if there is one."""
     if radius is None:
         return free
-    if not math.isfinite(bound := checks.bound("radius", radius)):
-        raise ParameterError("{radius} must be finite; leave it out for no bound")
+    most = float(np.linalg.eigvalsh(matrix)[-1])
     columns = [
-        constrained(shrunk.matrix, slope, shrunk.most, bound, start)
+        constrained(matrix, slope, most, radius, start)
         for slope, start in zip(slopes.T, free.T, strict=True)
     ]
     return np.column_stack(columns)

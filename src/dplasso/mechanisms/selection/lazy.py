@@ -7,6 +7,7 @@ from dplasso.base.arrays import Floats, Ints
 from dplasso.kernels import envelope as tiers
 from dplasso.kernels import head as head_kernels
 from dplasso.kernels import lazy as kernels
+from dplasso.kernels.bends import score_and_bends, score_and_bends_of_rows
 from dplasso.kernels.gradients import row_gradients
 from dplasso.kernels.problem import PATH, SCALE
 from dplasso.kernels.scores import grain_size, partial_score, scores_from
@@ -93,7 +94,7 @@ class LazyDraw(Rule):
             elif wanted == kernels.TAKE_STOCK:
                 self._take_stock()
             else:
-                self.envelope.real[tiers.PENDING_SCORE] = self._score(int(wanted))
+                self.envelope.real[tiers.PENDING_SCORE] = self._pending_score(int(wanted))
 
     def _forget_words_of_another_key(self) -> None:
         """In a forked child, replace the words drawn ahead, because the parent has the same ones.
@@ -158,19 +159,47 @@ class LazyDraw(Rule):
         )
         return out
 
+    def _pending_score(self, vertex: int) -> float:
+        """Score of one long column that a trial waits for, with its bends if these are due."""
+        whole, slot = self.envelope.whole, int(self.envelope.whole[tiers.PENDING_SLOT])
+        place = self.problem, self.walk, self.head, slot
+        if whole[tiers.PENDING_TIER] == kernels.HEAD and head_kernels.bends_are_due(*place):
+            return self._score_with_bends(slot)
+        return self._score(vertex)
+
     def _score(self, vertex: int) -> float:
         """Score of one long column, from cohorts if possible, otherwise on all cores."""
         problem, walk = self.problem, self.walk
         found = self.alike.score(vertex, self.done)
         if found is not None:
             return found
-        column = vertex // problem.classes
-        length = int(problem.indptr[column + 1]) - int(problem.indptr[column])
         parts = pool.run(
             partial_score,
             [
                 (problem, walk.margins, walk.scalars[SCALE], vertex, a, b)
-                for a, b in pool.even_runs(length, self.threads)
+                for a, b in self._runs(vertex // problem.classes)
             ],
         )
         return float(sum(parts) * grain_size(problem))
+
+    def _score_with_bends(self, slot: int) -> float:
+        """Score of one long column of the head; its new bends are stored."""
+        problem, walk, head = self.problem, self.walk, self.head
+        column, count = int(head.vertices[slot]), head_kernels.bends_kept(head)
+        place = problem, walk.margins, walk.scalars[SCALE], head.bends.rows
+        rows = self.alike.rows_of(column, self.done)
+        if rows is not None:
+            grains, bends = score_and_bends_of_rows(*place, *rows, count)
+        else:
+            parts = pool.run(
+                score_and_bends, [(*place, column, a, b, count) for a, b in self._runs(column)]
+            )
+            grains = sum(part[0] for part in parts)
+            bends = np.sum([part[1] for part in parts], axis=0)
+        head_kernels.store_bends(walk, head, slot, bends)
+        return float(grains * grain_size(problem))
+
+    def _runs(self, column: int) -> list[tuple[int, int]]:
+        """Split the entries of a column among the threads that are worth starting."""
+        length = int(self.problem.indptr[column + 1]) - int(self.problem.indptr[column])
+        return pool.even_runs(length, self.threads if length > LONG_COLUMN else 1)

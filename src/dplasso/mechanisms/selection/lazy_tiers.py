@@ -11,14 +11,18 @@ from dplasso.base.arrays import Floats, Ints
 from dplasso.kernels import columns as column_kernels
 from dplasso.kernels import envelope as tiers
 from dplasso.kernels import head as head_kernels
+from dplasso.kernels.bends import LABEL, MARKED, Bends
 from dplasso.kernels.lazy import RING
 from dplasso.kernels.problem import Problem
 from dplasso.kernels.trials import WORD
 from dplasso.mechanisms.selection import score_bounds
 
-# At most HEAD_SIZE columns whose weight can vary by more nats than this get the bounds of the head.
-HEAD_NATS = 25.0
-HEAD_SIZE = 2048
+# There is a head if the weight of any column can vary by more nats than HEAD_NATS. It has all such
+# columns, but at most HEAD_SIZE. With more rows than MANY_ROWS, where a score costs more than to
+# follow a column, it also has those with more than LEAST_NATS.
+HEAD_NATS, LEAST_NATS = 25.0, 4.0
+MANY_ROWS = 1 << 18
+HEAD_SIZE = 8192
 # Number of head columns that can be followed individually once they have been released.
 HEAD_ACTIVE = 256
 # Heavy vertices are scored at w = 0 until the others could claim, by their norms alone, no more
@@ -120,8 +124,9 @@ def _norms2(problem: Problem, columns: Ints, threads: int) -> Floats:
 
 def dense_ones(problem: Problem, limit: Floats) -> Mask:
     """Which heavy columns go to the head: the densest few, if a column has one score."""
-    dense: Mask = problem.theta * limit > HEAD_NATS
-    if problem.classes > 1:
+    nats = problem.theta * limit
+    dense: Mask = nats > (LEAST_NATS if len(problem.labels) > MANY_ROWS else HEAD_NATS)
+    if problem.classes > 1 or not np.any(nats > HEAD_NATS):
         return np.zeros_like(dense)
     if np.count_nonzero(dense) > HEAD_SIZE:
         dense &= limit >= np.partition(limit, -HEAD_SIZE)[-HEAD_SIZE]
@@ -196,6 +201,7 @@ def make_head(problem: Problem, head: Listed, origin: Floats) -> head_kernels.He
         measured=np.zeros(size),
         nearest=np.zeros(size, np.int64),
         tickets=np.zeros(size, np.int64),
+        block_horizon=np.full(-(-size // head_kernels.HEAD_BLOCK), -1.0),
         row=np.full(size, -1),
         weights=np.zeros(active),
         inner=np.zeros((size, active)),
@@ -203,9 +209,26 @@ def make_head(problem: Problem, head: Listed, origin: Floats) -> head_kernels.He
         reference_score=np.tile(origin, (references, 1)),
         reference_rest=np.zeros((references, size)),
         reference_weights=np.zeros((references, size, active)),
-        scratch=np.zeros(len(problem.labels) if size else 0),
+        scratch=np.zeros(
+            len(problem.labels) if size else 0, np.uint8 if problem.values is None else np.float64
+        ),
+        bends=_no_bends(problem, size, active),
         whole=np.zeros(2, np.int64),
-        real=np.zeros(4),
+        real=np.zeros(5),
+    )
+
+
+def _no_bends(problem: Problem, size: int, active: int) -> Bends:
+    """Room for the bends of a head of that size; none where bends are of no use."""
+    ones = problem.values is None and problem.weights.size == 0 and problem.two_labels
+    useful = size > 0 and ones and math.isfinite(problem.curvature_turn)
+    labels = problem.labels if useful else np.empty(0)
+    return Bends(
+        rows=labels.astype(np.uint64) << LABEL,
+        sums=np.zeros((size, min(active, MARKED)) if useful else (0, 0)),
+        weights=np.zeros((size, active) if useful else (0, 0)),
+        rest=np.zeros(size if useful else 0),
+        count=np.zeros(size if useful else 0, np.int64),
     )
 
 

@@ -9,9 +9,10 @@ from dplasso.base.arrays import Ints
 from dplasso.solvers.correction.bins import LENGTHS
 from dplasso.solvers.correction.plan import GRAINS, CorrectionPlan
 
-# A declared number is far off if it is wrong by more than this factor, and by more than this many
-# standard deviations of the noise, which hardly ever happens by chance (once in 1.7 million fits).
-FACTOR, CLEAR = 2.0, 5.0
+# A declared number is far off if it is too large, or too small, by more than these factors, and by
+# more than this many standard deviations of the noise, which hardly ever happens by chance (once in
+# 1.7 million fits). Too many rows do more harm: means of columns are sums over declared rows.
+TOO_MANY, TOO_FEW, CLEAR = 1.2, 2.0, 5.0
 
 
 class CountedRows(NamedTuple):
@@ -22,7 +23,7 @@ class CountedRows(NamedTuple):
 
     def contradicts(self, declared: int) -> bool:
         """Whether a declared number of rows is far off."""
-        is_far = not declared / FACTOR <= self.found <= declared * FACTOR
+        is_far = not declared / TOO_MANY <= self.found <= declared * TOO_FEW
         return is_far and abs(self.found - declared) > CLEAR * self.noise
 
 

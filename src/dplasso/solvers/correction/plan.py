@@ -19,7 +19,7 @@ from dplasso.solvers.descent_budget import UnderRelation
 SHARE = 0.05
 # Part of that for the counts; the steps share the rest.
 COUNTS = 0.4
-# Releases of sums, of which all are Newton steps. Only if the scale of margins of more than two
+# Releases of sums at the current correction. Only if the scale of margins of more than two
 # classes must be searched, the first is of slopes at this many spreads, which say where to start.
 STEPS, SPREADS = 2, 8
 # Grains per row in a count: noise is drawn on a grid that must be fine.

@@ -8,7 +8,14 @@ from dplasso.mechanisms.grid_gaussian import GridGaussian, NoiseOf
 from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.solvers.correction.plan import STEPS, CorrectionPlan
 from dplasso.solvers.correction.rows import MarginSums
-from dplasso.solvers.correction.walk import Correction, Course, Usual
+from dplasso.solvers.correction.two_classes import TwoClasses
+from dplasso.solvers.correction.walk import Correction, Course, ManyClasses, Usual
+
+
+def course_of(plan: CorrectionPlan, usual: Usual, counts: Ints) -> Course:
+    """What released counts say, for two classes or for more."""
+    kind = TwoClasses if plan.outputs == 1 else ManyClasses
+    return kind(plan, usual, counts)
 
 
 def correct(
@@ -40,8 +47,8 @@ def correct(
         counts = rows.counts(usual.margin)
         noise_of(plan.count_sigma).add_to(counts, stream, threads)
         released.append(counts)
-        course, left = Course(plan, usual, counts), STEPS
-        if plan.searches:
+        course, left = course_of(plan, usual, counts), STEPS
+        if isinstance(course, ManyClasses) and plan.searches:
             slopes = rows.slopes(course.at.limit, course.spreads)
             noise_of(plan.slope_sigma).add_to(slopes, stream, threads)
             released.append(slopes)
@@ -58,9 +65,9 @@ def correct(
 
 def replay(plan: CorrectionPlan, usual: Usual, releases: Sequence[Ints]) -> Correction:
     """Return the correction again, from its releases alone."""
-    course = Course(plan, usual, releases[0])
+    course = course_of(plan, usual, releases[0])
     _, *sums = releases
-    if plan.searches:
+    if isinstance(course, ManyClasses) and plan.searches:
         course.receive_slopes(sums.pop(0))
     for released in sums:
         course.receive(released)

@@ -1,5 +1,7 @@
 """How margins of two classes spread, from noisy counts: a bell curve where noise hides counts."""
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.special import ndtr
 
@@ -16,8 +18,16 @@ MIDDLES: Floats = np.arange(-32, 33) / 4.0
 WIDTH_OFF, MIDDLE_OFF = 0.6, 1.5
 
 
-def likely_totals(totals: Floats, noise: float, n_rows: int, usual: float) -> Floats:
-    """Rows in each bin of `MARGINS`, from counts with ``noise``; ``usual`` is a width, in units.
+class LikelyMargins(NamedTuple):
+    """Likely rows in each bin of `MARGINS`, and widths of bell curves with their weights."""
+
+    totals: Floats
+    widths: Floats
+    weights: Floats
+
+
+def likely_margins(totals: Floats, noise: float, n_rows: int, usual: float) -> LikelyMargins:
+    """How margins are spread, by counts with ``noise``; ``usual`` is a width, in units.
 
     Bell curves are weighed by how well they fit all counts together, and by how usual they are.
     Their mean stands for the counts that noise hides, but is at most what noise can hide. So a bin
@@ -32,7 +42,8 @@ def likely_totals(totals: Floats, noise: float, n_rows: int, usual: float) -> Fl
     unusual += np.log1p((middle / (MIDDLE_OFF * usual)) ** 2)
     fits = (expected @ totals - 0.5 * np.sum(expected**2, axis=1)) / noise**2 - unusual
     weights = np.exp(fits - fits.max())
-    curve = weights @ expected / weights.sum()
+    weights /= weights.sum()
+    curve = weights @ expected
     hidden = np.minimum(curve, np.maximum(totals + noise, 0.0))
     found: Floats = np.where(totals > CLEAR_FROM * noise, totals, hidden)
-    return found if found.any() else curve
+    return LikelyMargins(found if found.any() else curve, width, weights)

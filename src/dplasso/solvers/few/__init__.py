@@ -1,7 +1,7 @@
 """A few columns, chosen by the exponential mechanism, and a private descent on those alone.
 
-The derivation is in docs/few.md. One concept per file: `plan` (public numbers and their cost),
-`scores` (the only part that sees data), `solve` (draws, then the descent).
+The derivation is in docs/explanation/few.md. One concept per file: `plan` (public numbers and their
+cost), `scores` (the only part that sees data), `solve` (draws, then the descent).
 """
 
 from dplasso.solvers.few.plan import FewPlan, plan_few

@@ -1,5 +1,6 @@
 """Where a descent computes: what holds the rows, adds the noise and moves the weights."""
 
+import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -38,7 +39,7 @@ class Backend(Protocol):
     -----------------
     A release is an exact sum of `Rows` plus the noise of the mechanism that was passed, drawn once
     from the generator that was passed. With equal generators every backend releases equal numbers.
-    Sums of columns that a conditioning has dropped are not released: zeros stand in their places.
+    Sums of columns that a conditioning has dropped are not released.
     """
 
     def release_mass(self, noise: AddsNoise, generator: np.random.Generator) -> Ints:
@@ -58,7 +59,8 @@ class Backend(Protocol):
         """The noisy sums of the row gradients, in the form that the iterate moves along."""
 
     def copied(self, released: Any) -> Ints:
-        """Released sums as an array in memory, outputs x (columns, then the constant)."""
+        """The sums that were released last as an array in memory, outputs x (columns, then the
+        constant); 0 stands for those that were not released."""
 
 
 class ThreadBackend:
@@ -66,6 +68,8 @@ class ThreadBackend:
 
     def __init__(self, rows: Rows, plan: GradientPlan, threads: int) -> None:
         self._rows, self._plan, self._threads = rows, plan, threads
+        self._room = np.empty(0, np.int64)  # for the sums of the columns that are left
+        self._columns: Ints | None = None  # those of the last release; None for all
 
     def release_mass(self, noise: AddsNoise, generator: np.random.Generator) -> Ints:
         mass = self._rows.mass()
@@ -84,21 +88,27 @@ class ThreadBackend:
         generator: np.random.Generator,
     ) -> Ints:
         sums = self._rows.sums(conditioning, iterate.weights(), intercepts)
-        columns = conditioning.columns
-        if columns is None:
-            noise.add_to(sums.reshape(-1), generator, self._threads)
-            return sums
-        left = np.empty((len(sums), len(columns) + 1), np.int64)
+        self._columns = columns = conditioning.columns
+        left = sums if columns is None else self._of_columns(sums, columns)
+        noise.add_to(left.reshape(-1), generator, self._threads)
+        return left
+
+    def _of_columns(self, sums: Ints, columns: Ints) -> Ints:
+        """The sums of the columns, side by side, and of the constants."""
+        shape = (len(sums), len(columns) + 1)
+        if self._room.size < math.prod(shape):
+            self._room = np.empty(shape, np.int64).reshape(-1)
+        left = self._room[: math.prod(shape)].reshape(shape)
         runs = pool.even_runs(len(columns), self._threads)
         for mine, own in zip(sums, left, strict=True):
             pool.run(kernel.take, [(mine, columns, *run, own) for run in runs])
             own[-1] = mine[-1]
-        noise.add_to(left.reshape(-1), generator, self._threads)
-        # Only what has noise is released, whatever the sums of dropped columns are.
-        for mine, own in zip(sums, left, strict=True):
-            pool.run(kernel.put_back, [(own, columns, *run, mine[:-1]) for run in runs])
-            mine[-1] = own[-1]
-        return sums
+        return left
 
     def copied(self, released: Ints) -> Ints:
-        return released
+        if self._columns is None:
+            return released.copy()
+        whole = np.zeros((len(released), self._plan.n_columns + 1), np.int64)
+        whole[:, self._columns] = released[:, :-1]
+        whole[:, -1] = released[:, -1]
+        return whole

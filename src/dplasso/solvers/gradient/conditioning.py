@@ -63,6 +63,14 @@ class Mass:
         floor = max(self.thresholds.least, self.thresholds.damped * self.noise)
         return np.sqrt(floor / np.maximum(self._with_numbers(floor)[columns], floor))
 
+    def times_damping(self, factors: Floats, threads: int) -> None:
+        """Multiply one number per column by the damping of its column, in place."""
+        runs = [slice(*run) for run in pool.even_runs(len(factors), threads)]
+        pool.run(self._multiply, [(factors, run) for run in runs])
+
+    def _multiply(self, factors: Floats, columns: slice) -> None:
+        factors[columns] *= self.damping(columns)
+
     @cached_property
     def present(self) -> Floats:
         """Each column's share of the rows' length, at least what noise can hide."""
@@ -167,6 +175,14 @@ class Conditioning:
         runs = pool.even_runs(len(damping if columns is None else columns), threads)
         pool.run(kernel.rescale, [(*facts, *run, made) for run in runs])
         return Conditioning._whole(made, self.head, self.head_centre, columns, threads)
+
+    def narrowed(self, columns: Ints, damping: Floats, whole_centre: Ints) -> "Conditioning":
+        """The same centre with other dampings, 0 except in ``columns``.
+
+        ``whole_centre`` is memory for the integer centre, 0 wherever that is.
+        """
+        whole_centre[self.head] = whole_head(damping[self.head], self.head_centre)
+        return Conditioning(damping, whole_centre, self.head, self.head_centre, columns)
 
     @staticmethod
     def _whole(

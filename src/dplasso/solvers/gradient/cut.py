@@ -1,85 +1,136 @@
 """A public number of nonzero weights."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dplasso.base import threads as pool
 from dplasso.base.arrays import Floats, Ints
 from dplasso.kernels import largest
+from dplasso.solvers.exact_margins import MOST_GRAINS
+from dplasso.solvers.gradient.conditioning import LARGEST_LEFT, Conditioning, MeanLength
 
 SMALLEST = 5e-324  # the least number above 0
 Marks = NDArray[np.bool_]
-Piece = tuple[Floats, int, int]  # some of an array's numbers: from where to where
+
+
+class Cuts:
+    """Cuts of weights in memory, outputs x columns, and the memory that they use again.
+
+    A cut reads and writes a few numbers per column, in threads: to ask for new memory every time
+    would take longer.
+
+    Formal guarantees
+    -----------------
+    A cut is post-processing, a function of releases and public numbers: no cost. It does not depend
+    on the number of threads.
+    """
+
+    def __init__(self, shape: tuple[int, int], threads: int) -> None:
+        self._threads, self._width = threads, shape[1]
+        self._sizes = np.empty(shape[0] * shape[1])
+        self._tallies = np.empty((threads, largest.BINS), np.int64)
+        self.left: Marks = np.empty(shape, np.bool_)  # which weights are left
+        # The dampings and centres of the last conditioning and of the next one.
+        self._rooms = [(np.empty(0), np.empty(0, np.int64)) for _ in range(2)]
+
+    def cut(
+        self,
+        weights: Floats,
+        gathered: Floats,
+        count: int,
+        conditioning: Conditioning,
+        length: MeanLength,
+    ) -> Conditioning:
+        """Clear all but the ``count`` weights that move margins most, and what they gathered.
+
+        A weight moves margins by its absolute value times the root of its column's mass. Of equal
+        ones the first are kept, and those that are 0 never. Returns the conditioning of the columns
+        that have any left, which keeps the mean length of rows; it is valid until the cut after the
+        next one.
+        """
+        columns, damping = conditioning.columns, conditioning.damping
+        width = self._width if columns is None else len(columns)
+        runs = pool.even_runs(width, self._threads)
+        sizes = self._sizes[: len(weights) * width].reshape(len(weights), width)
+        least, equal = self._least(sizes, weights, length.present, columns, count, runs)
+        facts = (columns, damping, (length.present, length.grains, MOST_GRAINS))
+        state = (self.left, gathered, weights)
+        pairs = zip(runs, np.ascontiguousarray(equal.T), strict=True)
+        found = pool.run(
+            largest.drop, [(sizes, least, own, *facts, *run, *state) for run, own in pairs]
+        )
+        counts, totals = np.array(found).T
+        listed, (made, centre) = np.empty(counts.sum(), np.int64), self._room()
+        parts = np.split(listed, np.cumsum(counts)[:-1])
+        scale = (damping, length.factor(int(totals.sum())), LARGEST_LEFT)
+        pairs = zip(runs, parts, strict=True)
+        pool.run(
+            largest.narrow, [(self.left, columns, *scale, *run, part, made) for run, part in pairs]
+        )
+        return conditioning.narrowed(listed, made, centre)
+
+    def _least(
+        self,
+        sizes: Floats,
+        weights: Floats,
+        present: Floats,
+        columns: Ints | None,
+        count: int,
+        runs: list[tuple[int, int]],
+    ) -> tuple[float, Ints]:
+        """The least of the ``count`` largest reaches that are not 0, and how many equal ones of
+        every output and run are among them."""
+        every = np.full((len(weights), len(runs)), sizes.size)
+        if not sizes.size:
+            return SMALLEST, every
+        shift, wanted = largest.SHIFTS[0], min(count, sizes.size)
+        measured = (weights, present, columns, shift)
+        tallies = self._tallies[: len(runs)]
+        pairs = zip(runs, tallies, strict=True)
+        pool.run(largest.reaches, [(*measured, *run, sizes, own) for run, own in pairs])
+        chosen, wanted = largest.bin_of(tallies, wanted)
+        pairs = zip(runs, tallies[:, chosen].tolist(), strict=True)
+        calls = [(sizes, shift, chosen, own, *run) for run, own in pairs]
+        searched = np.concatenate(pool.run(largest.in_bin, calls))
+        for digit in largest.SHIFTS[1:]:
+            counts = largest.tally(searched, digit)
+            chosen, wanted = largest.bin_of(counts, wanted)
+            place = (0, len(searched))
+            searched = largest.in_bin(searched[None], digit, chosen, counts[0, chosen], *place)
+        place = len(searched) - wanted
+        least = float(np.partition(searched, place)[place])
+        if least < SMALLEST:
+            return SMALLEST, every
+        wanted -= int(np.count_nonzero(searched > least))
+        if wanted == np.count_nonzero(searched == least):
+            return least, every
+        equal = np.array(pool.run(largest.count_equal, [(sizes, least, *run) for run in runs])).T
+        before = np.concatenate(([0], np.cumsum(equal)[:-1])).reshape(equal.shape)
+        return least, np.clip(wanted - before, 0, equal)
+
+    def _room(self) -> tuple[Floats, Ints]:
+        """Memory for dampings and a centre; the centre's is 0 where it is never written."""
+        self._rooms.reverse()
+        if not self._rooms[0][0].size:
+            centre = pool.zeros(self._width, np.int64, self._threads)
+            self._rooms[0] = (np.empty(self._width), centre)
+        return self._rooms[0]
 
 
 def largest_weights(
     weights: Floats, present: Floats, columns: Ints | None, count: int, threads: int
 ) -> Marks:
-    """Mask of the ``count`` weights, outputs x columns, that move margins most, in ``columns``.
+    """Mask of the weights, outputs x columns, that a cut to ``count`` of ``columns`` keeps.
 
-    A weight moves margins by its absolute value times the root of its column's mass. Of equal ones
-    the first are taken, and those that are 0 never.
-
-    Formal guarantees
-    -----------------
-    It is post-processing, a function of releases and public numbers: no cost. It does not depend on
-    the number of threads.
+    It may hold anything in other columns.
 
     >>> largest_weights(np.array([[2.0, 0.0, -3.0, 2.0, 1.0]]), np.ones(5), None, 2, threads=1)
     array([[ True, False,  True, False, False]])
     """
-    width = weights.shape[1] if columns is None else len(columns)
-    sizes, found = np.empty((len(weights), width)), np.zeros(weights.shape, np.bool_)
-    runs = pool.even_runs(width, -(-threads // len(weights)))
-    places = [(k, *run) for k in range(len(weights)) for run in runs]
-    reach = [(weights[k], present, columns, *run, sizes[k]) for k, *run in places]
-    pool.run(largest.reaches, reach)
-    pieces = [(sizes[k], first, last) for k, first, last in places]
-    least, equal = _least(pieces, min(count, sizes.size))
-    marks = zip(places, equal, strict=True)
-    calls = [(sizes[k], least, own, columns, *run, found[k]) for (k, *run), own in marks]
-    pool.run(largest.mark, calls)
-    return found
-
-
-def marked_columns(marks: Marks, columns: Ints | None, threads: int) -> Ints:
-    """Those of ``columns`` in which any weight is marked, in their order.
-
-    >>> marked_columns(np.array([[True, False, False], [True, False, True]]), None, threads=2)
-    array([0, 2])
-    """
-    runs = pool.even_runs(marks.shape[1] if columns is None else len(columns), threads)
-    ends = np.cumsum(pool.run(largest.count_marked, [(marks, columns, *run) for run in runs]))
-    found = np.empty(ends[-1], np.int64)
-    parts = np.split(found, ends[:-1])
-    calls = [(marks, columns, *run, part) for run, part in zip(runs, parts, strict=True)]
-    pool.run(largest.list_marked, calls)
-    return found
-
-
-def _least(pieces: list[Piece], count: int) -> tuple[float, list[int]]:
-    """The least of the ``count`` largest numbers that are not 0, and how many equal ones of every
-    piece are among them."""
-    searched, wanted = pieces, count
-    for shift in largest.SHIFTS:
-        digit = [(sizes, shift, *run) for sizes, *run in searched]
-        tallies = pool.run(largest.tally, digit)
-        counts = np.sum(tallies, axis=0)
-        reached = np.cumsum(counts[::-1])[::-1]  # numbers in a bin or above it
-        chosen = int(np.flatnonzero(reached >= wanted)[-1])
-        wanted -= int(reached[chosen] - counts[chosen])
-        calls = [
-            (sizes, shift, chosen, tally[chosen], *run)
-            for (sizes, *run), tally in zip(searched, tallies, strict=True)
-        ]
-        searched = [(found, 0, len(found)) for found in pool.run(largest.in_bin, calls)]
-    left = np.concatenate([numbers for numbers, *_ in searched])
-    least = float(np.partition(left, len(left) - wanted)[len(left) - wanted])
-    if least < SMALLEST:
-        return SMALLEST, [last - first for _, first, last in pieces]
-    wanted -= int(np.count_nonzero(left > least))
-    if wanted == np.count_nonzero(left == least):
-        return least, [last - first for _, first, last in pieces]
-    equal = pool.run(largest.count_equal, [(sizes, least, *run) for sizes, *run in pieces])
-    before = np.cumsum([0, *equal[:-1]])
-    return least, np.clip(wanted - before, 0, equal).tolist()
+    width, cuts = weights.shape[1], Cuts(weights.shape, threads)
+    whole = Conditioning.of(np.ones(width), np.zeros(width))
+    given = replace(whole, columns=columns), MeanLength(present, 1.0, 1.0)
+    cuts.cut(weights.copy(), np.zeros_like(weights), count, *given)
+    return cuts.left

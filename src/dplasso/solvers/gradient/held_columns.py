@@ -13,6 +13,8 @@ from dplasso.solvers.exact_margins import Matrix, Runs
 
 # Columns that are longer on average are read where they are: copies would gain nothing.
 LONG = 64
+# Adding up a column takes as long as this many entries more than it has.
+COLUMN = 3
 # Columns are copied anew once their entries are no more than this share of those that are held.
 SHARE = 0.75
 
@@ -32,21 +34,19 @@ class HeldColumns:
         self.matrix, self.columns = (rows.indptr, rows.indices, rows.values), None
         self.entries, self._asked, self._threads = int(rows.indptr[-1]), columns, threads
         if columns is not None or self.entries < LONG * rows.shape[1]:
-            self._copy(rows, _with_entries(rows, columns))
+            self._copy(rows, _with_entries(rows, columns, threads))
         self.are_all = len(self.matrix[0]) - 1 == rows.shape[1]
-        self.runs: Runs = pool.balanced_runs(self.matrix[0], threads)
+        self.runs: Runs = pool.balanced_runs(self.matrix[0], threads, COLUMN)
 
     def serves(self, rows: UnitRows, columns: Ints | None) -> bool:
         """Whether these columns are all here, and not far fewer than these."""
-        if columns is None or self._asked is None:
-            return self._asked is None and (columns is None or not self._are_few(rows, columns))
-        if self._are_few(rows, columns):
-            return False
+        if columns is None:
+            return self._asked is None
         runs = pool.even_runs(len(columns), self._threads)
-        return all(pool.run(by_length.are_among, [(columns, self._asked, *run) for run in runs]))
-
-    def _are_few(self, rows: UnitRows, columns: Ints) -> bool:
-        return int(_before(rows, columns, self._threads)[-1]) < SHARE * self.entries
+        facts = (rows.indptr, columns, self._asked)
+        found = pool.run(by_length.compare, [(*facts, *run) for run in runs])
+        entries = sum(number for number, _ in found)
+        return entries >= SHARE * self.entries and all(among for _, among in found)
 
     def _copy(self, rows: UnitRows, columns: Ints | None) -> None:
         before = _before(rows, columns, self._threads)
@@ -63,13 +63,19 @@ class HeldColumns:
         self.matrix, self.columns = (starts, copied, values), order
 
 
-def _with_entries(rows: UnitRows, columns: Ints | None) -> Ints | None:
+def _with_entries(rows: UnitRows, columns: Ints | None, threads: int) -> Ints | None:
     """Those of the columns that have entries; None for all."""
-    lengths = np.diff(rows.indptr)
-    if columns is not None:
-        return columns[lengths[columns] > 0]
-    found = np.flatnonzero(lengths)
-    return None if len(found) == rows.shape[1] else found
+    count = rows.shape[1] if columns is None else len(columns)
+    place = (rows.indptr, columns)
+    runs = pool.even_runs(count, threads)
+    found = pool.run(by_length.count_filled, [(*place, *run) for run in runs])
+    if sum(found) == count:
+        return columns
+    filled = np.empty(sum(found), np.int64)
+    parts = np.split(filled, np.cumsum(found)[:-1])
+    calls = [(*place, *run, part) for run, part in zip(runs, parts, strict=True)]
+    pool.run(by_length.list_filled, calls)
+    return filled
 
 
 def _before(rows: UnitRows, columns: Ints | None, threads: int) -> Ints:

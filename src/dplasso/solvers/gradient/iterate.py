@@ -8,7 +8,7 @@ from dplasso.base import threads as pool
 from dplasso.base.arrays import Floats, Ints
 from dplasso.kernels import descent as kernel
 from dplasso.solvers.gradient.conditioning import Conditioning, MeanLength
-from dplasso.solvers.gradient.cut import Marks, largest_weights, marked_columns
+from dplasso.solvers.gradient.cut import Cuts
 
 
 class Iterate(Protocol):
@@ -51,7 +51,10 @@ class Iterate(Protocol):
 
 
 class ThreadIterate:
-    """An iterate in memory, moved by threads (`Iterate`)."""
+    """An iterate in memory, moved by threads (`Iterate`).
+
+    It moves along the sums of all columns, or of those that are left, side by side.
+    """
 
     def __init__(self, outputs: int, n_columns: int, threads: int) -> None:
         shape = (outputs, n_columns)
@@ -61,7 +64,7 @@ class ThreadIterate:
             np.zeros(shape),
         )
         self._spread = np.zeros(n_columns)
-        self._left: Marks | None = None  # weights that no cut has dropped; None if all
+        self._cuts: Cuts | None = None  # None before the first cut
         self._threads = threads
         # The last conditioning, and the number of its steps that are not in the spread yet.
         self._conditioning: Conditioning | None = None
@@ -72,11 +75,13 @@ class ThreadIterate:
             self._add_spread()
             self._conditioning = conditioning
         self._steps += 1
+        columns = conditioning.columns
+        alone = columns is not None and released.shape[1] == len(columns) + 1
         for k, sums in enumerate(released):
-            left = None if self._left is None else self._left[k]
+            left = None if self._cuts is None else self._cuts.left[k]
             scales = (left, conditioning.damping, grid, step)
-            facts = (sums, conditioning.columns, *scales, self._gathered[k], self._weights[k])
-            self._run(kernel.move, facts, conditioning.columns)
+            facts = (sums, alone, columns, *scales, self._gathered[k], self._weights[k])
+            self._run(kernel.move, facts, columns)
         return released[:, -1]
 
     def keep(self) -> None:
@@ -85,13 +90,11 @@ class ThreadIterate:
             self._run(kernel.add_weights, (weights, columns, kept), columns)
 
     def cut(self, count: int, conditioning: Conditioning, length: MeanLength) -> Conditioning:
-        columns = conditioning.columns  # others were cleared before
-        self._left = largest_weights(self._weights, length.present, columns, count, self._threads)
-        state = zip(self._left, self._gathered, self._weights, strict=True)
-        for own, gathered, weights in state:
-            self._run(kernel.clear, (own, columns, gathered, weights), columns)
-        left = marked_columns(self._left, columns, self._threads)
-        return length.kept(conditioning, conditioning.damping, left, self._threads)
+        if self._cuts is None:
+            self._cuts = Cuts(self._weights.shape, self._threads)
+        self._add_spread()  # a cut writes over dampings of earlier steps
+        state = (self._weights, self._gathered)
+        return self._cuts.cut(*state, count, conditioning, length)
 
     def weights(self) -> Floats:
         return self._weights

@@ -1,20 +1,21 @@
 """The rows and every sum over them; the only part that sees data."""
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from dplasso.base import threads as pool
 from dplasso.base.arrays import Floats, Ints
+from dplasso.base.rooms import Room, new_room
 from dplasso.data.unit_rows import UnitRows
 from dplasso.kernels import conditioned, descent
 from dplasso.losses import Loss
 from dplasso.solvers.exact_margins import (
     MARGIN_GRAINS,
+    MOST_GRAINS,
     RowSums,
     Runs,
     exact_margins,
-    margins_by,
 )
 from dplasso.solvers.gradient.conditioning import WHOLE, Conditioning
 from dplasso.solvers.gradient.held_columns import HeldColumns
@@ -22,12 +23,6 @@ from dplasso.solvers.gradient.plan import CONSTANT, GradientPlan
 
 # Covers the rounding of a row's length, of its inverse and of the product with a residual.
 SAFE = 1.0 - 2.0**-40
-Room = Callable[[tuple[int, ...]], Ints]  # memory for sums of a shape, whatever it holds
-
-
-def new_room(shape: tuple[int, ...]) -> Ints:
-    """Memory of its own for every sum."""
-    return np.empty(shape, np.int64)
 
 
 class PrivateRows:
@@ -63,16 +58,19 @@ class PrivateRows:
         plan: GradientPlan,
         threads: int,
         weights: Floats | None = None,
+        room: Room = new_room,
     ) -> None:
+        self._room = room
         self._rows, self._labels, self._loss, self._plan = rows, labels, loss, plan
+        self._grains = MARGIN_GRAINS / rows.largest
         self._weights = weights
         self._threads = threads
-        self._row_runs = pool.even_runs(len(labels), threads)
         self._row_sums = RowSums(len(labels), threads)
         self._left: Ints | None = None  # columns that were left in the last sums
         self._held = HeldColumns(rows, None, threads)
         self._conditioning: Conditioning | None = None
         self._lengths: Floats = np.empty(0)
+        self._margins = np.empty((plan.outputs, len(labels)))
         # Coefficients of the rows for every output, each beside the bits of its row's unit.
         self._pairs = np.empty((plan.outputs, len(labels), 2), np.int64)
         self._pairs[:, :, conditioned.UNIT] = rows.units.view(np.int64)
@@ -91,17 +89,20 @@ class PrivateRows:
         conditioning: Conditioning,
         weights: Floats,
         intercepts: Floats,
-        room: Room = new_room,
+        room: Room | None = None,
     ) -> Ints:
-        """Sums of the row gradients, outputs x (columns, then the intercept)."""
+        """Sums of the row gradients, outputs x (columns, then the intercept).
+
+        They are written to ``room``, or to the room that was passed at the start.
+        """
         self._hold(conditioning.columns)
         if conditioning is not self._conditioning:
             self._conditioning, self._lengths = conditioning, self._weigh(conditioning)
         totals, constants = self._coefficients(conditioning, weights, intercepts)
         head, held = conditioning.head, self._held
-        out = room((len(weights), self._rows.shape[1] + 1))
+        out = (room or self._room)((len(weights), self._rows.shape[1] + 1))
         if not held.are_all:
-            out.fill(0)
+            pool.clear(out.reshape(-1), self._threads)
         out[:, -1] = constants
         for pairs, total, sums in zip(self._pairs, totals, out, strict=True):
             facts = (*held.matrix, held.columns, pairs, WHOLE, conditioning.damping)
@@ -138,28 +139,36 @@ class PrivateRows:
     ) -> tuple[Ints, Ints]:
         """Set the rows' coefficients; returns their sums, and those of the constants."""
         shifts = np.array([conditioning.margin_of_centre(row) for row in weights])
-        held, grains = self._held, MARGIN_GRAINS / self._rows.largest
-        margins = margins_by(
-            *(conditioned.add_margins, self._row_sums, held.matrix, self._rows.units, grains),
-            *(weights, intercepts - shifts, held.runs, held.columns),
-        )
+        starts = intercepts - shifts
+        for output in range(len(weights)):
+            parts = self._add_margins(weights[output])
+            given = (parts, self._rows.units, self._grains, starts[output])
+            if output < len(weights) - 1:
+                self._row_sums.finish(conditioned.finish_margins, given, self._margins[output])
+        law: tuple[Any, ...] = (self._loss.compiled(), self._plan.clip, self._margins, self._labels)
+        law += (self._lengths, self._weights, CONSTANT * self._plan.unit)
+        runs = self._row_sums.row_runs
+        found = np.array(pool.run(self._finish, [(given, law, *run) for run in runs]))
+        totals, constants = found.sum(axis=0)
+        return totals, constants
+
+    def _add_margins(self, weights: Floats) -> Ints:
+        """The rows' margins in one output, in whole grains, for every run of columns."""
+        held = self._held
+        facts = (*held.matrix, held.columns, weights, self._grains, MOST_GRAINS)
+        return self._row_sums.by_columns(conditioned.add_margins, facts, held.runs)
+
+    def _finish(
+        self, last_output: tuple[Any, ...], law: tuple[Any, ...], first: int, last: int
+    ) -> tuple[Ints, Ints]:
+        """Margins in the last output, and coefficients, of the rows ``first`` to ``last``.
+
+        Returns the sums of the coefficients, and those of the constants.
+        """
+        conditioned.finish_margins(*last_output, first, last, self._margins[-1])
         out = self._pairs[:, :, conditioned.COEFFICIENT]
-        plan = self._plan
-        calls = [
-            (
-                *(self._loss.compiled(), plan.clip, margins, self._labels, self._lengths),
-                *(self._weights, CONSTANT * plan.unit, *run, out),
-            )
-            for run in self._row_runs
-        ]
-        constants = np.sum(pool.run(descent.coefficients, calls), axis=0)
-        sums = pool.run(_sums_of_rows, [(out, *run) for run in self._row_runs])
-        return np.sum(sums, axis=0), constants
-
-
-def _sums_of_rows(coefficients: Ints, first: int, last: int) -> Ints:
-    found: Ints = coefficients[:, first:last].sum(axis=1)
-    return found
+        constants = descent.coefficients(*law, first, last, out)
+        return out[:, first:last].sum(axis=1), constants
 
 
 def unit_margins(rows: UnitRows, weights: Floats, intercepts: Floats, column_runs: Runs) -> Floats:

@@ -12,6 +12,7 @@ from dplasso.base import checks
 from dplasso.base import threads as pool
 from dplasso.base.arrays import Floats, Ints
 from dplasso.base.devices import on_card
+from dplasso.base.rooms import KeptRoom
 from dplasso.data.unit_rows import Scaling, UnitRows
 from dplasso.kernels.cuda import card as cards
 from dplasso.losses import Loss, check_taken
@@ -97,7 +98,7 @@ def gradient_descent(
         card = cards.checked_card()
         backend = CardBackend(card, CardRows(card, rows, labels, loss, plan, row_weights(y)), plan)
     else:
-        private = PrivateRows(rows, labels, loss, plan, threads, row_weights(y))
+        private = PrivateRows(rows, labels, loss, plan, threads, row_weights(y), KeptRoom())
         backend = ThreadBackend(private, plan, threads)
     return descend(
         backend,

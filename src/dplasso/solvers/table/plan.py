@@ -37,9 +37,8 @@ MOST_STRETCH = 2.0
 MOST_CUT = 1.75
 # Columns are re-weighted by what their weights have shown after these shares of the steps.
 REWEIGHTED_AFTER = (1.0 / 6.0, 1.0 / 3.0)
-# Total length of the steps; there are two steps per unit of the largest length.
+# Smallest total length of the steps.
 LEAST_LENGTH = 2.0
-STEPS_PER_LENGTH = 2
 # Weights beyond a public number of nonzeros are dropped between these shares of the steps.
 CUT_FROM, CUT_UNTIL = 0.2, 0.5
 # Bits of the product of a row and a residual, whose sums must fit into 64 bits.
@@ -275,7 +274,7 @@ def plan_table(
     labels = NUMBERS if pace.of_numbers else COUNTS
     sizes = SCALE * len(SCALE_AFTER) if pace.of_numbers else 0.0
     presences = PRESENCES if most_taken else 0.0
-    steps = math.ceil(STEPS_PER_LENGTH * pace.longest)
+    steps = math.ceil(pace.longest / pace.step)
     before = (CELLS, MEANS, SPREADS, labels, products, sizes, presences)
     counts = (1, 1, 1, 1, 1, len(SCALE_AFTER), 1, steps)
     parts = gaussian.split(mu, (*before, 1.0 - math.fsum(before)))

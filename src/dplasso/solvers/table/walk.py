@@ -43,6 +43,8 @@ CUT_OF_SIZE = 2.5
 LEAST_LEFT = 0.1
 # Smallest eigenvalue of products: rows are whole numbers, and smaller ones are rounding.
 LEAST_EIGENVALUE = 2.0**-19
+# A floor of eigenvalues is found to this many bits.
+HALVINGS = 50
 # Usual size of the mean of numbers, and smallest spread of them, as shares of their bound.
 USUAL_MEAN = 0.3
 LEAST_LABEL_SPREAD = 1e-4
@@ -284,24 +286,50 @@ class Shape:
         noise = self._noise * float(scales.max())
         return Shape(self._matrix * np.outer(scales, scales), noise, self._curvature)
 
-    def preconditioner(self, kept: Flags) -> tuple[Floats, float]:
+    def preconditioner(self, kept: Flags, floor: float = 0.0) -> tuple[Floats, float]:
         """Inverse curvature in the kept directions, and the noise it leaves in a margin.
 
-        Eigenvalues below the largest one of the noise are raised to it. The second number is the
-        standard deviation in a margin if gradients have noise of 1 in every direction.
+        Eigenvalues below the largest one of the noise, or below ``floor``, are raised to it. The
+        second number is the standard deviation in a margin if gradients have noise of 1 in every
+        direction.
         """
         part = self._matrix[np.ix_(kept, kept)]
-        size = len(part)
         found, directions = np.linalg.eigh(part)
-        edge = self._noise * math.sqrt(2.0 * size)
-        floored = self._curvature * np.maximum(found, max(edge, LEAST_EIGENVALUE))
-        # A trace within its noise is taken for that noise: rows are never taken for empty.
-        total = max(float(np.trace(part)), self._noise * math.sqrt(size))
-        seen = np.maximum(found, 1e-12)
-        seen *= total / float(seen.sum())
+        floored = self._floored(found, floor)
         inverse = np.zeros_like(self._matrix)
         inverse[np.ix_(kept, kept)] = (directions / floored) @ directions.T
-        return inverse, math.sqrt(float(np.sum(seen / floored**2)))
+        return inverse, self._spread(found, floored)
+
+    def floor_for(self, spread: float) -> float:
+        """The smallest floor under which a margin has no more noise than ``spread``.
+
+        It is at most the mean eigenvalue. ``spread`` is as in `preconditioner`.
+        """
+        found: Floats = np.linalg.eigvalsh(self._matrix).astype(np.float64)
+        least, most = 0.0, self._total(found) / len(found)
+        if self._spread(found, self._floored(found, least)) <= spread:
+            return least
+        for _ in range(HALVINGS):
+            middle = 0.5 * (least + most)
+            if self._spread(found, self._floored(found, middle)) <= spread:
+                most = middle
+            else:
+                least = middle
+        return most
+
+    def _floored(self, found: Floats, floor: float) -> Floats:
+        edge = self._noise * math.sqrt(2.0 * len(found))
+        floored: Floats = self._curvature * np.maximum(found, max(edge, floor, LEAST_EIGENVALUE))
+        return floored
+
+    def _total(self, found: Floats) -> float:
+        """The sum of eigenvalues. One within its noise is taken for it: rows are never empty."""
+        return max(float(found.sum()), self._noise * math.sqrt(len(found)))
+
+    def _spread(self, found: Floats, floored: Floats) -> float:
+        seen = np.maximum(found, 1e-12)
+        seen *= self._total(found) / float(seen.sum())
+        return math.sqrt(float(np.sum(seen / floored**2)))
 
 
 def _descent(
@@ -318,9 +346,14 @@ def _descent(
     scales, scaled, seen = np.ones(size), standard, shape
     cut = plan.cut * labels.unit
     gradient_noise = plan.step_sigma / plan.unit**2 * plan.row_length(plan.n_columns) / plan.n_rows
-    inverse, spread = seen.preconditioner(kept[0])
+    noise_of_spread = gradient_noise / math.sqrt(plan.steps) * cut
+    floor = 0.0
+    if plan.outputs > 1 and noise_of_spread > 0.0:
+        # Several classes: directions that vary little get shorter steps before all of them do.
+        floor = shape.floor_for(plan.pace.margin_noise / (noise_of_spread * plan.longest))
+    inverse, spread = seen.preconditioner(kept[0], floor)
     inverses = [inverse] * plan.outputs
-    noise_of_one = gradient_noise / math.sqrt(plan.steps) * spread * cut
+    noise_of_one = noise_of_spread * spread
     length = _length(plan, noise_of_one, labels.unit)
     is_noise = noise_of_one * length > labels.most_noise
     weights, total = np.zeros((plan.outputs, size)), np.zeros((plan.outputs, size))
@@ -332,7 +365,7 @@ def _descent(
             scaled = replace(standard, factors=standard.factors * scales[:-1])
             seen = shape.rescaled(scales)
             _, spread = seen.preconditioner(np.ones(size, bool))
-            inverses = [seen.preconditioner(mine)[0] for mine in kept]
+            inverses = [seen.preconditioner(mine, floor)[0] for mine in kept]
             noise_of_one = gradient_noise / math.sqrt(plan.steps) * spread * cut
             length = _length(plan, noise_of_one, labels.unit)
         intercepts = constant * weights[:, -1] + labels.constant
@@ -357,7 +390,7 @@ def _descent(
         if left < np.count_nonzero(kept[:, :-1]):
             kept = _largest(weights, left)
             weights = weights * kept
-            inverses = [seen.preconditioner(mine)[0] for mine in kept]
+            inverses = [seen.preconditioner(mine, floor)[0] for mine in kept]
         if done + 1 > (1.0 - AVERAGED) * plan.steps:
             total, averaged = total + weights, averaged + 1
     weights = total / averaged
