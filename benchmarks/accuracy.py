@@ -4,10 +4,11 @@
         [--seeds 10] [--jobs 16] [--data FOLDER] [--cache FILE] [--results FOLDER] [--fresh]
     python benchmarks/accuracy.py --draw
 
-The first form measures, the second saves accuracy.json, accuracy.txt and accuracy.png under
-benchmarks/results. Every fit is noted in the cache, accuracy_cache.jsonl beside the results: a run
-that was stopped goes on where it was, and the table shows all that is known. What the cache does
-not have stays as accuracy.json has it, with the note when it was measured. ``--fresh`` forgets the
+The first form measures, the second saves accuracy.json, accuracy.txt, accuracy.png and the plot of
+the README, accuracy_front.png, under benchmarks/results. Every fit is noted in the cache,
+accuracy_cache.jsonl beside the results: a run that was stopped goes on where it was, and the table
+shows all that is known. What the cache does not have stays as accuracy.json has it, with the note
+when it was measured. ``--fresh`` forgets the
 chosen methods on the chosen sets first: for ours, after a change of the code. A run ends with the
 processor's time that the chosen methods take for ``--budget`` seeds, by set.
 
@@ -30,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from comparison import jobs, splits
+from comparison.front import draw_front
 from comparison.memory import Memory
 from comparison.methods import METHODS, RIVALS, Task, is_done, tasks
 from comparison.ours import OURS
@@ -160,6 +162,7 @@ def save_table(memory: Memory, chosen: argparse.Namespace) -> None:
     print(said)
     save(NAME, said, {"summary": summary(rows), "rows": rows}, folder=chosen.results)
     draw(rows, chosen.results / f"{NAME}.png")
+    draw_front(rows, chosen.results / f"{NAME}_front.png")
 
 
 def times(rows: list[dict[str, Any]]) -> list[str]:

@@ -5,8 +5,8 @@
 Faults of graded size (tests/helpers/planted/by_degree.py) are planted in the product. Only the
 check concerned is made, of one estimator, with the limits that it has in a complete quick audit. A
 bisection over the sizes finds the smallest with which at least 9 of 10 seeds alarm. The table is
-benchmarks/results/audit_power.txt, and the same is in docs/audit.md. A run of some checks renews
-their rows alone.
+benchmarks/results/audit_power.txt, and the same is in docs/explanation/audit.md. A run of
+some checks renews their rows alone.
 """
 
 import re
@@ -25,7 +25,7 @@ from dplasso.audit.registry import SUBJECTS
 from planted.by_degree import FAULTS, Fault
 
 RESULTS = ROOT / "benchmarks" / "results" / "audit_power.txt"
-DOCUMENT = ROOT / "docs" / "audit.md"
+DOCUMENT = ROOT / "docs" / "explanation" / "audit.md"
 SEEDS, NEEDED = 10, 9
 UNKNOWN = "not measured"
 _ROW = "{:<14}  {:<11}  {:<36}  {}"

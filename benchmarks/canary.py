@@ -2,8 +2,8 @@
 
     python benchmarks/canary.py [--seed 0]
 
-Prints the table of docs/audit.md and saves it as benchmarks/results/canary.txt. The audit's
-classifier is fitted with and without one telling row, as many times each as the table says;
+Prints the table of docs/explanation/audit.md and saves it as benchmarks/results/canary.txt. The
+audit's classifier is fitted with and without one telling row, as many times each as the table says;
 *certified* is the lower bound on mu that an audit holds against the claim.
 """
 

@@ -27,6 +27,7 @@ from harness.machine import MIB, machine
 from harness.results import draw_memory, save
 
 from dplasso import Cluster, PrivateLassoClassifier, Shards
+from dplasso.base.rooms import KeptRoom
 from dplasso.cluster.opened import opened
 from dplasso.cluster.run_log import RunLog
 from dplasso.data import ColumnMatrix
@@ -70,7 +71,8 @@ def run(name: str, X: sp.csr_array, y: np.ndarray, actors: int, steps: int, plac
     with opened(shards, Cluster(address="local", actors=actors)) as rows:
         task: Any = model.prepare(rows.facts.described(), None)
         plan = task.plan.descent
-        local = PrivateRows(held, y.astype(float), task.plan.request.loss, plan, cores())
+        loss = task.plan.request.loss
+        local = PrivateRows(held, y.astype(float), loss, plan, cores(), room=KeptRoom())
         remote = rows.descent(plan)
         rng = np.random.default_rng(1)
         at = Conditioning.of(rng.uniform(0.3, 1.0, columns), np.zeros(columns))

@@ -6,8 +6,8 @@ Three parties hold d columns of n rows of fair coins; labels follow six of them.
 person. *seconds* are processor time of one party: all work of the job, divided by the number of
 parties; the server's part, the deals, is stated apart. *bytes* are those that one party sends.
 Sketches are as `agree` chooses them, in one process, too. Jobs of more cells than ``--most-cells``
-are left out of the measurement; their bytes follow from the shape exactly, and are plotted without
-a mark.
+are not run: their bytes follow from the shape exactly, and their seconds are extrapolated, as ten
+times those of a tenth of the rows. Such figures have a ~, and a hollow mark in the plot.
 """
 
 import time
@@ -89,9 +89,9 @@ def of_sketches(blocks: dict[str, np.ndarray], y: np.ndarray) -> Cost:
 
 
 def bytes_of(n: int, columns: int) -> float:
-    """Bytes that a party sends: its masked cells, and the triangle of the matrix."""
+    """Bytes that a party sends: its masked cells, and the triangle of the matrix but one entry."""
     size = columns + 2
-    return 8.0 * n * size / PARTIES + 4.0 * size * (size + 1) + HEAD
+    return 8.0 * n * size / PARTIES + 4.0 * size * (size + 1) - 8.0 + HEAD
 
 
 def measured(n: int, columns: int, most: int) -> dict:
@@ -112,6 +112,9 @@ HEADER = (
 
 def line(row: dict) -> str:
     told = f"{row['rows']:>10,}{row['columns']:>9,}"
+    if "extrapolated" in row:
+        seconds = [f"~{row['extrapolated'][fact]:.0f}" for fact in ("seconds", "server_seconds")]
+        return f"{told}{row['bytes'] / 1e6:>10.2f}{seconds[0]:>9}{seconds[1]:>10}"
     if "moments" not in row:
         return told + f"{row['bytes'] / 1e6:>10.2f}{'not run':>9}"
     ours, other = row["moments"], row["sketches"]
@@ -119,6 +122,16 @@ def line(row: dict) -> str:
         f"{told}{ours['sent'] / 1e6:>10.2f}{ours['seconds']:>9.2f}{ours['server_seconds']:>10.2f}"
         f"{other['sent'] / 1e6:>14.3f}{other['seconds']:>9.2f}"
     )
+
+
+def extrapolate(rows: list[dict]) -> None:
+    """State what jobs that were not run would take, where a tenth of their rows was run."""
+    ran = {(row["rows"], row["columns"]): row["moments"] for row in rows if "moments" in row}
+    for row in rows:
+        tenth = ran.get((row["rows"] // 10, row["columns"]))
+        if "moments" not in row and tenth is not None:
+            facts = ("seconds", "server_seconds")
+            row["extrapolated"] = {fact: 10.0 * tenth[fact] for fact in facts}
 
 
 def plot(rows: list[dict]) -> None:
@@ -135,6 +148,11 @@ def plot(rows: list[dict]) -> None:
             style = "o" if fact == "sent" else "o-"
             axis.plot(sizes, moments, style, color=colour, label=f"moments, {columns:,} columns")
             axis.plot(sizes, sketches, "s:", color=colour, label=f"sketches, {columns:,} columns")
+        for row in own:
+            if "extrapolated" in row:
+                hollow = {"marker": "o", "mfc": "none", "linestyle": "none", "color": colour}
+                left.plot(row["rows"], row["bytes"], **hollow)
+                right.plot(row["rows"], row["extrapolated"]["seconds"], **hollow)
     left.set(xscale="log", yscale="log", xlabel="rows", ylabel="bytes that a party sends")
     right.set(xscale="log", yscale="log", xlabel="rows", ylabel="seconds of processor per party")
     left.set_title(f"{PARTIES} parties, epsilon {EPSILON:g}", loc="left")
@@ -153,9 +171,11 @@ def main() -> None:
     sizes = [(n, columns) for columns in COLUMNS for n in ROWS]
     measured(*sizes[0], options.most_cells)  # compiles
     rows = [measured(n, columns, options.most_cells) for n, columns in sizes]
+    extrapolate(rows)
+    head = f"{PARTIES} parties; {machine()}; ~: extrapolated, not run"
     save(
         "federated_cost",
-        "\n".join([f"{PARTIES} parties; {machine()}", HEADER, *map(line, rows)]),
+        "\n".join([head, HEADER, *map(line, rows)]),
         {"machine": machine(), "parties": PARTIES, "epsilon": EPSILON, "rows": rows},
     )
     plot(rows)

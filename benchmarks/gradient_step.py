@@ -27,13 +27,12 @@ from harness.results import save
 from numba import njit
 
 from dplasso.base import threads as pool
+from dplasso.base.rooms import KeptRoom
 from dplasso.data.unit_rows import UnitRows
-from dplasso.kernels import conditioned
 from dplasso.losses import LogisticLoss
 from dplasso.losses.encoded import encoded
 from dplasso.mechanisms.grid_gaussian import GridGaussian
 from dplasso.mechanisms.random_bits import random_bits
-from dplasso.solvers.exact_margins import MARGIN_GRAINS, margins_by
 from dplasso.solvers.gradient import plan_descent
 from dplasso.solvers.gradient.backend import ThreadBackend
 from dplasso.solvers.gradient.conditioning import Mass
@@ -118,7 +117,7 @@ class Bench:
         }
 
     def start(self, plan: Any, threads: int) -> tuple[PrivateRows, Any, Descent, Any, Any]:
-        private = PrivateRows(self.rows, self.labels, LOSS, plan, threads)
+        private = PrivateRows(self.rows, self.labels, LOSS, plan, threads, room=KeptRoom())
         backend, stream = ThreadBackend(private, plan, threads), random_bits(0).generator
         mass = backend.release_mass(GridGaussian(plan.mass_sigma), stream)
         walk = Descent(plan, Mass.of(mass, plan), backend.start(), threads)
@@ -130,14 +129,10 @@ class Bench:
         for _ in range(3):
             walk.receive(self.released(backend, walk, noise, stream))
         conditioning, weights = walk.conditioning, walk.iterate.weights()
-        sums, held = private.sums(conditioning, weights, walk.intercepts), private._held
-        margins = (
-            *(conditioned.add_margins, private._row_sums, held.matrix, self.rows.units),
-            *(MARGIN_GRAINS / self.rows.largest, weights, walk.intercepts, held.runs, held.columns),
-        )
+        sums = private.sums(conditioning, weights, walk.intercepts)
         place = (conditioning, weights, walk.intercepts)
         found = {
-            "margins": best(lambda: margins_by(*margins), self.repeats),
+            "margins": best(lambda: private._add_margins(weights[0]), self.repeats),
             "coefficients": best(lambda: private._coefficients(*place), self.repeats),
             "sums": best(lambda: private.sums(*place), self.repeats),
             "noise": best(lambda: noise.add_to(sums.reshape(-1), stream, threads), self.repeats),
@@ -164,7 +159,8 @@ class Bench:
         times = []
         for _ in range(self.repeats + 1):
             walk.conditioning, walk.done = whole, plan.steps
-            walk.iterate._left = None
+            if walk.iterate._cuts is not None:
+                walk.iterate._cuts.left.fill(True)
             walk.iterate.move(np.ones((1, plan.n_columns + 1), np.int64), whole, 1.0, 1.0)
             times.append(timed(walk._cut)[1])
         return 1e3 * min(times[1:])

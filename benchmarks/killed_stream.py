@@ -15,6 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from harness.machine import machine
 from harness.options import allow_seeds, parser
 from harness.results import save
 
@@ -40,7 +41,7 @@ def killed_programs(kills: int) -> str:
     return (
         f"{kills} lives of a Python program ended by SIGKILL, {time.monotonic() - begun:.0f} s: "
         f"all {len(found):,} releases after {len(y):,} rows, to the last bit, are those of a run "
-        "never killed, and none was made twice from other rows"
+        f"never killed, and none was made twice from other rows; {machine()}"
     )
 
 
@@ -66,7 +67,7 @@ def main() -> None:
     told = (
         f"{asked.kills} lives of a stream ended by SIGKILL, {len(lines) - left:,} rows among them "
         f"and {left:,} for the last life, {time.monotonic() - begun:.0f} s: all "
-        f"{len(lines):,} predictions, to nine digits, are those of a run never killed"
+        f"{len(lines):,} predictions, to nine digits, are those of a run never killed; {machine()}"
     )
     print(told)
     save("killed_stream", told)

@@ -67,7 +67,7 @@ def hashed_table(name: str, seed: int) -> Split | None:
     path = datasets.folder() / "tables" / f"{name}.csv.gz"
     if not path.is_file():
         return None
-    schema = Schema.from_toml(ROOT / "docs" / "schemas" / f"{name}.toml")
+    schema = Schema.from_toml(ROOT / "docs" / "tutorials" / "schemas" / f"{name}.toml")
     columns = {
         column: Hashed(BUCKETS) if isinstance(role, Category) else role
         for column, role in schema.columns.items()

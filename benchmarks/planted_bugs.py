@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import pytest
 from harness import ROOT
+from harness.machine import machine
 from harness.pool import one_core_each
 
 from dplasso import __version__, audit
@@ -91,6 +92,7 @@ def table(found: dict[str, list[Found]]) -> str:
         if sum(bool(run.alarms) for run in runs) < 0.9 * len(runs)
     ]
     lines.append(f"\n{len(found)} bugs; found in fewer than 9 of 10 seeds: {missed or 'none'}")
+    lines.append(machine())
     return "\n".join(lines)
 
 
@@ -101,7 +103,7 @@ def table_of_correct(runs: list[Found]) -> str:
         f"dplasso {__version__}: complete quick audits of the code as it is.\n"
         f"audits {len(runs)}, with an alarm {len(alarmed)} {alarmed or ''}\n"
         f"CPU seconds of one: {_spread(cpu)}; on the clock {_spread(wall)}. The first audit may\n"
-        "compile loops, which later ones read from a file."
+        f"compile loops, which later ones read from a file. {machine()}"
     )
 
 

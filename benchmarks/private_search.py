@@ -26,7 +26,8 @@ EPSILONS = (0.5, 1.0, 8.0)
 
 def line(rows, epsilon: float, seeds: int) -> str:
     X, y, new, labels = rows
-    model = PrivateLassoClassifier(epsilon, classes=[0, 1], n_rows=len(y), x_bound=0.05)
+    known = {"classes": [0, 1], "n_rows": len(y), "x_bound": 0.05}
+    model = PrivateLassoClassifier(epsilon, **known, solver="frank_wolfe")
 
     def mean(fitted) -> float:
         return statistics.mean(fitted(seed).fit(X, y).score(new, labels) for seed in range(seeds))

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from harness import ROOT
 from harness.fuzzing.command import RESULT, table
+from harness.machine import machine
 from harness.options import parser
 from harness.results import save
 
@@ -57,6 +58,7 @@ def main() -> int:
     text = "\n".join(
         [
             f"{options.minutes:g} minutes, {AT_ONCE} scripts at a time, seed {options.seed}",
+            machine(),
             "",
             table([door for doors, _ in results for door in doors]),
             "",

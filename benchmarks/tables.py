@@ -1,60 +1,67 @@
-"""Put the saved results into the README, between its markers.
+"""Put the saved results into the README and the documentation, between markers.
 
 python benchmarks/tables.py
+
+What stands between ``<!-- speed -->`` and ``<!-- /speed -->`` is written here, and so for every
+name in SEGMENTS. tests/docs/test_figures.py compares pages with results.
 """
 
 import re
+from collections.abc import Callable
+from pathlib import Path
 
-from comparison.readme import accuracy
+from comparison.readme import accuracy, accuracy_line, fits
 from harness import ROOT
 from harness.results import saved
+from segments import federated, noise, speed, streams
+
+SEGMENTS: dict[str, Callable[[], str]] = {
+    "advanced-composition": noise.advanced_composition,
+    "breakdown": speed.breakdown,
+    "compiling": speed.compiling,
+    "default-fits": speed.default_fits,
+    "end-to-end": speed.end_to_end,
+    "first-fit": speed.first_fit,
+    "kdda": speed.kdda,
+    "reading": speed.reading,
+    "speed": speed.selection,
+    "speed-line": speed.speed_line,
+    "accuracy": lambda: accuracy(saved("accuracy")),
+    "accuracy-line": lambda: accuracy_line(saved("accuracy")),
+    "federated-moments": federated.moments,
+    "fits": lambda: fits(saved("accuracy")),
+    "long-streams": lambda: streams.long_streams(saved("online")),
+    "short-streams": lambda: streams.short_streams(saved("online_short")),
+    "flipped-labels": lambda: streams.flips(saved("online_short")),
+    "stream-speed": lambda: streams.speed(saved("online_speed")),
+}
+MARKED = re.compile(
+    r"<!-- (?P<name>[\w-]+) -->(?P<break>\n?)(?P<text>.*?)(?P=break)<!-- /(?P=name) -->", re.DOTALL
+)
+BUILT = ("_build", "gallery", "generated")  # folders of pages that nobody writes
 
 
-def seconds(value: float) -> str:
-    if value >= 1:
-        return f"{value:,.1f} s" if value < 100 else f"{value:,.0f} s"
-    return f"{1e3 * value:.1f} ms"
+def pages() -> list[Path]:
+    """README, and every page of the documentation that is written by hand."""
+    found = sorted((ROOT / "docs").rglob("*.md"))
+    return [ROOT / "README.md", *(path for path in found if not set(BUILT) & set(path.parts))]
 
 
-def times(value: float) -> str:
-    return f"{value:,.0f}x" if value >= 10 else f"{value:.1f}x"
+def renewed(text: str) -> str:
+    """The text of a page with every marked segment as results have it now."""
 
+    def segment(found: re.Match[str]) -> str:
+        name, newline = found["name"], found["break"]
+        return f"<!-- {name} -->{newline}{SEGMENTS[name]()}{newline}<!-- /{name} -->"
 
-def selection() -> str:
-    found = saved("selection")
-    lines = [
-        "| data | epsilon | lazy | set-up in it | noisy_max | big_step_little_step "
-        "| rounds / replay |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    rows = {(row["set"], row["epsilon"], row["rule"]): row for row in found["rows"]}
-    for (name, epsilon, rule), row in rows.items():
-        if rule != "lazy":
-            continue
-        rivals = [rows[name, epsilon, rival] for rival in ("noisy_max", "big_step_little_step")]
-        cells = [f"{seconds(r['total'])} ({times(r['total'] / row['total'])})" for r in rivals]
-        shape = f"{name} {row['rows']:,} x {row['columns']:,}"
-        lines.append(
-            f"| {shape} | {epsilon:g} | {seconds(row['total'])} | {seconds(row['setup'])} "
-            f"| {' | '.join(cells)} | {row['rounds_over_replay']:.1f} |"
-        )
-    head = (
-        f"{found['rounds']:,} rounds, radius {found['radius']:g}, delta {found['delta']:g}, "
-        f"logistic loss; wall-clock medians over seeds, from the held matrix to the weights; "
-        f"{found['machine']}."
-    )
-    return "\n".join([head, "", *lines])
+    return MARKED.sub(segment, text)
 
 
 def main() -> None:
-    readme = ROOT / "README.md"
-    text = readme.read_text()
-    for name, table in (("speed", selection), ("accuracy", lambda: accuracy(saved("accuracy")))):
-        pattern = f"<!-- {name} -->.*?<!-- /{name} -->"
-        assert re.search(pattern, text, re.DOTALL), f"README has no marker for {name}"
-        block = f"<!-- {name} -->\n{table()}\n<!-- /{name} -->"
-        text = re.sub(pattern, lambda _, block=block: block, text, flags=re.DOTALL)
-    readme.write_text(text)
+    for page in pages():
+        text = page.read_text()
+        if renewed(text) != text:
+            page.write_text(renewed(text))
 
 
 if __name__ == "__main__":

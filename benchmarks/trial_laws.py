@@ -11,6 +11,7 @@ table and saves it as benchmarks/results/trial_laws.txt.
 import math
 
 import numpy as np
+from harness.machine import machine
 from harness.results import save
 from scipy.optimize import brentq
 
@@ -62,7 +63,8 @@ def main() -> None:
         print(lines[-1], flush=True)
     stop = trials.stop_for(20.0, "logarithmic")
     lines.append(f"logarithmic, mean 20: one trial only in {(1 - stop) / -math.log(stop):.0%}")
-    print(lines[-1])
+    lines.append(machine())
+    print("\n".join(lines[-2:]))
     save("trial_laws", "\n".join(lines))
 
 

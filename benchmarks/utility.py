@@ -197,7 +197,8 @@ def main() -> None:
     print(FOOTNOTE)
     print(shortfalls(table))
     print(f"{machine()}; {time.perf_counter() - start:.0f} s")
-    save(options.name, data={"delta": DELTA, "seeds": options.seeds, "rows": table})
+    found = {"machine": machine(), "delta": DELTA, "seeds": options.seeds, "rows": table}
+    save(options.name, data=found)
     plot(table, options.name)
 
 

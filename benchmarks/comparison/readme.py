@@ -1,10 +1,12 @@
-"""The table as the README has it."""
+"""The table as the pages of results have it, and one line of it for the README."""
 
 import math
 from typing import Any
 
+from comparison.front import SHOWN
 from comparison.ours import DEFAULT, FRANK_WOLFE
 from comparison.references import NOT_PRIVATE, TRIVIAL
+from comparison.sets import SETS
 
 
 def accuracy(found: dict[str, Any]) -> str:
@@ -23,6 +25,30 @@ def accuracy(found: dict[str, Any]) -> str:
     said = [line for line in found["summary"].splitlines() if "tuned rival" in line]
     closing = [f"- {line[0].upper()}{line[1:]}." for line in said]
     return "\n\n".join([*parts, "\n".join(closing)])
+
+
+def accuracy_line(found: dict[str, Any]) -> str:
+    """What the README says of accuracy: where the default is ahead, and where furthest behind."""
+    plain = [row for row in found["rows"] if SETS[row["set"]].plain is None]
+    judged = [row for row in plain if "verdict" in row]
+    ahead = sum(row["verdict"] == "ahead" for row in judged)
+    widest = max(judged, key=lambda row: (row["columns"], -abs(math.log(row["epsilon"]))))
+    worst = min(judged, key=lambda row: row["difference"])
+    return (
+        f"**Accuracy.** Without tuning, the default is ahead of the best tuned rival in {ahead} of "
+        f"{len(judged)} cells of data set and epsilon. {widest['set']}, "
+        f"{widest['columns']:,} columns, epsilon {widest['epsilon']:g}: {_mean(widest, DEFAULT)}, "
+        f"the best rival {_mean(widest, widest['best_rival'])}. Furthest behind: {worst['set']}, "
+        f"epsilon {worst['epsilon']:g}, {_mean(worst, DEFAULT)} for "
+        f"{_mean(worst, worst['best_rival'])}. The plot shows "
+        f"{' and '.join(SHOWN)} ([accuracy](docs/results/accuracy.md))."
+    )
+
+
+def fits(found: dict[str, Any]) -> str:
+    """How many fits a figure of the default is the mean of."""
+    (seeds,) = {row["cells"][DEFAULT]["seeds"] for row in found["rows"] if DEFAULT in row["cells"]}
+    return str(seeds)
 
 
 def _line(rows: list[dict[str, Any]]) -> str:
@@ -54,4 +80,4 @@ def _against_rivals(row: dict[str, Any]) -> str:
 
 def _mean(row: dict[str, Any], method: str) -> str:
     cell = row["cells"].get(method)
-    return "-" if cell is None else f"{cell['mean']:.3f}"
+    return "-" if cell is None else f"{cell['mean']:z.3f}"

@@ -57,17 +57,28 @@ class Taped:
 
 
 def best_rate(X, y, make_total, batch: int, rates) -> tuple[float, float]:
-    """The largest progressive accuracy of several rates, and its rate."""
-    tape = Taped(make_total(X.shape[1] + 1), len(y) // batch)
+    """The largest progressive accuracy of several rates, and its rate.
+
+    Labels are 0 and 1 (or -1 and 1), or the numbers of more classes.
+    """
+    tape = Taped(make_total(_outputs(y) * (X.shape[1] + 1)), len(y) // batch)
     return max((descent(X, y, tape.rewound(), batch, rate), rate) for rate in rates)
 
 
 def descent(X, y, total, batch: int, rate: float) -> float:
     """Progressive accuracy of weights that are -rate times the released sums."""
-    form = RowForm(X.shape[1], unit=True, intercept=True)
-    leader = ProjectedLeader(L2Ball(form.width, 1e6), _TINY, 1.0 / (rate * _TINY))
-    learner = StreamLearner(leader, LogisticLoss(), total, clip=1.0)
+    form, outputs = RowForm(X.shape[1], unit=True, intercept=True), _outputs(y)
+    leader = ProjectedLeader(L2Ball(outputs * form.width, 1e6), _TINY, 1.0 / (rate * _TINY))
+    learner = StreamLearner(leader, LogisticLoss(), total, clip=1.0, outputs=outputs)
     whole = len(y) // batch * batch
     starts, *rest = form.of_matrix(X)
     margins = learner.learn((starts[: whole + 1], *rest), y[:whole].astype(np.float64), batch)
+    if outputs > 1:
+        return float(np.mean(margins.argmax(axis=1) == y[:whole]))
     return float(np.mean((margins[:, 0] > 0) == (y[:whole] > 0)))
+
+
+def _outputs(y) -> int:
+    """One for two classes; of more, each is learned against the rest, clipped together."""
+    classes = len(np.unique(y))
+    return 1 if classes == 2 else classes

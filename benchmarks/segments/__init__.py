@@ -1,0 +1,1 @@
+"""Figures of running text, each written by a function from saved results."""
