@@ -63,7 +63,8 @@ def test_lengths_of_conditioned_rows_add_up_at_the_largest_damping_and_centre(co
     most = conditioning.Conditioning.of(np.full(columns, 1e9), centre)
     facts = (None, rows.units, conditioning.WHOLE, most.damping, most.whole_centre)
     found = np.zeros(1, np.int64)
-    conditioned.square_lengths(rows.indptr, rows.indices, rows.values, *facts, 0, columns, found)
+    runs = (np.array([0, columns]), np.zeros(1, np.int64))
+    conditioned.square_lengths(rows.indptr, rows.indices, rows.values, *facts, *runs, found)
     scale = float(most.damping[0]) * conditioning.WHOLE
     entry = round(scale * (float(rows.units[0]) * rows.largest))
     wanted = sum((entry - int(p)) ** 2 for p in most.whole_centre)

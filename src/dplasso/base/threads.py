@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _SMALL = 1 << 14  # entries that are handled in less time than a thread takes to start
+_TURNS = 8  # runs for every thread, where threads take runs in turns
 _LONG = 10.0  # seconds that an interrupted loop is given to end
 
 
@@ -127,6 +128,30 @@ def balanced_runs(starts: NDArray[Any], parts: int, each: int = 0) -> list[tuple
     goals = (total * part // parts for part in range(1, parts))
     edges = [0, *(bisect_left(range(items), goal, key=before) for goal in goals), items]
     return [(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if a < b] or [(0, items)]
+
+
+def edges_of_turns(starts: NDArray[Any], threads: int, each: int = 0) -> NDArray[np.int64]:
+    """Edges of the runs of `balanced_runs`, several for every thread, for `run_in_turns`."""
+    return edges_of(balanced_runs(starts, 1 if threads == 1 else _TURNS * threads, each))
+
+
+def edges_of(runs: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
+    """Where runs that follow each other begin, and where the last one ends."""
+    return np.array([runs[0][0], *(end for _, end in runs)], np.int64)
+
+
+def run_in_turns(
+    loop: Callable[..., Any],
+    facts: tuple[Any, ...],
+    edges: NDArray[np.int64],
+    outs: Iterable[Any],
+) -> None:
+    """Run ``loop(*facts, edges, taken, out)`` for all ``outs`` in parallel.
+
+    All of these loops take runs in turns, by the counter ``taken`` (`kernels/turns.py`).
+    """
+    taken = np.zeros(1, np.int64)
+    run(loop, [(*facts, edges, taken, out) for out in outs])
 
 
 def zeros(length: int, kind: Any, parts: int) -> NDArray[Any]:

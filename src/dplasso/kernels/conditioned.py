@@ -13,6 +13,9 @@ Entries lie column after column, and ``starts`` says where each begins; ``column
 these are, and is None if they are all, in their order. What loops read or write per row is far
 from what the last entry needed: without a hint to the cache (`prefetch`), a step over very many
 rows would mostly wait for memory.
+
+The loops over entries that every step repeats take runs of columns in turns (`kernels/turns.py`);
+``edges`` says where runs begin, and ``taken`` counts those that were taken.
 """
 
 import math
@@ -21,6 +24,7 @@ import numpy as np
 from numba import njit
 
 from dplasso.kernels.arithmetic import column, double_of_bits, entry, nearest_integer, prefetch
+from dplasso.kernels.turns import next_run
 
 # Entries between the hint to the cache and the use of what was asked for.
 AHEAD = 64
@@ -52,72 +56,88 @@ def _row_ahead(indices, p, most):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def square_lengths(  # type: ignore[no-untyped-def]
-    starts, indices, values, columns, units, whole, damping, centre, first, last, out
+    starts, indices, values, columns, units, whole, damping, centre, edges, taken, out
 ):
-    """Add to every row the terms of |V - P|^2 of its entries in columns ``first`` to ``last``."""
-    most = np.int64(starts[last]) - 1
-    for k in range(first, last):
-        j = column(columns, k)
-        scale, twice = damping[j] * whole, 2 * centre[j]
-        for p in range(np.int64(starts[k]), np.int64(starts[k + 1])):
-            soon = _row_ahead(indices, p, most)
-            prefetch(units, soon)
-            prefetch(out, soon)
-            row = np.uint64(indices[np.uint64(p)])
-            v = _entry_of(scale, units[row], entry(values, p))
-            out[row] += v * (v - twice)
+    """Sums per row of the terms of |V - P|^2 of its entries, over the runs of columns taken."""
+    out[:] = 0
+    run = next_run(taken)
+    while run < len(edges) - 1:
+        most = np.int64(starts[edges[run + 1]]) - 1
+        for k in range(edges[run], edges[run + 1]):
+            j = column(columns, k)
+            scale, twice = damping[j] * whole, 2 * centre[j]
+            for p in range(np.int64(starts[k]), np.int64(starts[k + 1])):
+                soon = _row_ahead(indices, p, most)
+                prefetch(units, soon)
+                prefetch(out, soon)
+                row = np.uint64(indices[np.uint64(p)])
+                v = _entry_of(scale, units[row], entry(values, p))
+                out[row] += v * (v - twice)
+        run = next_run(taken)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def weighted_sums(  # type: ignore[no-untyped-def]
-    starts, indices, values, columns, pairs, whole, damping, first, last, out
+    starts, indices, values, columns, pairs, whole, damping, edges, taken, out
 ):
-    """Sums over the rows of c V, columns ``first`` to ``last``.
+    """Sums over the rows of c V, in the runs of columns taken.
 
     ``pairs`` has the coefficient c of every row and the bits of its unit side by side, so that an
     entry needs one place in memory and not two.
     """
-    most = np.int64(starts[last]) - 1
-    for k in range(first, last):
-        j = column(columns, k)
-        scale = damping[j] * whole
-        total = np.int64(0)
-        for p in range(np.int64(starts[k]), np.int64(starts[k + 1])):
-            prefetch(pairs, 2 * _row_ahead(indices, p, most))
-            row = np.uint64(indices[np.uint64(p)])
-            unit = double_of_bits(pairs[row, UNIT])
-            total += pairs[row, COEFFICIENT] * _entry_of(scale, unit, entry(values, p))
-        out[j] = total
+    run = next_run(taken)
+    while run < len(edges) - 1:
+        most = np.int64(starts[edges[run + 1]]) - 1
+        for k in range(edges[run], edges[run + 1]):
+            j = column(columns, k)
+            scale = damping[j] * whole
+            total = np.int64(0)
+            for p in range(np.int64(starts[k]), np.int64(starts[k + 1])):
+                prefetch(pairs, 2 * _row_ahead(indices, p, most))
+                row = np.uint64(indices[np.uint64(p)])
+                unit = double_of_bits(pairs[row, UNIT])
+                total += pairs[row, COEFFICIENT] * _entry_of(scale, unit, entry(values, p))
+            out[j] = total
+        run = next_run(taken)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def add_margins(  # type: ignore[no-untyped-def]
-    starts, indices, values, columns, weights, grains, most_grains, first, last, out
+    starts, indices, values, columns, weights, grains, most_grains, edges, taken, out
 ):
-    """Add the entries of columns ``first`` to ``last`` times their weights to the rows' margins.
+    """The rows' margins from the runs of columns taken: entries times weights, added up.
 
     Margins are whole numbers of grains before their row's unit is applied, so that they do not
     depend on where the columns were split. A term is at most ``most_grains``.
     """
-    most = np.int64(starts[last]) - 1
-    for k in range(first, last):
-        j = column(columns, k)
-        weight = weights[j] * grains
-        for p in range(np.int64(starts[k]), np.int64(starts[k + 1])):
-            prefetch(out, _row_ahead(indices, p, most))
-            term = whole_term(weight * entry(values, p), most_grains)
-            out[np.uint64(indices[np.uint64(p)])] += term
+    out[:] = 0
+    run = next_run(taken)
+    while run < len(edges) - 1:
+        most = np.int64(starts[edges[run + 1]]) - 1
+        for k in range(edges[run], edges[run + 1]):
+            j = column(columns, k)
+            weight = weights[j] * grains
+            for p in range(np.int64(starts[k]), np.int64(starts[k + 1])):
+                prefetch(out, _row_ahead(indices, p, most))
+                term = whole_term(weight * entry(values, p), most_grains)
+                out[np.uint64(indices[np.uint64(p)])] += term
+        run = next_run(taken)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def add_margins_of(  # type: ignore[no-untyped-def]
-    indptr, indices, values, columns, weights, grains, most_grains, first, last, out
+    indptr, indices, values, columns, weights, grains, most_grains, edges, taken, out
 ):
     """Like `add_margins`, with the weights of these columns alone, in their order."""
-    for k in range(first, last):
-        weight, j = weights[k] * grains, columns[k]
-        for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
-            out[np.uint64(indices[p])] += whole_term(weight * entry(values, p), most_grains)
+    out[:] = 0
+    run = next_run(taken)
+    while run < len(edges) - 1:
+        for k in range(edges[run], edges[run + 1]):
+            weight, j = weights[k] * grains, columns[k]
+            for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+                term = whole_term(weight * entry(values, p), most_grains)
+                out[np.uint64(indices[p])] += term
+        run = next_run(taken)
 
 
 @njit(inline="always")

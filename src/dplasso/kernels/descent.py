@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from dplasso.kernels.arithmetic import column, entry
-from dplasso.kernels.conditioned import whole_term
+from dplasso.kernels.conditioned import finish_margins, whole_term
 from dplasso.kernels.residuals import to_residuals
 from dplasso.kernels.softmax import clipped_residuals
 
@@ -38,6 +38,38 @@ def coefficients(loss, clip, margins, labels, lengths, weights, constant, first,
             residual[0] = _clipped(lane[i - begin], clip) / clip
             _write(residual, lengths[i], constant * entry(weights, i), i, out, sums)
     return sums
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def finish_rows(  # type: ignore[no-untyped-def]
+    parts,
+    units,
+    grains,
+    intercept,
+    loss,
+    clip,
+    margins,
+    labels,
+    lengths,
+    weights,
+    constant,
+    first,
+    last,
+    out,
+):
+    """Margins in the last output (`finish_margins`), then `coefficients`, without a pause.
+
+    Returns the sums of the coefficients as well, before those for the intercepts.
+    """
+    finish_margins(parts, units, grains, intercept, first, last, margins[-1])
+    constants = coefficients(
+        loss, clip, margins, labels, lengths, weights, constant, first, last, out
+    )
+    totals = np.zeros(len(margins), np.int64)
+    for k in range(len(margins)):
+        for i in range(first, last):
+            totals[k] += out[k, i]
+    return totals, constants
 
 
 @njit(inline="always")

@@ -14,6 +14,7 @@ from numba import njit
 
 from dplasso.kernels.arithmetic import exponential
 from dplasso.kernels.chacha import BLOCKS, WORDS, fill, first_words
+from dplasso.kernels.turns import next_run
 
 # Boxes of the alias table, and tickets in each.
 BOX_BITS, TICKET_BITS = 10, 53
@@ -42,19 +43,21 @@ class Cells(NamedTuple):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def add_noise_to_blocks(cells: Cells, key, values, first, last, undecided):  # type: ignore[no-untyped-def]
-    """Add a draw to each of the ``values`` of the blocks ``first`` to ``last``.
+def add_noise_to_blocks(cells: Cells, key, values, blocks, taken, undecided):  # type: ignore[no-untyped-def]
+    """Add a draw to each of the ``values`` of the blocks that it takes in turns, of ``blocks``.
 
-    Stops after a block with draws that are still to be decided. Returns the block to continue with,
-    and the number of those draws, which are in ``undecided``. They are so rare that one call nearly
-    always suffices, and threads do not wait for each other between blocks.
+    Stops after a block with draws that are still to be decided. Returns this block, or ``blocks``
+    at the end, and the number of those draws, which are in ``undecided``. They are so rare that one
+    call nearly always suffices, and threads do not wait for each other between blocks.
     """
-    for block in range(first, last):
+    block = next_run(taken)
+    while block < blocks:
         part = values[block * BLOCK : (block + 1) * BLOCK]
         found = add_noise(cells, key, block, part, undecided)
         if found > 0:
-            return block + 1, found
-    return last, 0
+            return block, found
+        block = next_run(taken)
+    return blocks, 0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -78,8 +78,8 @@ class GridGaussian:
         secret = generator.bytes(32)
         key = np.frombuffer(secret, "<u4").astype(np.uint32)
         blocks = math.ceil(values.size / kernel.BLOCK)
-        runs = pool.even_runs(blocks, threads or pool.available())
-        calls = [(self.cells, key, values, *run) for run in runs]
+        call = (self.cells, key, values, blocks, np.zeros(1, np.int64))
+        calls = [call] * max(1, min(blocks, threads or pool.available()))
         for found in pool.run(_add_blocks, calls):
             for place, row in found:
                 close_call = NoiseKey(secret, secure=False)  # nobody reads this key's `secure`
@@ -93,13 +93,15 @@ def _cells_of(make: Callable[..., GaussianCells], sigma: float | Decimal) -> Gau
 
 
 def _add_blocks(
-    cells: GaussianCells, key: NDArray[np.uint32], values: Ints, first: int, last: int
+    cells: GaussianCells, key: NDArray[np.uint32], values: Ints, blocks: int, taken: Ints
 ) -> list[tuple[int, Ints]]:
-    """Add noise to the blocks ``first`` to ``last``; returns undecided draws and their places."""
+    """Add noise to blocks that threads take in turns; returns undecided draws and their places."""
     undecided = np.empty((min(kernel.BLOCK, values.size), kernel.FIELDS), np.int64)
-    left = []
-    while first < last:
-        first, found = kernel.add_noise_to_blocks(cells.table, key, values, first, last, undecided)
-        start = (first - 1) * kernel.BLOCK
+    left: list[tuple[int, Ints]] = []
+    while True:
+        facts = (cells.table, key, values, blocks, taken, undecided)
+        block, found = kernel.add_noise_to_blocks(*facts)
+        if block == blocks:
+            return left
+        start = block * kernel.BLOCK
         left += [(start + int(row[kernel.PLACE]), row.copy()) for row in undecided[:found]]
-    return left

@@ -29,12 +29,12 @@ def exact_margins(
     Every product is rounded to whole ``1 / grains`` before it is added, so a row's margins are a
     function of that row, the weights and the intercepts alone, to the last bit.
     """
-    row_sums = RowSums(len(units), len(column_runs))
+    row_sums, edges = RowSums(len(units), len(column_runs)), pool.edges_of(column_runs)
     kernel = conditioned.add_margins if columns is None else conditioned.add_margins_of
     found = np.empty((len(intercepts), len(units)))
     for margins, of_output, intercept in zip(found, weights, intercepts, strict=True):
         parts = row_sums.by_columns(
-            kernel, (*matrix, columns, of_output, grains, MOST_GRAINS), column_runs
+            kernel, (*matrix, columns, of_output, grains, MOST_GRAINS), edges
         )
         row_sums.finish(conditioned.finish_margins, (parts, units, grains, intercept), margins)
     return found
@@ -50,18 +50,15 @@ class RowSums:
         self._room = np.empty((threads, rows), np.int64)
         self.row_runs = pool.even_runs(rows, threads)
 
-    def by_columns(self, kernel: Any, facts: tuple[Any, ...], column_runs: Runs) -> Ints:
-        """Sums per row for every run of columns, by a kernel that adds to what there is."""
-        parts = self._room[: len(column_runs)]
-        pairs = zip(column_runs, parts, strict=True)
-        pool.run(_from_zero, [(kernel, (*facts, *run), part) for run, part in pairs])
+    def by_columns(self, kernel: Any, facts: tuple[Any, ...], edges: Ints) -> Ints:
+        """Sums per row over runs of columns, by a kernel that takes runs in turns.
+
+        Every thread has sums of its own.
+        """
+        parts = self._room[: len(edges) - 1]
+        pool.run_in_turns(kernel, facts, edges, parts)
         return parts
 
     def finish(self, kernel: Any, facts: tuple[Any, ...], out: Any) -> None:
         """Write what a kernel computes from the sums of all runs of columns."""
         pool.run(kernel, [(*facts, *run, out) for run in self.row_runs])
-
-
-def _from_zero(kernel: Any, facts: tuple[Any, ...], sums: Ints) -> None:
-    sums.fill(0)
-    kernel(*facts, sums)

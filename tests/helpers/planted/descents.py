@@ -18,6 +18,7 @@ from dplasso.solvers.gradient.conditioning import WHOLE, Conditioning, Mass
 from dplasso.solvers.gradient.plan import ROW_LENGTH, GradientPlan
 from dplasso.solvers.gradient.rows import PrivateRows
 from planted.bug import of_any_size
+from planted.coefficients import plant
 
 
 def residuals_not_cut(monkeypatch):
@@ -120,7 +121,7 @@ def residuals_cut_class_by_class(monkeypatch):
         out[:, first:last] = (residual * row_weights[first:last]).astype(np.int64)
         return (residual * constant).astype(np.int64).sum(axis=1)
 
-    monkeypatch.setattr(descent, "coefficients", coefficients)
+    plant(monkeypatch, coefficients)
 
 
 def intercept_without_noise(monkeypatch):

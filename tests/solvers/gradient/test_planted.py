@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from dplasso.kernels import descent as kernel
 from dplasso.losses import LogisticLoss
 from dplasso.mechanisms.grid_gaussian import GridGaussian
 from dplasso.mechanisms.random_bits import random_bits
@@ -18,6 +17,7 @@ from dplasso.solvers.gradient.conditioning import Conditioning, Mass
 from dplasso.solvers.gradient.plan import ROW_LENGTH, GradientPlan
 from dplasso.solvers.gradient.rows import PrivateRows
 from neighbours import assert_charged_for_mass, assert_charged_for_step, private_rows, small_plan
+from planted.coefficients import plant
 
 ROWS, COLUMNS = 60, 1100
 LOSS = LogisticLoss()
@@ -108,7 +108,7 @@ def forget_the_clip(patch: Patch) -> None:
         out[0, first:last] = (residual * row_weights[first:last]).astype(np.int64)
         return np.array([int(np.sum((residual * constant).astype(np.int64)))])
 
-    patch.setattr(kernel, "coefficients", unclipped)
+    plant(patch, unclipped)
 
 
 def weigh_rows_before_centring(patch: Patch) -> None:

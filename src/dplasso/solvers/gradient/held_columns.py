@@ -9,7 +9,7 @@ from dplasso.base import threads as pool
 from dplasso.base.arrays import Ints
 from dplasso.data.unit_rows import UnitRows
 from dplasso.kernels import by_length
-from dplasso.solvers.exact_margins import Matrix, Runs
+from dplasso.solvers.exact_margins import Matrix
 
 # Columns that are longer on average are read where they are: copies would gain nothing.
 LONG = 64
@@ -36,7 +36,7 @@ class HeldColumns:
         if columns is not None or self.entries < LONG * rows.shape[1]:
             self._copy(rows, _with_entries(rows, columns, threads))
         self.are_all = len(self.matrix[0]) - 1 == rows.shape[1]
-        self.runs: Runs = pool.balanced_runs(self.matrix[0], threads, COLUMN)
+        self.edges: Ints = pool.edges_of_turns(self.matrix[0], threads, COLUMN)
 
     def serves(self, rows: UnitRows, columns: Ints | None) -> bool:
         """Whether these columns are all here, and not far fewer than these."""

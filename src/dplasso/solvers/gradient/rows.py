@@ -106,7 +106,8 @@ class PrivateRows:
         out[:, -1] = constants
         for pairs, total, sums in zip(self._pairs, totals, out, strict=True):
             facts = (*held.matrix, held.columns, pairs, WHOLE, conditioning.damping)
-            pool.run(conditioned.weighted_sums, [(*facts, *run, sums) for run in held.runs])
+            outs = [sums] * min(self._threads, len(held.edges) - 1)
+            pool.run_in_turns(conditioned.weighted_sums, facts, held.edges, outs)
             sums[head] -= conditioning.whole_centre[head] * total
         return out
 
@@ -124,7 +125,7 @@ class PrivateRows:
         held, centre = self._held, conditioning.whole_centre
         facts = (held.columns, self._rows.units, WHOLE, conditioning.damping, centre)
         parts = self._row_sums.by_columns(
-            conditioned.square_lengths, (*held.matrix, *facts), held.runs
+            conditioned.square_lengths, (*held.matrix, *facts), held.edges
         )
         found, unit = np.empty(self._rows.shape[0]), self._plan.unit * SAFE
         rest = (parts, conditioning.square_centre, unit, self._weights)
@@ -156,7 +157,7 @@ class PrivateRows:
         """The rows' margins in one output, in whole grains, for every run of columns."""
         held = self._held
         facts = (*held.matrix, held.columns, weights, self._grains, MOST_GRAINS)
-        return self._row_sums.by_columns(conditioned.add_margins, facts, held.runs)
+        return self._row_sums.by_columns(conditioned.add_margins, facts, held.edges)
 
     def _finish(
         self, last_output: tuple[Any, ...], law: tuple[Any, ...], first: int, last: int
@@ -165,10 +166,9 @@ class PrivateRows:
 
         Returns the sums of the coefficients, and those of the constants.
         """
-        conditioned.finish_margins(*last_output, first, last, self._margins[-1])
         out = self._pairs[:, :, conditioned.COEFFICIENT]
-        constants = descent.coefficients(*law, first, last, out)
-        return out[:, first:last].sum(axis=1), constants
+        totals, constants = descent.finish_rows(*last_output, *law, first, last, out)
+        return totals, constants
 
 
 def unit_margins(rows: UnitRows, weights: Floats, intercepts: Floats, column_runs: Runs) -> Floats:
