@@ -97,6 +97,6 @@ axes.minorticks_off()
 axes.set(
     xlabel="epsilon (log scale)",
     ylabel="area under the ROC",
-    title="From epsilon 0.3 on, two parties do as well as one place",
+    title="Two parties do as well as one place from 0.3 on",
 )
 plt.show()
