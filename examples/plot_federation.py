@@ -94,6 +94,7 @@ for (name, values), color, place in zip(
 axes.set_xscale("log")
 axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
 axes.minorticks_off()
+axes.margins(y=0.12)
 axes.set(
     xlabel="epsilon (log scale)",
     ylabel="area under the ROC",
