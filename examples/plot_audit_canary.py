@@ -55,15 +55,13 @@ for epsilon in (1.0, 8.0):
 # because this attack looks at one number of each run. ``dplasso audit`` uses everything that is
 # released, makes more runs, and compares releases with laws that it computes a second time.
 
-figure, panels = plt.subplots(1, 2, figsize=(8.6, 3.4), sharey=True)
+figure, panels = plt.subplots(1, 2, figsize=(6.8, 3.2), sharey=True)
 bins = np.linspace(-3.5, 3.5, 29)
 for axes, (epsilon, (present, absent, bound)) in zip(panels, attacks.items(), strict=True):
     axes.hist(absent, bins, color="0.6", alpha=0.6)
     axes.hist(present, bins, histtype="step", color="C1", lw=1.8)
-    axes.set(
-        xlabel="coefficient of the canary's feature",
-        title=f"claimed: epsilon {epsilon:g}, proved: {bound:.2f}",
-    )
+    axes.set_title(f"claimed {epsilon:g}, proved {bound:.2f}")
+figure.supxlabel("coefficient of the canary's feature", fontsize="medium")
 panels[0].set_ylabel("runs")
 panels[1].text(-3.4, 40, "without\nthe canary", color="0.4")
 panels[1].text(3.4, 40, "with it", color="C1", ha="right")

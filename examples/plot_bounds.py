@@ -56,7 +56,7 @@ for upper, *found in zip(uppers, *scores.values(), strict=True):
 
 figure, axes = plt.subplots()
 for color, (epsilon, values), place in zip(
-    ("C1", "C0"), scores.items(), ((-8, 10), (0, 12)), strict=True
+    ("C1", "C0"), scores.items(), ((-16, -4), (0, 12)), strict=True
 ):
     axes.plot(uppers, values, "o-", color=color)
     axes.annotate(
@@ -68,7 +68,7 @@ for color, (epsilon, values), place in zip(
         color=color,
     )
 axes.set_xscale("log")
-axes.annotate("too narrow:\nclips the signal", (110, 0.35), color="0.35", ha="left")
+axes.annotate("too narrow:\nclips the signal", (110, 0.55), color="0.35", ha="left")
 axes.annotate("too wide:\nmore noise", (4_000, 0.3), color="0.35", ha="left")
 axes.set(
     xlabel="declared upper bound of the amounts (log scale)",

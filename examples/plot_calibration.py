@@ -44,7 +44,7 @@ def reliability(probabilities, happened, groups=10):
 
 
 readmitted = test.y == "yes"
-figure, panels = plt.subplots(1, 3, sharex=True, sharey=True, figsize=(8.4, 3.2))
+figure, panels = plt.subplots(1, 3, sharex=True, sharey=True, figsize=(7.0, 2.9))
 for axes, epsilon in zip(panels, (0.02, 0.1, 1.0), strict=True):
     model = PrivateLassoClassifier(epsilon).fit(train.described(), train.y)
     predicted, observed = reliability(model.predict_proba(test.described())[:, 1], readmitted)
@@ -52,7 +52,7 @@ for axes, epsilon in zip(panels, (0.02, 0.1, 1.0), strict=True):
     print(f"epsilon {epsilon:g}: mean calibration error {error:.3f}")
     axes.plot([0, 0.6], [0, 0.6], color="0.5", ls="--", lw=1)
     axes.plot(predicted, observed, "o-")
-    axes.set(title=f"epsilon {epsilon:g}: error {error:.3f}", aspect="equal")
+    axes.set(title=f"epsilon {epsilon:g}", aspect="equal")
     axes.set_xlabel("predicted probability")
 panels[0].set_ylabel("share readmitted")
 panels[0].text(0.3, 0.23, "calibrated", rotation=45, color="0.4", ha="center", va="center")

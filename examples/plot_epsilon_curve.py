@@ -56,6 +56,7 @@ axes.axhline(trivial, color="0.4", ls=":", lw=1.2)
 axes.set_xscale("log")
 axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
 axes.minorticks_off()
+axes.margins(y=0.1)
 axes.text(epsilons[0], without_privacy, "without privacy", va="bottom", color="0.3")
 axes.text(epsilons[-1], trivial, "the most frequent label", va="bottom", ha="right", color="0.3")
 axes.annotate(

@@ -94,9 +94,10 @@ for (name, values), color, place in zip(
 axes.set_xscale("log")
 axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
 axes.minorticks_off()
+axes.margins(y=0.12)
 axes.set(
     xlabel="epsilon (log scale)",
     ylabel="area under the ROC",
-    title="From epsilon 0.3 on, two parties do as well as one place",
+    title="Two parties do as well as one place from 0.3 on",
 )
 plt.show()

@@ -69,7 +69,7 @@ print(pd.DataFrame(scores, index=pd.Index(epsilons, name="epsilon")).round(3))
 # all of them alike. Ten rows per person need ten times the noise of one, and pay only where epsilon
 # or the number of people is large. These are means of two fits: differences of 0.02 are noise.
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.6))
+figure, (left, right) = plt.subplots(1, 2, figsize=(6.8, 3.4))
 left.plot(counts, for_people, "o-", ms=3)
 left.axhline(1.0, color="C2")
 left.text(20, 1.2, "protects people", ha="right", va="bottom", color="C2")
@@ -77,7 +77,7 @@ left.text(9, 15, "protects rows", ha="right", color="C0")
 left.set(
     xlabel="visits of the patient",
     ylabel="epsilon for the patient",
-    title="What epsilon 1 promises a patient",
+    title="What a patient is promised",
     ylim=(0, None),
     xticks=[1, 5, 10, 15, 20],
 )
@@ -86,6 +86,6 @@ for color, (name, values) in zip(("C0", "C2", "C1"), scores.items(), strict=True
 right.set_xscale("log")
 right.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
 right.minorticks_off()
-right.legend(title="protects", alignment="left")
+right.legend(title="protects", alignment="left", fontsize="small")
 right.set(xlabel="epsilon (log scale)", ylabel="area under the ROC", title="What it costs")
 plt.show()

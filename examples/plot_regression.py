@@ -49,13 +49,13 @@ print(f"always the median: off by {off:.0f} on average")
 # notices this from what it has released, returns the released mean (noisy, too) instead of a random
 # model, and gives an ``OnlyNoiseWarning``.
 
-figure, panels = plt.subplots(1, 3, sharex=True, sharey=True, figsize=(9.2, 3.5))
+figure, panels = plt.subplots(1, 3, sharex=True, sharey=True, figsize=(7.0, 3.1))
 for axes, (epsilon, predicted) in zip(panels, predictions.items(), strict=True):
     axes.plot([0, 2500], [0, 2500], color="0.5", ls="--", lw=1)
     axes.plot(rent[test], predicted, ".", ms=2.5, alpha=0.25)
     name = "without privacy" if math.isinf(epsilon) else f"epsilon {epsilon:g}"
     axes.set(
-        title=f"{name}: R² {r2_score(rent[test], predicted):.2f}",
+        title=f"{name}\nR² {r2_score(rent[test], predicted):.2f}",
         xlabel="true rent",
         xlim=(0, 2500),
         ylim=(0, 2500),

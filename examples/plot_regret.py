@@ -64,15 +64,15 @@ for name, regret in regrets.items():
 # Every curve of a learner bends: what a row costs on top of the best model shrinks. Privacy makes
 # the start dearer, since the first weights are mostly noise; later the curves are almost parallel.
 
-figure, axes = plt.subplots(figsize=(7.4, 3.9))
+figure, axes = plt.subplots(figsize=(6.2, 3.8))
 colors = {"never learns": "0.6", "without privacy": "0.3"}
 for name, regret in regrets.items():
     (line,) = axes.plot(regret[::50], color=colors.get(name), lw=1.6)
     line.set_xdata(np.arange(0, n_rows, 50))
     shown = min(regret[-1], 2800)
     if name != "never learns":
-        axes.text(n_rows * 1.01, shown, name, color=line.get_color(), va="center", fontsize=9)
-axes.text(8_000, 2500, "never learns", color="0.5", ha="left", fontsize=9)
+        axes.text(n_rows * 1.01, shown, name, color=line.get_color(), va="center")
+axes.text(8_000, 2500, "never learns", color="0.5", ha="left")
 axes.set(
     xlabel="rows",
     ylabel="regret (sum of log-loss)",

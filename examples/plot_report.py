@@ -55,17 +55,17 @@ print(facts["protects"]["meaning"])
 importances = {each["column"]: each["importance"] for each in facts["columns"]}
 beliefs = facts["beliefs"]
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 3.3))
+figure, (left, right) = plt.subplots(1, 2, figsize=(7.0, 3.3))
 left.barh(list(importances)[::-1], list(importances.values())[::-1], height=0.6)
 left.grid(axis="y", visible=False)
-left.set(xlabel="change of the log-odds over the declared range", title="What the model goes by")
+left.set(xlabel="change of the log-odds", title="What the model goes by")
 positions = range(len(beliefs))
 right.vlines(positions, [b["at_least"] for b in beliefs], [b["at_most"] for b in beliefs], lw=5)
 right.plot(positions, [b["before"] for b in beliefs], "_", color="black", ms=14)
 right.set_xticks(positions, [f"{b['before']:g}" for b in beliefs])
 right.set(
-    xlabel="attacker's belief before seeing the model",
-    ylabel="belief afterwards",
+    xlabel="attacker's belief before",
+    ylabel="and after seeing the model",
     title="What the model can change",
     ylim=(0, 1),
 )

@@ -61,7 +61,7 @@ for name, curve in streams.items():
 # at the start of a stream, while the sum is small beside its noise. After some ten thousand rows,
 # protection forever costs only a little more than that of the last hundred rows.
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 3.8), width_ratios=(1, 1.25))
+figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.6), width_ratios=(1, 1.25))
 left.plot(windows, noise, "o-", color="C0")
 left.plot(windows, fresh, "o--", color="C1")
 left.text(900, noise[2] * 0.72, "dplasso", color="C0", va="top")
@@ -71,7 +71,7 @@ left.set(
     yscale="log",
     xlabel="window, rows",
     ylabel="noise on the sum (std)",
-    title="Noise grows slowly with the window",
+    title="Noise",
 )
 rows = np.arange(1500, n_rows + 1)
 for color, (name, curve) in zip(("0.45", "C0", "C3"), streams.items(), strict=True):
@@ -81,6 +81,6 @@ right.set(
     xlabel="row",
     ylabel="share right, last 1,500 rows",
     ylim=(0.5, 1),
-    title="At epsilon 0.3, privacy is paid at the start",
+    title="Accuracy at epsilon 0.3",
 )
 plt.show()

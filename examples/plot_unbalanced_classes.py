@@ -64,8 +64,8 @@ axes.plot(thresholds[shown], recall[:-1][shown], color="C0")
 axes.plot(thresholds[shown], precision[:-1][shown], color="C1")
 axes.axvline(0.5, color="0.5", ls=":")
 axes.text(0.508, 0.3, "predict() says\nyes from here", color="0.3")
-axes.text(0.14, 0.85, "share of readmissions found (recall)", color="C0")
-axes.text(0.1, 0.12, "share of alarms that are right (precision)", color="C1")
+axes.text(0.14, 0.85, "readmissions found (recall)", color="C0")
+axes.text(0.1, 0.12, "alarms that are right (precision)", color="C1")
 axes.set(
     xlabel="threshold on the probability",
     ylabel="share",

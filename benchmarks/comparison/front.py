@@ -6,7 +6,7 @@ It is drawn for a phone: two panels, few words, and type that can be read at a t
 from pathlib import Path
 from typing import Any
 
-from harness.results import mark_epsilons, pyplot
+from harness.results import drawn_from, mark_epsilons, pyplot
 
 from comparison.ours import DEFAULT
 from comparison.references import NOT_PRIVATE, TRIVIAL
@@ -20,7 +20,7 @@ def draw_front(rows: list[dict[str, Any]], path: Path) -> None:
     plt = pyplot()
     style = {"font.size": 15, "axes.spines.top": False, "axes.spines.right": False}
     with plt.rc_context(style):
-        figure, panels = plt.subplots(1, len(SHOWN), figsize=(7.6, 4.4), layout="constrained")
+        figure, panels = plt.subplots(1, len(SHOWN), figsize=(6.2, 3.9), layout="constrained")
         for name, axes in zip(SHOWN, panels, strict=True):
             _panel(axes, [row for row in rows if row["set"] == name], SHOWN[name])
         first, *_, last = ([row for row in rows if row["set"] == name] for name in SHOWN)
@@ -28,7 +28,7 @@ def draw_front(rows: list[dict[str, Any]], path: Path) -> None:
         _label_curves(panels[-1], last)
         figure.supylabel("accuracy", fontsize=16)
         figure.supxlabel("epsilon: more privacy to the left", fontsize=16)
-        figure.savefig(path, dpi=160)
+        figure.savefig(path, dpi=160, metadata=drawn_from(rows))
         plt.close(figure)
 
 
@@ -44,14 +44,14 @@ def _panel(axes: Any, rows: list[dict[str, Any]], title: str) -> None:
             epsilons, means, halves, color=color, marker=marker, ms=7, lw=width, capsize=4
         )
     mark_epsilons(axes, epsilons)
-    axes.locator_params(axis="y", nbins=5)
+    axes.locator_params(axis="y", nbins=4, steps=[1, 5, 10])
     axes.margins(y=0.1)
     axes.set_title(title.format(columns=rows[0]["columns"]), loc="left", fontsize=16)
 
 
 def _label_levels(axes: Any, rows: list[dict[str, Any]]) -> None:
     """Name the levels without privacy and without a model, above their lines."""
-    for method, text in ((NOT_PRIVATE, "not private"), (TRIVIAL, "commonest class")):
+    for method, text in ((NOT_PRIVATE, "not private"), (TRIVIAL, "majority class")):
         level = (rows[0]["epsilon"], rows[0]["cells"][method]["mean"])
         axes.annotate(text, level, (-4, 6), textcoords="offset points", color=LEVEL)
 
@@ -62,6 +62,6 @@ def _label_curves(axes: Any, rows: list[dict[str, Any]]) -> None:
     ours, rival = (middle["cells"][name]["mean"] for name in (DEFAULT, middle["best_rival"]))
     place = {"textcoords": "offset points", "ha": "right"}
     axes.annotate(
-        "dplasso", (middle["epsilon"], ours), (-22, -12), color=OURS, weight="bold", **place
+        "dplasso", (middle["epsilon"], ours), (-10, -2), color=OURS, weight="bold", **place
     )
-    axes.annotate("best rival,\ntuned", (middle["epsilon"], rival), (72, -62), color=RIVAL, **place)
+    axes.annotate("best rival,\ntuned", (middle["epsilon"], rival), (68, -56), color=RIVAL, **place)

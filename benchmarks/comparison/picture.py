@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from harness.results import legend_below, mark_epsilons, pyplot
+from harness.results import drawn_from, legend_below, mark_epsilons, pyplot
 
 from comparison.ours import DEFAULT, FRANK_WOLFE
 from comparison.references import NOT_PRIVATE, TRIVIAL
@@ -35,7 +35,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
         x=0.01,
         ha="left",
     )
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=110, metadata=drawn_from(rows))
     plt.close(figure)
 
 

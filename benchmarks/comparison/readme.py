@@ -36,11 +36,11 @@ def accuracy_line(found: dict[str, Any]) -> str:
     worst = min(judged, key=lambda row: row["difference"])
     return (
         f"**Accuracy.** Without tuning, the default is ahead of the best tuned rival in {ahead} of "
-        f"{len(judged)} cells of data set and epsilon. {widest['set']}, "
-        f"{widest['columns']:,} columns, epsilon {widest['epsilon']:g}: {_mean(widest, DEFAULT)}, "
-        f"the best rival {_mean(widest, widest['best_rival'])}. Furthest behind: {worst['set']}, "
-        f"epsilon {worst['epsilon']:g}, {_mean(worst, DEFAULT)} for "
-        f"{_mean(worst, worst['best_rival'])}. The plot shows "
+        f"{len(judged)} cells of data set and epsilon. On {widest['set']} with "
+        f"{widest['columns']:,} columns it reaches {_mean(widest, DEFAULT)} at epsilon "
+        f"{widest['epsilon']:g}, and the best rival {_mean(widest, widest['best_rival'])}. It is "
+        f"furthest behind on {worst['set']} at epsilon {worst['epsilon']:g}, with "
+        f"{_mean(worst, DEFAULT)} against {_mean(worst, worst['best_rival'])}. The plot shows "
         f"{' and '.join(SHOWN)} ([accuracy](docs/results/accuracy.md))."
     )
 

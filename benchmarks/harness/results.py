@@ -1,5 +1,6 @@
 """Where results are saved: text to read, JSON to compute with, plots."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,11 @@ def save(name: str, text: str | None = None, data: Any = None, *, folder: Path =
 def saved(name: str) -> Any:
     """What ``name.json`` holds."""
     return json.loads((RESULTS / f"{name}.json").read_text())
+
+
+def drawn_from(rows: Any) -> dict[str, str]:
+    """What a plot file says of its numbers, so that a test can compare them with saved ones."""
+    return {"Source": hashlib.sha256(json.dumps(rows).encode()).hexdigest()}
 
 
 def pyplot() -> Any:

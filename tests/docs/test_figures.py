@@ -5,6 +5,8 @@ import sys
 from importlib import import_module, util
 
 import pytest
+from harness import results
+from PIL import Image
 
 from doc_pages import DOCS, ROOT
 
@@ -39,7 +41,8 @@ SETTING = re.compile(
     r"epsilon (?:nearest to )?\d+|delta is 0|length 1\b|alt=\"[^\"]*\"|width=\"\d+\""
 )
 FIGURE = re.compile(
-    r"\d|\b(?:half|halves|thirds?|quarters?|tenths?|twice|dozens?|per cent|minutes?|hours?)\b"
+    r"\d|\b(?:half|halves|thirds?|quarters?|tenths?|twice|dozens?|per cent|minutes?|hours?)\b|"
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|hundreds?|thousands?) (?:of )?times\b"
 )
 
 
@@ -69,6 +72,7 @@ def test_no_line_begins_with_a_segment_of_a_sentence(page):
 def test_a_figure_in_a_sentence_is_found():
     assert FIGURE.search(unmarked("It is 3 times as fast."))
     assert FIGURE.search(unmarked("It takes half a minute."))
+    assert FIGURE.search(unmarked("It is three times as fast."))
     assert not FIGURE.search(unmarked("At epsilon 1 (Abadi et al., 2016) on Python 3.11."))
 
 
@@ -78,6 +82,15 @@ def test_a_figure_that_was_changed_by_hand_is_noticed():
     digit = re.compile(r"\d").search(page, start)
     changed = page[: digit.start()] + str((int(digit[0]) + 1) % 10) + page[digit.end() :]
     assert tables.renewed(changed) == page != changed
+
+
+@pytest.mark.parametrize("name", ["accuracy", "accuracy_front"])
+def test_a_plot_of_accuracy_shows_the_numbers_that_are_saved(name):
+    rows = results.saved("accuracy")["rows"]
+    with Image.open(RESULTS / f"{name}.png") as plot:
+        assert plot.text["Source"] == results.drawn_from(rows)["Source"], "make bench-accuracy"
+    rows[0]["cells"]["default"]["mean"] += 0.001
+    assert plot.text["Source"] != results.drawn_from(rows)["Source"]
 
 
 # Their runs were made before the scripts noted machines.

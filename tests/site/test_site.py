@@ -116,7 +116,7 @@ def test_the_examples_of_the_gallery_run_in_a_few_minutes():
         re.search(r"running time of the script:</strong> \((\d+) minutes ([\d.]+)", t)
         for t in texts
     ]
-    assert sum(60 * int(one[1]) + float(one[2]) for one in found) < 300
+    assert sum(60 * int(one[1]) + float(one[2]) for one in found) < 420
 
 
 @pytest.fixture(scope="module")
