@@ -32,6 +32,7 @@ from numba import njit
 from dplasso.kernels.arithmetic import LN2, entry
 from dplasso.kernels.bends import MARKED, SLOPE_GRAIN, Bends
 from dplasso.kernels.envelope import margin_length
+from dplasso.kernels.lottery import bits_for
 from dplasso.kernels.problem import NORM2, PATH, REFRESHES, SCALE, Problem, Walk
 from dplasso.kernels.steps import PAD, ROUNDING, UP
 from dplasso.kernels.trials import tickets_for
@@ -40,8 +41,9 @@ REFERENCES = 2
 HEAD_BLOCK = 64  # columns measured together, by falling drift
 # Nats by which tickets of a block may exceed its bounds: bounds take longer than a void trial.
 HEAD_SLACK = 0.7
-# Bits of tickets that the largest bound has at first, and the most that one may have later.
-HEAD_BITS, MOST_BITS = 40, 46
+# Most bits of tickets that the largest bound has at first, that one may have later, and that all
+# columns may have together: a ticket is drawn by one word of 53 bits.
+HEAD_BITS, MOST_BITS, ALL_BITS = 40, 46, 52
 # With fewer bits of tickets per column, rounding up would claim too much weight.
 COARSE_BITS = 10
 # Bends are computed anew, together with a score, where weights have moved from theirs by more than
@@ -214,7 +216,7 @@ def measure(problem: Problem, walk: Walk, head: Head):  # type: ignore[no-untype
             fits = count_slots(problem, head, first, last) and fits
     head.real[HORIZON] = horizons.min()
     walk.counters[REFRESHES] += 1
-    if not fits or _too_coarse(head):
+    if not (fits and _unit_fits(head)):
         choose_head_unit(problem, head)
 
 
@@ -241,18 +243,25 @@ def count_slots(problem: Problem, head: Head, first, last):  # type: ignore[no-u
 
 
 @njit(inline="always")
-def _too_coarse(head):  # type: ignore[no-untyped-def]
-    return head.whole[HEAD_TICKETS] < np.int64(head.vertices.size) << COARSE_BITS
+def _unit_fits(head):  # type: ignore[no-untyped-def]
+    """Whether the tickets are neither too many for a word nor too coarse to be fast."""
+    fewest = np.int64(head.vertices.size) << COARSE_BITS
+    return fewest <= head.whole[HEAD_TICKETS] <= np.int64(1) << ALL_BITS
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def choose_head_unit(problem: Problem, head: Head):  # type: ignore[no-untyped-def]
-    """Choose the worth of the head's tickets by its largest bound, and count all of them."""
+    """Choose the worth of the head's tickets by its largest bound, and count all of them.
+
+    However many columns have that bound, all tickets together have no more than ALL_BITS: those of
+    a column are at most twice as many as the bits say, for its two signs, and 3 more.
+    """
+    bits = min(HEAD_BITS, ALL_BITS - 2 - bits_for(head.vertices.size))
     largest = 0.0
     for slot in range(head.vertices.size):
         low, high = head_interval(head, slot, head.block_horizon[slot // HEAD_BLOCK])
         largest = max(largest, max(high, -low))
-    head.real[HEAD_UNIT] = problem.theta * largest - HEAD_BITS * LN2
+    head.real[HEAD_UNIT] = problem.theta * largest - bits * LN2
     for block in range(head.block_horizon.size):
         first = block * HEAD_BLOCK
         count_slots(problem, head, first, min(first + HEAD_BLOCK, head.vertices.size))
@@ -271,7 +280,7 @@ def refer(problem: Problem, walk: Walk, head: Head, slot, score):  # type: ignor
         head.reference_weights[reference, slot, a] = head.weights[a] * walk.scalars[SCALE]
     _measure_slots(problem, walk, head, slot, slot + 1)
     fits = count_slots(problem, head, slot, slot + 1)
-    if not fits or _too_coarse(head):
+    if not (fits and _unit_fits(head)):
         choose_head_unit(problem, head)
 
 

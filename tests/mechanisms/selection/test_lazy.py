@@ -81,6 +81,40 @@ def test_law_where_long_columns_are_scored_by_rows_that_are_alike():
     assert len(rule.alike.marks) > 3
 
 
+def alike(columns, nats):
+    """A head of equal columns, each of which has a score worth so many nats at first."""
+    y = np.arange(400) % 2
+    problem = make_problem(np.tile(y[:, None], columns), y, LOSSES["logistic"], theta=nats / 100.0)
+    return LazyDraw(problem, make_walk(problem, 10), seeded(0), 1)
+
+
+def test_law_where_many_columns_of_the_head_are_alike():
+    """Each has few enough tickets, but all have more than a word of 53 bits could draw from."""
+    rule = alike(300, nats=31.0)
+    for rounds in (0, 1):
+        rule.advance(rounds)
+        counts = draws_from(rule, 1000, seed=rounds)
+        exact = law(scores(rule.problem, rule.walk, LOSSES["logistic"]), rule.problem.theta)
+        groups = [one.reshape(20, -1).sum(axis=1) for one in (counts, exact)]
+        assert chi_square(*groups) > 1e-5, rounds
+    assert len(rule.head.vertices) == 300
+
+
+@pytest.mark.parametrize("nats", [28.0, 60.0])
+def test_tickets_of_the_largest_head_fit_into_a_word(nats):
+    rule = alike(lazy_tiers.HEAD_SIZE, nats)
+    rule.advance(1)
+    assert len(rule.head.vertices) == lazy_tiers.HEAD_SIZE
+    assert rule.head.whole[head_kernels.HEAD_TICKETS] <= 1 << 53
+
+
+def test_the_head_takes_no_more_columns_than_it_has_room_for(monkeypatch):
+    monkeypatch.setattr(lazy_tiers, "HEAD_SIZE", 8)
+    problem = make_problem(np.ones((400, 30)), np.arange(400) % 2, LOSSES["logistic"], theta=1.0)
+    dense = lazy_tiers.dense_ones(problem, np.repeat([150.0, 200.0], 15))
+    assert np.flatnonzero(dense).tolist() == list(range(15, 23))
+
+
 def test_law_where_bounds_follow_bends():
     """Steps must be short for that: a small radius, and many rounds."""
     rng, loss, theta = seeded(0), LOSSES["logistic"], 0.4

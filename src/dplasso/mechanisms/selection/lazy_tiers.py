@@ -128,8 +128,8 @@ def dense_ones(problem: Problem, limit: Floats) -> Mask:
     dense: Mask = nats > (LEAST_NATS if len(problem.labels) > MANY_ROWS else HEAD_NATS)
     if problem.classes > 1 or not np.any(nats > HEAD_NATS):
         return np.zeros_like(dense)
-    if np.count_nonzero(dense) > HEAD_SIZE:
-        dense &= limit >= np.partition(limit, -HEAD_SIZE)[-HEAD_SIZE]
+    if np.count_nonzero(dense) > HEAD_SIZE:  # of equal ones the first: there is room for no more
+        dense[np.argsort(-limit, kind="stable")[HEAD_SIZE:]] = False
     return dense
 
 
