@@ -81,3 +81,24 @@ def test_uniform_below(number):
     counts = np.bincount(run(rng, 20_000)).astype(float)
     assert len(counts) == number
     assert number == 1 or chi_square(counts, np.full(number, 1 / number)) > 1e-4
+
+
+@njit
+def _uniform(rng, number, count):
+    drawn = np.empty(count, np.int64)
+    for k in range(count):
+        drawn[k] = lottery.uniform_below(rng, number)
+    return drawn
+
+
+@pytest.mark.parametrize("number", [1, 7, 3 << 40, 1 << 53, (1 << 53) + 1, 5 << 57, 1 << 62])
+def test_whole_numbers_are_uniform_whatever_their_limit(number):
+    """Also beyond the 53 bits of one word, where a shift once made every draw 0."""
+    drawn = _uniform(seeded(1), number, 20_000)
+    assert drawn.min() >= 0 and drawn.max() < number
+    cells = min(number, 50)
+    counts = np.bincount([int(one) * cells // number for one in drawn], minlength=cells)
+    assert cells == 1 or chi_square(counts.astype(float), np.full(cells, 1 / cells)) > 1e-4
+    if number > 1 << 20:
+        low = np.bincount(drawn % 16, minlength=16).astype(float)
+        assert chi_square(low, np.full(16, 1 / 16)) > 1e-4

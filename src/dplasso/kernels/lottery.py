@@ -37,11 +37,13 @@ def word(rng):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def uniform_below(rng, number):  # type: ignore[no-untyped-def]
-    """A uniform whole number below ``number``, itself at most 2^53."""
-    spare = 53 - bits_for(number)
+    """A uniform whole number below ``number``, itself at most 2^62."""
+    bits = bits_for(number)
     drawn = number
     while drawn >= number:
-        drawn = word(rng) >> spare
+        drawn = word(rng) >> max(53 - bits, 0)
+        if bits > 53:
+            drawn = (drawn << (bits - 53)) | (word(rng) >> (106 - bits))
     return drawn
 
 
