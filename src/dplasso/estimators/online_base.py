@@ -226,6 +226,7 @@ class PrivateOnline(
             most_rows=self._most_rows,
             rules=version,
         )
+        stream.given = self.get_params(deep=False)
         if saved is None:
             stream.receipt = charge(self, total.event, float(self.delta), self.neighboring)
         else:

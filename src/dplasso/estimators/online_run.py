@@ -133,6 +133,8 @@ class OnlineRun:
         self.known_labels: dict[Any, float] = {}
         self.recorder: Recorder | None = None
         self.receipt: Receipt | None = None
+        # The parameters that the stream began with, which those of its model may differ from later.
+        self.given: dict[str, Any] = {}
         self.saved: str | None = None  # path of a saved state, until this stream learns again
         self._outputs, self._batch, self._most_rows = outputs, batch, most_rows
         self._waiting, self._labels = _NONE, np.empty(0)
