@@ -305,7 +305,7 @@ def running_sum(
     first_steps : int, default 1
         Steps of the first epoch of an endless stream; each epoch has twice as many as the one
         before. Every epoch that a stream has passed adds noise, so that buffers are more accurate
-        with a long first epoch from some thirty steps on.
+        with a long first epoch from 32 steps on.
     too_long : "clip" or "refuse", default "clip"
         Scale longer rows down to ``sensitivity``, or raise an error.
     memory : int, default 2^30
