@@ -185,6 +185,58 @@ def test_a_folder_is_released_when_no_thread_saves(tmp_path, kind, monkeypatch):
     assert same_after_opening_again(kind, tmp_path / "state", user)
 
 
+def test_rows_of_another_thread_do_not_pass_with_the_lines_of_a_session(tmp_path):
+    """They would be in no journal."""
+    user = Lines(tmp_path / "state")
+    user.learn(0)
+    told = []
+
+    def learn():
+        try:
+            user.model.partial_fit(np.eye(3)[:1], [1])
+        except ValueError as error:
+            told.append(str(error))
+
+    with user.stream._gate:  # as it is while lines are learned from
+        other = threading.Thread(target=learn)
+        other.start()
+        other.join()
+    assert len(told) == 1 and "the lines of the session only" in told[0]
+    assert same_after_opening_again(Lines, tmp_path / "state", user)
+
+
+def test_threads_that_fill_a_declared_stream_leave_a_folder_that_opens(tmp_path, monkeypatch):
+    """Rows that no step is left for, once recorded, would be refused at every opening."""
+
+    def made():
+        return PrivateOnlineClassifier(1.0, n_rows=1, classes=[0, 1], n_features=3)
+
+    stream = DurableStream(tmp_path / "state", made())
+    before, refused = stream.before, []
+
+    def learn():
+        try:
+            stream.model.partial_fit(np.eye(3)[:1], [1])
+        except ValueError as error:
+            refused.append(str(error))
+
+    other = threading.Thread(target=learn)
+
+    def slow(*rows):
+        if not other.is_alive() and not refused:
+            other.start()
+            other.join(0.2)
+        before(*rows)
+
+    monkeypatch.setattr(stream, "before", slow)
+    learn()
+    other.join()
+    stream.close()
+    assert len(refused) == 1 and "n_rows must not be exceeded" in refused[0]
+    with DurableStream(tmp_path / "state", made()) as again:
+        assert again.rows_seen_ == 1
+
+
 def interrupt(*_, **__):
     raise KeyboardInterrupt
 

@@ -188,10 +188,10 @@ class OnlineRun:
 
     def learn(self, rows: Compressed, labels: Floats) -> Floats:
         """Learn from rows; return the margins before each was learned: rows x outputs."""
-        self.check_room(len(labels))
         if len(rows[0]) - 1 != len(labels):
             raise ValueError("X and y differ in their number of rows; give one label per row")
         with self.alone():
+            self.check_room(len(labels))  # no other thread takes the room before rows are recorded
             if not len(labels):
                 return self._learned(rows, labels)
             handover.reclaim(self)

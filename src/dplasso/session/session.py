@@ -439,19 +439,22 @@ class StreamSession:
 
 
 class _Gate:
-    """Lets a model learn from journaled lines only, since other rows would be lost in a crash."""
+    """Lets a model learn from journaled lines only, since other rows would be lost in a crash.
+
+    It is open to the thread that has journaled lines, and to no other.
+    """
 
     def __init__(self) -> None:
-        self._open = False
+        self._thread: int | None = None
 
     def __enter__(self) -> None:
-        self._open = True
+        self._thread = threading.get_ident()
 
     def __exit__(self, *_: object) -> None:
-        self._open = False
+        self._thread = None
 
     def before(self, rows: Compressed, labels: Floats) -> None:
-        if not self._open:
+        if self._thread != threading.get_ident():
             raise ValueError(
                 "the model of a session learns from the lines of the session only, which keeps "
                 "them; pass lines to its learn, or use dplasso.DurableStream for rows"
