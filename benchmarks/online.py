@@ -196,7 +196,9 @@ def main() -> None:
     asked = command.parse_args()
     allow_seeds()
     if asked.more_rivals:
-        before = saved("online")
+        before, where = saved("online"), f"seeds of rivals added on {machine()}"
+        if where not in before["machine"]:
+            before["machine"] += f"; {where}"
         for name in asked.sets:
             if (data := rows_of(name)) is not None:
                 add_rivals(*data, before["sets"][name], asked.rival_seeds)
