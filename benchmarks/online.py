@@ -1,6 +1,7 @@
 """Progressive accuracy of the online classifier: what a window costs, beside rivals.
 
-    python benchmarks/online.py [--seeds 10] [--rival-seeds 3 | --keep-rivals]
+    python benchmarks/online.py [--seeds 10] [--rival-seeds 10 | --keep-rivals]
+    python benchmarks/online.py --more-rivals [--rival-seeds 10] [--sets a9a ...]
 
 Rows come in a random order; each is predicted before it is learned from. Epsilon is 1 or 4, delta
 1e-6, for each of the last W rows, or for every row for good. Ours has one set of constants, the
@@ -18,7 +19,8 @@ which is hashed to 2^16 columns. DP-FTRL is gradient steps of one size along a t
 over the whole stream; DP-SGD one pass with noise for every release. Both are calibrated as tightly
 as ours and protect every row for good. river's logistic regression is not private. Prints a table,
 and saves it beside a plot under benchmarks/results. With --keep-rivals, DP-FTRL and DP-SGD are not
-run again: their figures are those of the last run.
+run again: their figures are those of the last run. With --more-rivals, nothing else is run: they
+get the seeds that the last run left out, set by set, and each set is saved when it is done.
 """
 
 import numpy as np
@@ -79,6 +81,13 @@ def span(window: int | None) -> str:
     return "every row for good" if window is None else f"last {window:,} rows"
 
 
+RIVALS = {"DP-FTRL": dp_ftrl, "DP-SGD": dp_sgd}
+
+
+def rival_key(epsilon: float, name: str) -> str:
+    return f"epsilon {epsilon:g}, {name}, every row for good"
+
+
 def measured(
     X, y, batch: int, seeds: int, rival_seeds: int, kept: dict | None
 ) -> tuple[dict, dict]:
@@ -89,8 +98,8 @@ def measured(
         for window in WINDOWS:
             scores = [progressive(X, y, batch, epsilon, window, seed) for seed in range(seeds)]
             found[f"epsilon {epsilon:g}, {span(window)}"] = float(np.mean(scores))
-        for name, rival in (("DP-FTRL", dp_ftrl), ("DP-SGD", dp_sgd)):
-            key = f"epsilon {epsilon:g}, {name}, every row for good"
+        for name, rival in RIVALS.items():
+            key = rival_key(epsilon, name)
             if kept is not None:
                 found[key], rates[key] = kept["accuracy"][key], kept["best_rates"][key]
                 continue
@@ -99,6 +108,49 @@ def measured(
             rates[key] = [rate for _, rate in runs]
     found["always the larger class"] = float(max(y.mean(), 1.0 - y.mean()))
     return found, rates
+
+
+def add_rivals(X, y, found: dict, rival_seeds: int) -> None:
+    """Add the seeds of the rivals that ``found`` lacks to its means."""
+    for epsilon in EPSILONS:
+        for name, rival in RIVALS.items():
+            key = rival_key(epsilon, name)
+            rates, total = found["best_rates"][key], found["accuracy"][key]
+            total *= len(rates)
+            for seed in range(len(rates), rival_seeds):
+                score, rate = rival(X, y, found["batch"], epsilon, seed)
+                total += score
+                rates.append(rate)
+            found["accuracy"][key] = total / len(rates)
+
+
+def rival_seeds_of(sets: dict) -> str:
+    """How many seeds the rivals had, in words."""
+    counts = {
+        name: len(found["best_rates"][rival_key(1.0, "DP-SGD")]) for name, found in sets.items()
+    }
+    if len(set(counts.values())) == 1:
+        return str(min(counts.values()))
+    most = max(counts.values())
+    fewer = (f"{count} on {name}" for name, count in counts.items() if count < most)
+    return f"{most} ({', '.join(fewer)})"
+
+
+def stored(told: dict, results: dict) -> None:
+    """Save the figures, the table and the plot."""
+    lines = []
+    for name, found in results.items():
+        part = "not used" if found["held_out"] else "used"
+        size = f"{found['rows']:,} rows, {found['columns']:,} columns"
+        lines.append(
+            f"{name}, {size}, a release every {found['batch']}; {part} to choose our defaults"
+        )
+        lines += [f"  {kind:<44}{score:>8.4f}" for kind, score in found["accuracy"].items()]
+    told = {**told, "rival_seeds": rival_seeds_of(results)}
+    ends = f"means of {told['seeds']} seeds, of DP-FTRL and DP-SGD {told['rival_seeds']}"
+    lines.append(f"{ends}; {told['machine']}")
+    save("online", "\n".join(lines), {**told, "sets": results})
+    plot(results)
 
 
 def plot(results: dict) -> None:
@@ -124,25 +176,43 @@ def plot(results: dict) -> None:
     save_plot(figure, "online")
 
 
+def rows_of(name: str):
+    """Rows and labels of a set as a stream; None where it is not at hand."""
+    if (data := in_random_order(name, 100_000)) is None:
+        print(f"{name} is not at hand")
+        return None
+    X, y = data
+    return (hashed(X, 1 << 16) if X.shape[1] > 1000 else X), y
+
+
 def main() -> None:
+    every = {**HELD_OUT, **CHOSEN_ON}
     command = parser(__doc__)
     command.add_argument("--seeds", type=int, default=10)
-    command.add_argument("--rival-seeds", type=int, default=3)
+    command.add_argument("--rival-seeds", type=int, default=10)
     command.add_argument("--keep-rivals", action="store_true")
+    command.add_argument("--more-rivals", action="store_true")
+    command.add_argument("--sets", nargs="+", choices=every, default=every)
     asked = command.parse_args()
-    seeds, rival_seeds = asked.seeds, asked.rival_seeds
-    before = saved("online") if asked.keep_rivals else None
-    if before is not None:
-        rival_seeds = before["rival_seeds"]
     allow_seeds()
-    results, lines = {}, []
-    for name, batch in {**HELD_OUT, **CHOSEN_ON}.items():
-        if (data := in_random_order(name, 100_000)) is None:
-            print(f"{name} is not at hand")
+    if asked.more_rivals:
+        before, where = saved("online"), f"seeds of rivals added on {machine()}"
+        if where not in before["machine"]:
+            before["machine"] += f"; {where}"
+        for name in asked.sets:
+            if (data := rows_of(name)) is not None:
+                add_rivals(*data, before["sets"][name], asked.rival_seeds)
+                stored({key: before[key] for key in ("machine", "delta", "seeds")}, before["sets"])
+                print(f"{name} has {asked.rival_seeds} seeds of each rival", flush=True)
+        return
+    before = saved("online") if asked.keep_rivals else None
+    results = {}
+    for name in asked.sets:
+        if (data := rows_of(name)) is None:
             continue
-        X, y = data
-        X = hashed(X, 1 << 16) if X.shape[1] > 1000 else X
-        scores, rates = measured(X, y, batch, seeds, rival_seeds, before and before["sets"][name])
+        (X, y), batch = data, every[name]
+        kept = before and before["sets"][name]
+        scores, rates = measured(X, y, batch, asked.seeds, asked.rival_seeds, kept)
         facts = {
             "rows": len(y),
             "columns": X.shape[1],
@@ -150,15 +220,8 @@ def main() -> None:
             "held_out": name in HELD_OUT,
         }
         results[name] = {**facts, "accuracy": scores, "best_rates": rates}
-        part = "not used" if name in HELD_OUT else "used"
-        size = f"{len(y):,} rows, {X.shape[1]:,} columns, a release every {batch}"
-        lines.append(f"{name}, {size}; {part} to choose our defaults")
-        lines += [f"  {kind:<44}{score:>8.4f}" for kind, score in scores.items()]
-        print("\n".join(lines[-len(scores) - 1 :]), flush=True)
-    lines.append(f"means of {seeds} seeds, of DP-FTRL and DP-SGD {rival_seeds}; {machine()}")
-    told = {"machine": machine(), "delta": DELTA, "seeds": seeds, "rival_seeds": rival_seeds}
-    save("online", "\n".join(lines), {**told, "sets": results})
-    plot(results)
+        print("\n".join([name, *(f"  {kind:<44}{score:>8.4f}" for kind, score in scores.items())]))
+    stored({"machine": machine(), "delta": DELTA, "seeds": asked.seeds}, results)
 
 
 if __name__ == "__main__":

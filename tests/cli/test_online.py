@@ -232,12 +232,20 @@ def test_another_stream_is_refused(place, more, message):
 def test_refused(place):
     (place / "full").mkdir()
     (place / "full" / "letter").touch()
+    columns = '[columns.a]\nrole = "number"\nlow = 0\nhigh = 1\n[columns.y]\nrole = "target"\n'
+    (place / "schema.toml").write_text(f'{columns}classes = ["no", "yes"]\n')
     for arguments, message in (
         (("rows.svm", "--classes", "-1,1"), "--features must be declared"),
         (("rows.svm", "--features", 9), "--classes must be declared"),
         (("rows.svm", *KNOWN, "--format", "xml"), "--format must be"),
         (("rows.svm", *KNOWN, "--state", "full"), "holds other files"),
         (("rows.svm", *KNOWN, "--state", "s", "--loss", "square"), "loss must be one of"),
+        (("rows.svm", *KNOWN, "--state", "s", "--learner", "magic"), "--learner must be one of"),
+        (("rows.svm", *KNOWN, "--state", "s", "--clip", "-1"), "--clip must be a finite number"),
+        (("rows.svm", *KNOWN, "--state", "s", "--clip", "few"), "--clip must be .* or auto, got"),
+        (("rows.svm", *KNOWN, "--state", "s", "--half-life", 0), "--half-life must be a finite"),
+        (("rows.svm", *KNOWN, "--state", "s", "--regularisation", 0), "--regularisation must be a"),
+        (("rows.csv", "--schema", "schema.toml", "--features", 3), "--features follow from the"),
     ):
         with pytest.raises(ValueError, match=message):
             run(*arguments)
@@ -323,7 +331,7 @@ def test_an_option_means_what_the_parameter_means_and_a_stream_keeps_to_it(place
     made = {"window": 50, "classes": [-1.0, 1.0], "n_features": COLUMNS, "random_state": 7}
     model = dplasso.PrivateOnlineClassifier(**made, **{name: OPTIONS[name]})
     assert np.array_equal(np.loadtxt(place / "out"), model.predict_then_learn(X, y))
-    with pytest.raises(ValueError, match=f"{option[0]} is not what it was|{name} is not what"):
+    with pytest.raises(ValueError, match=f"{option[0]} is not what it was"):
         run("rows.svm", *KNOWN, *places)
 
 

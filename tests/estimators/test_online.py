@@ -381,3 +381,19 @@ def test_a_river_pipeline():
     named = PrivateOnlineClassifier(5.0, window=100, feature_names=list(rows[0][0]))
     scaled = preprocessing.MinMaxScaler() | named
     assert evaluate.progressive_val_score(rows, scaled, metrics.ROCAUC()).get() > 0.6
+
+
+def test_a_statement_tells_the_parameters_that_the_stream_began_with(tmp_path):
+    """Others, set while it runs, concern the next stream: no release has their noise."""
+    X, y = problem(60)
+    model = classifier(random_state=None).partial_fit(X[:30], y[:30])
+    stated = model.privacy_
+    model.set_params(epsilon=0.01, batch=64, neighboring="replace_one", row_map="as_is", clip=0.1)
+    assert model.privacy_ == stated
+    model.save(tmp_path / "snapshot")
+    loaded = dplasso.load(tmp_path / "snapshot")
+    assert loaded.privacy_ == stated and loaded.epsilon == 1.0
+    model.save_state(tmp_path / "state")
+    resumed = classifier(random_state=None).load_state(tmp_path / "state")
+    assert resumed.partial_fit(X[30:], y[30:]).privacy_["epsilon"] == 1.0
+    assert model.fit(X, y).privacy_["epsilon"] == 0.01

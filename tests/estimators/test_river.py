@@ -3,6 +3,8 @@
 import copy
 import math
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -58,6 +60,29 @@ def test_river_knows_the_models_by_their_kind():
     assert isinstance(PrivateOnlineRegressor(), base.Regressor)
     assert isinstance(PublicScaler(), base.Transformer)
     assert not isinstance(PrivateOnlineRegressor(), base.Classifier)
+
+
+UNSCALED = """
+import pickle, sys
+from dplasso import PublicScaler
+scaler = {made}
+from river import compose, stats
+class Last:
+    _supervised = True
+    def learn_one(self, x, y):
+        print(x)
+compose.Pipeline(scaler, ("last", Last())).learn_one({{"a": 2.5}}, 1)
+"""
+
+
+@pytest.mark.parametrize("way", ["made", "unpickled"])
+def test_a_pipeline_scales_whether_or_not_river_was_loaded_before_the_scaler(way):
+    """A pipeline would pass rows around a scaler that river does not recognise, in silence."""
+    scaler = PublicScaler({"a": (0, 10)}, bins=None)
+    made = {"made": repr(scaler), "unpickled": f"pickle.loads({pickle.dumps(scaler)!r})"}[way]
+    command = [sys.executable, "-c", UNSCALED.format(made=made)]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "{'a': -0.5}"
 
 
 def test_a_pipeline_with_public_bounds_learns():

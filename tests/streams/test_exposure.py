@@ -116,6 +116,20 @@ def test_an_endless_stream_costs_no_more_however_long_it_goes_on(construction: s
     assert mus[[0, 1, 3, 7, 15, 31, 63, 127]] == pytest.approx(MU, rel=1e-6)  # first of an epoch
 
 
+@pytest.mark.parametrize("construction", ["band", "tree", "buffered", "blocks"])
+@pytest.mark.parametrize("first_steps", [3, 57, 1000])
+def test_a_long_first_epoch_costs_no_more(construction: str, first_steps: int) -> None:
+    mus = exposure(noise_of(construction, 300, first_steps=first_steps))
+    assert MU * 0.6 < mus.max() <= MU * (1 + 1e-9)
+
+
+def test_a_long_first_epoch_has_less_noise_from_32_steps_on() -> None:
+    """Small streams do not pay for epochs of 1, 2, 4, ... steps that they have passed."""
+    noises = [noise_of("buffered", 300, first_steps=first) for first in (1, 2**20)]
+    short, long = (np.linalg.norm(noise, axis=1) for noise in noises)
+    assert np.all(long[31:] < short[31:]) and long[-1] < 0.7 * short[-1]
+
+
 @pytest.mark.parametrize("cover", [window_only, root_kept])
 def test_pure_privacy_a_row_is_in_no_more_nodes_than_it_pays_for(cover) -> None:
     """Nodes that hold a row, and are in a cover while the row is protected."""

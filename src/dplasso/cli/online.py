@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dplasso.base.wording import ParameterError
 from dplasso.cli import options as o
 from dplasso.cli.output import say, warn, watched
 from dplasso.cli.signals import heeded
@@ -153,10 +154,11 @@ def online(
             "n_rows": rows,
             "target": target,
             "classes": classes,
-            "n_features": features,
         }
         told |= {"y_bound": y_bound, "regression": regression or None}
         check_overlap(told, table)
+        if features is not None:
+            raise ParameterError("{n_features} follow from the columns of {schema}; leave it out")
         table.check_filled()
         features, bounds = FeatureSpace(table).size, table.labels.bounds
         rows, regression = rows or table.n_rows, bounds is not None

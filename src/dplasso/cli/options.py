@@ -253,7 +253,7 @@ def check_replaceable(path: Path, begins: bytes, kind: str) -> None:
 
 
 def auto_or_number(name: str, text: str) -> float | str:
-    return text if text == "auto" else number_of(name, text)
+    return text if text == "auto" else number_of(name, text, "a number or auto")
 
 
 def auto_or_count(name: str, text: str) -> int | str:
@@ -286,11 +286,11 @@ def number_or_range(name: str, text: str) -> float | tuple[float, float]:
     raise ValueError(f"{name} must be a number, or two with a colon between (0:90), got {text!r}")
 
 
-def number_of(name: str, text: str) -> float:
+def number_of(name: str, text: str, wanted: str = "a number") -> float:
     try:
         number = float(text)
     except ValueError:
         number = math.nan
     if math.isnan(number):
-        raise ValueError(f"{name} must be a number, got {text!r}")
+        raise ValueError(f"{name} must be {wanted}, got {text!r}")
     return number

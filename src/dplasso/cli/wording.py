@@ -23,6 +23,7 @@ _OTHERWISE = {
 }
 _ALIKE = (
     *("actors", "checkpoint", "cluster", "trusted_network", "shards"),
+    *("clip", "every", "half_life", "learner", "regularisation"),
     *("batch", "bounds", "buckets", "calibration", "classes", "construction", "delimiter", "delta"),
     "device",
     *("domain", "encoding", "epsilon", "feature_names", "format", "ignore", "inputs", "labels"),

@@ -125,6 +125,7 @@ class PrivateOnline(
         See `partial_fit`. Each new stream is charged again.
         """
         reject(rejected, "fit")
+        self._check_not_kept()
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         return self.partial_fit(X, y)
@@ -225,6 +226,7 @@ class PrivateOnline(
             most_rows=self._most_rows,
             rules=version,
         )
+        stream.given = self.get_params(deep=False)
         if saved is None:
             stream.receipt = charge(self, total.event, float(self.delta), self.neighboring)
         else:
@@ -331,11 +333,7 @@ class PrivateOnline(
         check_is_fitted(self)
         if isinstance(self.stream_, Snapshot):
             raise ValueError("this model is a copy or was loaded, and has no state to save")
-        if self.stream_.recorder is not None:
-            raise ValueError(
-                "this stream is kept in a folder, which has its state; close it, and continue from "
-                "the folder"
-            )
+        self._check_not_kept()
         with self.stream_.alone():
             handover.hand_over(self.stream_, path, lambda: saving.save_state(self, path))
 
@@ -387,12 +385,22 @@ class PrivateOnline(
         noise. The caller must continue with exactly the rows that it journaled, as
         `dplasso.StreamSession` does. Other callers use `load_state`.
         """
+        self._check_not_kept()
         with saving.refusing_damage(path):
             saved = saving.read_state(self, path)
             self.check_parameters()
             saved.known.describe(self)
             self._begin(saved.known.n_features, saved)
         return saved.more
+
+    def _check_not_kept(self) -> None:
+        """Reject what would put another stream, or another file, in the place of a folder's."""
+        stream = vars(self).get("stream_")
+        if isinstance(stream, OnlineRun) and stream.recorder is not None:
+            raise ValueError(
+                "this stream is kept in a folder, which has its state; close it, and continue from "
+                "the folder, or begin another stream with a new model"
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         """Copy as a snapshot: two copies sharing a noise key could be subtracted to reveal rows."""

@@ -49,8 +49,9 @@ def check_parameters(model: Any) -> None:
         raise ParameterError("{feature_names} must all differ; rename those that do not")
     if model.half_life is not None:
         checks.bound("half_life", model.half_life)
-    if model.clip != "auto":
-        checks.bound("clip", model.clip)
+    for name in ("clip", "regularisation"):
+        if getattr(model, name) != "auto":
+            checks.bound(name, getattr(model, name))
     check_accountant(model)
 
 

@@ -1,10 +1,11 @@
 """The interface of river's estimators, and how river recognises the online models as its own.
 
-river is optional. Its base classes are asked only when river itself calls, so it is loaded then.
+river is optional. If it is installed, its base classes are loaded with the first model.
 """
 
-import sys
+import importlib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, ClassVar, Self
 
 _registered: set[type] = set()
@@ -23,6 +24,10 @@ class RiverEstimator:
 
     _kind: ClassVar[str]
     _supervised = True
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)  # type: ignore[misc]  # of scikit-learn
+        register(self)
 
     def clone(
         self, new_params: Mapping[str, Any] | None = None, include_attributes: bool = False
@@ -96,11 +101,24 @@ class RiverEstimator:
 
 
 def register(model: RiverEstimator) -> None:
-    """Let river recognise a kind of model, if river is loaded."""
-    kind, loaded = type(model), sys.modules.get("river.base")
-    if loaded is not None and kind not in _registered:
-        getattr(loaded, model._kind).register(kind)
+    """Let river recognise a kind of model, if river is installed.
+
+    A pipeline passes rows around a scaler that it does not recognise, and tells nobody. So it does
+    not matter whether river was loaded before.
+    """
+    kind, found = type(model), _found()
+    if found is not None and kind not in _registered:
+        getattr(found, model._kind).register(kind)
         _registered.add(kind)
+
+
+@cache
+def _found() -> Any:
+    """The base classes of river; None if it is not installed."""
+    try:
+        return importlib.import_module("river.base")
+    except ImportError:
+        return None
 
 
 def _base() -> Any:

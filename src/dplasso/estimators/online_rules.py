@@ -152,7 +152,19 @@ def sum_of(model: Any, dimension: int, clip: float, bits: RandomBits) -> Running
     )
     if _is_wide(model, dimension // batch) and fits(settings, "blocks"):
         settings = dataclasses.replace(settings, construction="blocks")
+    if _has_buffers(settings):
+        settings = dataclasses.replace(settings, first_steps=-(-_LONG // batch))
     return RunningSum(settings, NoiseKey.drawn(bits))
+
+
+def _has_buffers(settings: Settings) -> bool:
+    """Whether an endless stream has noise that hardly grows with the steps of an epoch.
+
+    A long first epoch then has less noise than many short ones. A band would not fit into memory.
+    """
+    plain = settings.noise == "gaussian" and settings.calibration == "tight"
+    auto = settings.construction == "auto" and plain and fits(settings, "buffered")
+    return settings.span is None and (auto or settings.construction in ("buffered", "blocks"))
 
 
 def _is_wide(model: Any, numbers: int) -> bool:

@@ -133,6 +133,8 @@ class OnlineRun:
         self.known_labels: dict[Any, float] = {}
         self.recorder: Recorder | None = None
         self.receipt: Receipt | None = None
+        # The parameters that the stream began with, which those of its model may differ from later.
+        self.given: dict[str, Any] = {}
         self.saved: str | None = None  # path of a saved state, until this stream learns again
         self._outputs, self._batch, self._most_rows = outputs, batch, most_rows
         self._waiting, self._labels = _NONE, np.empty(0)
@@ -186,10 +188,10 @@ class OnlineRun:
 
     def learn(self, rows: Compressed, labels: Floats) -> Floats:
         """Learn from rows; return the margins before each was learned: rows x outputs."""
-        self.check_room(len(labels))
         if len(rows[0]) - 1 != len(labels):
             raise ValueError("X and y differ in their number of rows; give one label per row")
         with self.alone():
+            self.check_room(len(labels))  # no other thread takes the room before rows are recorded
             if not len(labels):
                 return self._learned(rows, labels)
             handover.reclaim(self)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -180,10 +181,14 @@ def _described(model: Any, fitted: bool = True) -> tuple[dict[str, Any], _Arrays
     from dplasso import __version__
 
     arrays: _Arrays = {}
+    stream = vars(model).get("stream_") if fitted else None
+    given = model
+    if isinstance(stream, OnlineRun):  # whatever was set since then concerns the next stream
+        given = SimpleNamespace(get_params=lambda deep: stream.given)
     header: dict[str, Any] = {
         "class": type(model).__name__,
         "written_by": __version__,
-        "parameters": parameter_forms(model, arrays, _listed),
+        "parameters": parameter_forms(given, arrays, _listed),
     }
     if fitted:
         classes, names = (vars(model).get(key) for key in ("classes_", "feature_names_in_"))

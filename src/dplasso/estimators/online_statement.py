@@ -1,6 +1,7 @@
 """The privacy statement of an online estimator."""
 
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 from dplasso.estimators.online_run import OnlineRun
@@ -13,18 +14,19 @@ def statement(
 ) -> OnlineStatement:
     """State the guarantee of all releases so far, and the facts that it depends on.
 
-    ``bounds`` and ``public`` are the facts that are specific to one kind of estimator.
+    ``bounds`` and ``public`` are the facts that are specific to one kind of estimator. Parameters
+    are those that the stream began with: others, set since then, concern the next stream.
     """
     from dplasso import __version__
 
-    told = stream.total.privacy
+    told, given = stream.total.privacy, SimpleNamespace(**stream.given)
     seen, window = stream.rows_seen, told["window_rows"]
-    source = "public rule" if model.clip == "auto" else "declared"
+    source = "public rule" if given.clip == "auto" else "declared"
     stated = OnlineStatement(
         model=type(model).__name__,
-        epsilon=jsonable(model.epsilon),
-        delta=model.delta if model.noise == "gaussian" else 0.0,
-        neighboring=model.neighboring,
+        epsilon=jsonable(given.epsilon),
+        delta=given.delta if given.noise == "gaussian" else 0.0,
+        neighboring=given.neighboring,
         **{name: told[name] for name in ("mu", "rho") if name in told},
         mechanism=told["mechanism"],
         calibration=told["calibration"],
@@ -33,7 +35,7 @@ def statement(
         rows_expired=0 if window == "all" else max(0, seen - window),
         expired=told["expired"],
         whole_stream=told["whole_stream"],
-        batch=model.batch,
+        batch=given.batch,
         releases=[{"what": "running sums of gradients", "mechanism": told["mechanism"]}],
         bounds={"clip": fact(told["sensitivity"], source), **bounds},
         public={**_public(model, stream), **public},
@@ -47,22 +49,22 @@ def statement(
 
 
 def _public(model: Any, stream: OnlineRun) -> dict[str, Any]:
-    plan = stream.plan
+    plan, given = stream.plan, SimpleNamespace(**stream.given)
     found = {
         "n_features": fact(model.n_features_in_, "declared, or by the shape of X"),
-        "row_map": fact(model.row_map, "given"),
+        "row_map": fact(given.row_map, "given"),
         "rows_seen": fact(stream.rows_seen, "how long the stream is"),
-        "regularisation": fact(plan.regularisation, _source(model.regularisation)),
-        "start_rows": fact(plan.start_rows, _source(model.start_rows)),
+        "regularisation": fact(plan.regularisation, _source(given.regularisation)),
+        "start_rows": fact(plan.start_rows, _source(given.start_rows)),
     }
     if plan.averaging:
         found["averaging"] = fact(plan.averaging, "public rule")
-    if model.half_life is not None:
-        found["half_life"] = fact(model.half_life, "given")
+    if given.half_life is not None:
+        found["half_life"] = fact(given.half_life, "given")
     if plan.radius is not None:
-        found["radius"] = fact(plan.radius, _source(model.radius))
+        found["radius"] = fact(plan.radius, _source(given.radius))
     if "feature_names_in_" in vars(model):
-        source = f"{READ} and treated as public" if model.feature_names is None else "declared"
+        source = f"{READ} and treated as public" if given.feature_names is None else "declared"
         found["feature_names"] = fact("those of X", source)
     return found
 

@@ -53,8 +53,10 @@ class DurableStream(Generic[_Model]):
     Rows are on the disk before noise is drawn for them, each with its step. A stream that
     continues therefore adds the same rows to the same noise, and repeats its releases bit by bit.
     No noise is drawn twice or added to other rows. While the folder is open the model learns
-    through it only, and after `close` not at all. If a call is interrupted between journal and
-    learning, the model refuses to learn until the folder is opened again.
+    through it only, and after `close` not at all; it begins no other stream either. If a call is
+    interrupted between journal and learning, or while a state is saved, the model refuses to learn
+    until the folder is opened again. One thread at a time learns or saves. A signal handler in the
+    middle of that, and a forked process, are refused.
 
     Examples
     --------
@@ -88,6 +90,7 @@ class DurableStream(Generic[_Model]):
                 self._folder.save(model)
             for record in journaled:  # with the same noise as before
                 self._stream.learn(*_unpacked(record))
+            self._folder.learned()
             self._stream.recorder = self
             self._save_if_due()
         except BaseException:
@@ -113,6 +116,11 @@ class DurableStream(Generic[_Model]):
 
     def save(self) -> None:
         """Save a state, unless rows wait for their batch: the next opening then takes less time."""
+        self._folder.check_process()
+        with self._stream.alone():  # else a row that is learned meanwhile would be in no journal
+            self._save()
+
+    def _save(self) -> None:
         stream = self._stream
         if not stream.rows_waiting and stream.rows_seen > self._folder.more["rows"]:
             more = {**self._folder.more, "rows": stream.rows_seen}
@@ -120,13 +128,21 @@ class DurableStream(Generic[_Model]):
 
     def _save_if_due(self) -> None:
         if self._stream.rows_seen - self._folder.more["rows"] >= self._every:
-            self.save()
+            self._save()
 
     def close(self) -> None:
         """Release the folder. The model predicts from now on, and does not learn any more."""
         stream = vars(self.model).get("stream_")
         if isinstance(stream, OnlineRun) and stream.recorder is self:
-            stream.recorder = _Closed()
+            if self._folder.is_own:
+                with stream.alone():  # another process may write as soon as the folder is released
+                    self._released(stream)
+                return
+            self._released(stream)
+        self._folder.__exit__()
+
+    def _released(self, stream: OnlineRun) -> None:
+        stream.recorder = _Closed()
         self._folder.__exit__()
 
     def __enter__(self) -> _Model:

@@ -39,18 +39,20 @@ class StateFolder:
     Lines are in the journal on the disk before noise is drawn for them or a result is returned.
     A resumed stream therefore adds the same rows to the same noise, and repeats its releases bit by
     bit. A state and its journal change in one step. Lines that a crash truncated were never
-    learned from.
+    learned from. After an interrupt between two of these steps nothing more is recorded until the
+    folder is opened again. A forked process records nothing: the stream belongs to its parent.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = take_folder(folder, _ours)
-        self._lock = open_own(self.folder / _LOCK)
+        self._lock: int | None = open_own(self.folder / _LOCK)
         if not lock(self._lock):
             os.close(self._lock)
             raise ValueError(f"{folder} is in use by another process; stop that one first")
         self.more: dict[str, Any] = dict(START)
         self._journal: Journal | None = None
-        self._unlearned = False
+        self._interrupted = False  # or in the middle of what must not be interrupted
+        self._process = os.getpid()
 
     @property
     def exists(self) -> bool:
@@ -75,7 +77,12 @@ class StateFolder:
                 )
 
     def resume(self, model: PrivateOnline) -> list[bytes]:
-        """Restore the saved state, and return the journaled lines, which must be learned again."""
+        """Restore the saved state, and return the journaled lines, which must be learned again.
+
+        Call `learned` after that: until then, nothing can be recorded.
+        """
+        self.check_process()
+        self._interrupted = True
         self.more = model.resume(self.folder / _STATE)
         self._open_journal()
         assert self._journal is not None
@@ -88,36 +95,68 @@ class StateFolder:
         crash would bring them back at a step whose noise was used for other lines.
         """
         assert self._journal is not None
-        self._check_learned()
-        self._unlearned = True
+        self._check_whole()
+        self._interrupted = True
         try:
             self._journal.append(lines)
         except OSError:  # nothing was recorded
-            self._unlearned = False
+            self._interrupted = False
             raise
 
-    def _check_learned(self) -> None:
-        if self._unlearned:
+    def _check_whole(self) -> None:
+        self.check_process()
+        if self._interrupted:
             raise ValueError(
-                "the stream was interrupted after rows were recorded and before they were learned "
-                "from; open its folder again, which learns from them"
+                "the stream was interrupted between recording rows and learning from them, or "
+                "while its state was saved; open its folder again, which completes that"
             )
+
+    def check_process(self) -> None:
+        """Raise in a forked child: its parent would learn other rows at the same steps."""
+        if not self.is_own:
+            raise RuntimeError(
+                "a forked process must not use the folder of its parent's stream: the parent goes "
+                "on with the same noise; use it in the process that opened it"
+            )
+
+    @property
+    def is_own(self) -> bool:
+        """Whether this process opened the folder, and is no fork of the one that did."""
+        return os.getpid() == self._process
 
     def learned(self) -> None:
         """Note that the journaled lines were learned from."""
-        self._unlearned = False
+        self._interrupted = False
 
     def save(self, model: PrivateOnline, more: Mapping[str, Any] = START) -> None:
         """Save the state, and begin a journal of the lines that follow it.
 
         The first state of a new stream is saved after its model has been charged. If lines of the
         journal were not `learned`, as after an interrupt, this raises: a state in the middle of a
-        step would take the place of the journal that completes it.
+        step would take the place of the journal that completes it. If the state was replaced and
+        its journal was not, as after an interrupt, nothing more can be recorded: lines in the
+        journal of the earlier state would be lost.
         """
-        self._check_learned()
-        self.more = {**more, "saves": self.more["saves"] + 1}
-        save_state(model, self.folder / _STATE, self.more)
-        self._open_journal(new=True)
+        self._check_whole()
+        earlier, self._interrupted = self.more, True
+        try:
+            self.more = {**more, "saves": earlier["saves"] + 1}
+            save_state(model, self.folder / _STATE, self.more)
+            self._open_journal(new=True)
+        except BaseException:
+            self.more = earlier
+            self._interrupted = self._saves() != earlier["saves"]
+            raise
+        self._interrupted = False
+
+    def _saves(self) -> int | None:
+        """The number of the state on the disk; None if it cannot be read."""
+        if not self.exists:
+            return 0
+        try:
+            return int(read(self.folder / _STATE)[0]["more"]["saves"])
+        except (OSError, ValueError):
+            return None
 
     def _open_journal(self, *, new: bool = False) -> None:
         if self._journal is not None:
@@ -130,6 +169,7 @@ class StateFolder:
 
     def write(self, name: str, document: dict[str, Any]) -> None:
         """Write a small file next to the state; it is replaced in one step."""
+        self.check_process()
         replace_file(self.folder / name, json.dumps(document, allow_nan=False).encode())
 
     def taken(self) -> dict[str, Any]:
@@ -149,7 +189,9 @@ class StateFolder:
     def __exit__(self, *_: object) -> None:
         if self._journal is not None:
             self._journal.close()
-        os.close(self._lock)
+        if self._lock is not None:
+            os.close(self._lock)
+        self._lock = None
 
 
 def _same(known: Any, found: Any) -> bool:

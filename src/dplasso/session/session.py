@@ -2,7 +2,9 @@
 
 import os
 import sys
+import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Self
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 
 from dplasso.base import checks
 from dplasso.base.arrays import Floats
+from dplasso.base.one_at_a_time import refuse_again
 from dplasso.base.silence import raise_alone
 from dplasso.base.wording import ParameterError
 from dplasso.estimators import PrivateOnlineClassifier, PrivateOnlineRegressor
@@ -89,7 +92,8 @@ class StreamSession:
     -----------------
     The guarantee of the model holds for its stream, however the process ends and however often: see
     `StateFolder`. Predictions and scores (``metrics.json`` in the folder) depend on rows without
-    noise. They are for the data owner only.
+    noise. They are for the data owner only. One thread at a time learns or saves. A signal handler
+    in the middle of that, and a forked process, are refused.
 
     Examples
     --------
@@ -139,6 +143,7 @@ class StreamSession:
         self._every = batches * int(model.batch)
         self._stopping, self._started = False, False
         self._gate = _Gate()
+        self._one_thread = threading.RLock()
         self._out: Any = None
         self._folder = StateFolder(Path(folder))
         try:
@@ -194,6 +199,16 @@ class StreamSession:
             For a session that writes predictions to standard output: how many were received and
             need not be repeated. None writes nothing to standard output.
         """
+        with self._alone():
+            self._start(received)
+
+    def _alone(self) -> AbstractContextManager[Any]:
+        """Lock for one thread at a time, which refuses signal handlers and forked processes."""
+        self._folder.check_process()
+        refuse_again(self._one_thread)
+        return self._one_thread
+
+    def _start(self, received: int | None = None) -> None:
         if self._started:
             return
         journaled: list[bytes] = []
@@ -204,11 +219,12 @@ class StreamSession:
             self._folder.save(self.model)
         self._more = dict(self._folder.more)
         self._scores = RunningScores(self._more, regression=self._form.regression)
-        self._stream.recorder = self._gate
-        self._received, self._started = received, True
+        self._received = received
         self._out = self._opened()
+        self._stream.recorder, self._started = self._gate, True
         for lines in journaled:  # with the same noise as before
             self._learn(lines, self._read(lines))
+        self._folder.learned()
         self._save_if_due()
 
     def learn(self, lines: bytes) -> list[str]:
@@ -227,14 +243,15 @@ class StreamSession:
         list of str
             The predictions, as written to ``output``. They are AS PRIVATE AS THE ROWS.
         """
-        self.start()
-        lines = lines if lines.endswith(b"\n") else lines + b"\n"
-        ready = self._read(lines)
-        self._folder.append(lines)
-        predicted = self._learn(lines, ready)
-        self._folder.learned()
-        self._save_if_due()
-        return predicted
+        with self._alone():
+            self._start()
+            lines = lines if lines.endswith(b"\n") else lines + b"\n"
+            ready = self._read(lines)
+            self._folder.append(lines)
+            predicted = self._learn(lines, ready)
+            self._folder.learned()
+            self._save_if_due()
+            return predicted
 
     def run(self, source: LineSource, *, watch: Callable[[], None] | None = None) -> None:
         """Learn from lines until the input ends or `stop` is called, then save.
@@ -256,8 +273,9 @@ class StreamSession:
                 self.learn(lines)
                 if watch is not None:
                     watch()
-        self.save()
-        self._publish()
+        with self._alone():
+            self._save()
+            self._publish()
 
     def stop(self) -> None:
         """Make `run` end before it reads more lines; a signal handler may call this."""
@@ -265,6 +283,10 @@ class StreamSession:
 
     def save(self) -> None:
         """Save a state, a snapshot and the scores, unless rows wait for their batch."""
+        with self._alone():  # else lines that are learned meanwhile would be in no journal
+            self._save()
+
+    def _save(self) -> None:
         if self._stream.rows_waiting or self.rows == self._folder.more["rows"]:
             return
         if self._output is not None:
@@ -296,6 +318,13 @@ class StreamSession:
 
     def close(self) -> None:
         """Release the folder. Lines that followed the last state are in its journal."""
+        if self._folder.is_own:
+            with self._alone():  # another process may write as soon as the folder is released
+                self._release()
+        else:
+            self._release()
+
+    def _release(self) -> None:
         if self._output is not None and self._out is not None:
             self._out.close()
         self._folder.__exit__()
@@ -363,7 +392,7 @@ class StreamSession:
     def _save_if_due(self) -> None:
         late = self.rows - self._folder.more["rows"] >= self._every  # a part may skip a due state
         if late or self._until_state() == self._every:
-            self.save()
+            self._save()
 
     def _read(self, lines: bytes) -> _Ready:
         """Parse rows and raise every error that would prevent learning from them."""
@@ -410,19 +439,22 @@ class StreamSession:
 
 
 class _Gate:
-    """Lets a model learn from journaled lines only, since other rows would be lost in a crash."""
+    """Lets a model learn from journaled lines only, since other rows would be lost in a crash.
+
+    It is open to the thread that has journaled lines, and to no other.
+    """
 
     def __init__(self) -> None:
-        self._open = False
+        self._thread: int | None = None
 
     def __enter__(self) -> None:
-        self._open = True
+        self._thread = threading.get_ident()
 
     def __exit__(self, *_: object) -> None:
-        self._open = False
+        self._thread = None
 
     def before(self, rows: Compressed, labels: Floats) -> None:
-        if not self._open:
+        if self._thread != threading.get_ident():
             raise ValueError(
                 "the model of a session learns from the lines of the session only, which keeps "
                 "them; pass lines to its learn, or use dplasso.DurableStream for rows"

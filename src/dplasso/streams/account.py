@@ -37,7 +37,8 @@ def mu(settings: Settings) -> float:
     """The mu-GDP cost of Gaussian releases."""
     if settings.calibration == "tight" or not settings.private:
         return _mu_asked(settings)
-    spans = [settings.span] if settings.span else [epoch_span(e) for e in range(MOST_EPOCHS)]
+    epochs = [epoch_span(e, settings.first_steps) for e in range(MOST_EPOCHS)]
+    spans = [settings.span] if settings.span else epochs
     return max(math.sqrt(span.levels) / tree_deviation(settings, span) * _SAFE for span in spans)
 
 
@@ -101,9 +102,9 @@ def _error(steps: int) -> float:
     return 1.07 + math.log(steps) / math.pi
 
 
-def epoch_span(epoch: int) -> Span:
+def epoch_span(epoch: int, first_steps: int = 1) -> Span:
     """The steps of one epoch of an endless stream."""
-    return Span(1 << epoch, slides=False)
+    return Span(first_steps << epoch, slides=False)
 
 
 def _levels(settings: Settings, span: Span) -> int:

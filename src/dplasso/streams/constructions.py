@@ -104,7 +104,7 @@ def grid_of(settings: Settings) -> Grid:
     if not settings.private:
         return Grid(_MOST_BITS, settings.reach << _MOST_BITS)
     # For an endless stream, the last epoch that can occur.
-    span = settings.span or account.epoch_span(account.MOST_EPOCHS - 1)
+    span = settings.span or account.epoch_span(account.MOST_EPOCHS - 1, settings.first_steps)
     largest = account.node_deviation(settings, span)
     bits = _DRAWN_BITS.get(settings.construction, _NOISE_BITS)
     if settings.noise == "gamma":
@@ -132,12 +132,12 @@ def noise_process(settings: Settings, grid: Grid, key: NoiseKey) -> NoiseProcess
         return _span_noise(settings, span, grid, key)
 
     def epoch_noise(epoch: int) -> NoiseProcess:
-        span, within = account.epoch_span(epoch), settings
+        span, within = account.epoch_span(epoch, settings.first_steps), settings
         if not _fits(settings, settings.construction, span):
             within = dataclasses.replace(settings, construction="tree")
         return _span_noise(within, span, grid, key.derived(epoch))
 
-    return DoublingNoise(settings.dimension, epoch_noise)
+    return DoublingNoise(settings.dimension, epoch_noise, settings.first_steps)
 
 
 def _block_noise(settings: Settings, grid: Grid, key: NoiseKey) -> NoiseProcess:
@@ -153,11 +153,17 @@ def _block_noise(settings: Settings, grid: Grid, key: NoiseKey) -> NoiseProcess:
         delta=None,
         rho=rho * account.WHOLE_SHARE,
         construction="buffered",
+        first_steps=first_blocks(settings),
     )
     moved = buffered.buffered_sensitivity(in_blocks.STEPS - 1, settings.dimension, grid)
     sigma = account.deviation(settings, moved) / math.sqrt(1.0 - account.WHOLE_SHARE) * grid.reach
     noise = noise_process(whole, grid, key.derived(1))
     return BlockNoise(settings.dimension, noise, sigma, grid, key.derived(2))
+
+
+def first_blocks(settings: Settings) -> int:
+    """Blocks of the first epoch of an endless stream."""
+    return -(-settings.first_steps // in_blocks.STEPS)
 
 
 def _span_noise(settings: Settings, span: Span, grid: Grid, key: NoiseKey) -> NoiseProcess:

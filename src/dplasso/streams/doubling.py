@@ -1,4 +1,4 @@
-"""Streams of unknown length: epochs of 1, 2, 4, ... steps, each with independent noise."""
+"""Streams of unknown length: epochs, each twice as long as the one before, with their own noise."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -12,9 +12,10 @@ _MOST_EPOCHS = 48  # more steps than any stream has
 
 
 class DoublingNoise(NoiseProcess):
-    """Epoch e has 2^e steps; a step's noise is its epoch's plus the last noise of each before.
+    """Epoch e has ``first_steps`` 2^e steps; a step's noise is its epoch's, and the last of each
+    epoch before.
 
-    ``epoch_noise(e)`` makes the noise of epoch e, a process for a whole stream of 2^e steps.
+    ``epoch_noise(e)`` makes the noise of epoch e, a process for a whole stream of so many steps.
 
     Formal guarantees
     -----------------
@@ -23,8 +24,10 @@ class DoublingNoise(NoiseProcess):
     largest cost of any epoch. Rounding is that of the epochs.
     """
 
-    def __init__(self, dimension: int, epoch_noise: Callable[[int], NoiseProcess]) -> None:
-        self._epoch_noise = epoch_noise
+    def __init__(
+        self, dimension: int, epoch_noise: Callable[[int], NoiseProcess], first_steps: int = 1
+    ) -> None:
+        self._epoch_noise, self._first_steps = epoch_noise, first_steps
         self._nothing = Noise(np.zeros(dimension, np.int64), 0)
         self._now = self._first()
 
@@ -32,7 +35,7 @@ class DoublingNoise(NoiseProcess):
         return _Epoch(0, self._epoch_noise(0), self._nothing)
 
     def at(self, step: int) -> Noise:
-        epoch, inside = _place(step)
+        epoch, inside = self._place(step)
         _, noise, before = self._entered(epoch)
         now = noise.at(inside)
         return Noise(before.values + now.values, before.floors + now.floors)
@@ -40,9 +43,9 @@ class DoublingNoise(NoiseProcess):
     def ahead(self, first: int, count: int) -> Stretch:
         parts = []
         while count > 0:
-            epoch, inside = _place(first)
+            epoch, inside = self._place(first)
             _, noise, before = self._entered(epoch)
-            within = min(count, (1 << epoch) - inside + 1)
+            within = min(count, (self._first_steps << epoch) - inside + 1)
             now = noise.ahead(inside, within)
             parts.append(Stretch(now.values + before.values, now.floors + before.floors))
             first, count = first + within, count - within
@@ -55,7 +58,7 @@ class DoublingNoise(NoiseProcess):
             self._now = self._first()
         while self._now.number < epoch:
             number, noise, before = self._now
-            last = noise.at(1 << number)
+            last = noise.at(self._first_steps << number)
             # One assignment: an interrupt cannot make an epoch count twice.
             self._now = _Epoch(
                 number + 1,
@@ -80,12 +83,19 @@ class DoublingNoise(NoiseProcess):
 
     def noise_matrix(self, steps: int) -> Floats:
         parts = []
-        for epoch, start, length in _epochs(steps):
+        for epoch in range(self._place(steps)[0] + 1):
+            start = steps_before(epoch, self._first_steps)
+            length = min(self._first_steps << epoch, steps - start)
             inside = self._epoch_noise(epoch).noise_matrix(length)
             later = np.broadcast_to(inside[-1], (steps - start - length, inside.shape[1]))
             before = np.zeros((start, inside.shape[1]))
             parts.append(np.vstack([before, inside, later]))
         return np.hstack(parts)
+
+    def _place(self, step: int) -> tuple[int, int]:
+        """The epoch of a step, and the number of the step within it."""
+        epoch = ((step - 1) // self._first_steps + 1).bit_length() - 1
+        return epoch, step - steps_before(epoch, self._first_steps)
 
 
 class _Epoch(NamedTuple):
@@ -94,15 +104,6 @@ class _Epoch(NamedTuple):
     before: Noise  # sum of the last noises of all finished epochs
 
 
-def _place(step: int) -> tuple[int, int]:
-    """The epoch of a step, and the number of the step within it."""
-    epoch = step.bit_length() - 1
-    return epoch, step - (1 << epoch) + 1
-
-
-def _epochs(steps: int) -> list[tuple[int, int, int]]:
-    """Number, preceding steps and length of each epoch; the last one is truncated."""
-    return [
-        (epoch, (1 << epoch) - 1, min(1 << epoch, steps - (1 << epoch) + 1))
-        for epoch in range(steps.bit_length())
-    ]
+def steps_before(epoch: int, first_steps: int) -> int:
+    """The steps of all epochs before one."""
+    return first_steps * ((1 << epoch) - 1)

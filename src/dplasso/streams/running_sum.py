@@ -16,6 +16,7 @@ from dplasso.mechanisms.random_bits import RandomBits, random_bits
 from dplasso.privacy.events import Gaussian, PureDP
 from dplasso.streams import account, constructions, statement
 from dplasso.streams.blocks import STEPS, BlockNoise, OpenBlock, of_whole_blocks
+from dplasso.streams.doubling import steps_before
 from dplasso.streams.drawn_ahead import DrawnAhead
 from dplasso.streams.process import Stretch
 from dplasso.streams.settings import Settings
@@ -244,18 +245,20 @@ class RunningSum:
         noise = {name[6:]: array for name, array in arrays.items() if name.startswith("noise_")}
         if noise:  # absent in states of earlier versions and of some constructions
             sums.noise.resume(noise)
-            _check_reached(noise, sums.position)
+            _check_reached(noise, sums.position, settings)
         return sums
 
 
-def _check_reached(noise: dict[str, NDArray[Any]], position: int) -> None:
+def _check_reached(noise: dict[str, NDArray[Any]], position: int, settings: Settings) -> None:
     """Reject noise of another position, or so far from it that catching up would take too long."""
     if "position" in noise and noise["position"].tolist() != [position]:
         raise ValueError("state must have noise of the steps that were taken; it has not")
+    first_steps = settings.first_steps
     if whole := of_whole_blocks(noise):
         noise, position = whole, position // STEPS
+        first_steps = constructions.first_blocks(settings)
     if "step" in noise:
-        before = (1 << int(noise["epoch"][0])) - 1 if "epoch" in noise else 0
+        before = steps_before(int(noise["epoch"][0]), first_steps) if "epoch" in noise else 0
         if not 0 <= position - before - int(noise["step"][0]) <= _MOST_BEHIND:
             raise ValueError("state must have noise of the steps that were taken; it has not")
 
@@ -299,6 +302,10 @@ def running_sum(
         "paper" is the published noise, which is far more than the budget requires.
     neighboring : "add_remove" or "replace_one", default "add_remove"
         One row is replaced by 0, or by any other row.
+    first_steps : int, default 1
+        Steps of the first epoch of an endless stream; each epoch has twice as many as the one
+        before. Every epoch that a stream has passed adds noise, so that buffers are more accurate
+        with a long first epoch from 32 steps on.
     too_long : "clip" or "refuse", default "clip"
         Scale longer rows down to ``sensitivity``, or raise an error.
     memory : int, default 2^30

@@ -57,9 +57,10 @@ class Settings:
     neighboring: Neighboring = "add_remove"
     too_long: TooLong = "clip"
     memory: int = 1 << 30
+    first_steps: int = 1  # of the first epoch of an endless stream
 
     def __post_init__(self) -> None:
-        for name in ("dimension", "batch", "memory"):
+        for name in ("dimension", "batch", "memory", "first_steps"):
             checks.count(name, getattr(self, name), least=1)
         checks.bound("sensitivity", self.sensitivity)
         if not 1e-100 <= self.sensitivity <= 1e100:

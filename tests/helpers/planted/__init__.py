@@ -444,7 +444,7 @@ _BLIND = {
         streams.leaves_not_counted, "accounting", construction="tree"
     ),
     "one key for all epochs": _in_streams(
-        bits.one_key_for_all_epochs, "noise", window=None, n_rows=None
+        bits.one_key_for_all_epochs, "noise", window=None, n_rows=None, construction="tree"
     ),
     "label noise without the centre": Bug(federation.label_noise_without_the_centre, ("parties",)),
 }
