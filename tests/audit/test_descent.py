@@ -146,3 +146,21 @@ def test_rows_with_much_in_common_are_centred_as_the_textbook_has_it(uneven):
     assert (np.ptp(found.head_centre) > 0.0) == (uneven > 0.0)
     assert np.allclose(state.centre[0], found.head_centre, rtol=1e-9)
     assert np.allclose(state.damping[0], found.damping, rtol=1e-9)
+
+
+def test_columns_with_negative_entries_are_damped_and_centred_by_their_size():
+    """Engine and reference, written apart, agree on columns of either sign."""
+    subject = session_of(audit.example_estimators("gradient")[0]).subject
+    prepared = subject.prepare(np.ones((200, subject.columns)), np.tile([0, 1], 100))
+    plan = prepared.task.plan.descent
+    total = plan.unit * plan.n_rows
+    mean = np.tile([0.1, -0.1, 1e-6, -1e-6], subject.columns)[: subject.columns]
+    released, sigma = np.floor(mean * total).astype(np.int64), 1e-5 * total
+    state = DescentState(released[None, :].astype(float), sigma, prepared.course, subject.facts)
+    mass = Mass((released + 0.5) / total, sigma / total, plan.thresholds)
+    found = Conditioning.of(mass.damping(), mass.centre())
+    assert mass.shared < plan.thresholds.shared
+    assert found.damping[0] == pytest.approx(found.damping[1]) and found.damping[0] < 1.0
+    assert np.array_equal(found.head, np.flatnonzero(np.abs(mean) > 0.01))
+    assert np.allclose(state.centre[0, found.head], found.head_centre, rtol=1e-9)
+    assert np.allclose(state.damping[0], found.damping, rtol=1e-9)

@@ -29,9 +29,22 @@ def test_masses_are_read_as_means() -> None:
 
 
 def test_heavy_columns_are_damped_and_certain_ones_centred() -> None:
-    mass = Mass(np.array([0.5, 0.02, 0.0004, -0.01]), 0.0001, Thresholds(0.005, 5.0))
+    mass = Mass(np.array([0.5, 0.02, 0.0004, -0.0005]), 0.0001, Thresholds(0.005, 5.0))
     assert mass.damping() == pytest.approx([0.1, 0.5, 1.0, 1.0])
     assert mass.centre() == pytest.approx([0.5, 0.02, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("numbers", [None, np.array([1])])
+def test_the_signs_of_columns_make_no_difference(numbers: np.ndarray | None) -> None:
+    """Words are hashed with signs elsewhere. Means that noise may explain keep theirs."""
+    mean, signs = np.array([0.5, 0.02, 0.0004, 0.01, -0.0005]), np.array([-1, 1, 1, -1, 1])
+    plain, signed = (
+        Mass(row, 0.0001, Thresholds(0.005, 5.0), numbers) for row in (mean, signs * mean)
+    )
+    assert np.array_equal(signed.damping(), plain.damping())
+    assert np.array_equal(signed.present, plain.present)
+    assert np.array_equal(signed.centre(), signs * plain.centre())
+    assert signed.present[4] == 0.0001 / 2.0
 
 
 def test_rows_with_much_in_common_are_centred_in_all_columns() -> None:

@@ -25,6 +25,7 @@ from dplasso.audit.reference import (
 from dplasso.base.arrays import Floats
 
 _AVERAGED = 0.25  # share of the iterates, the last ones
+_CLEARLY_NEGATIVE = 6.0  # noise standard deviations: a mean below minus these has negative entries
 CONSTANT = 0.3  # value of the intercept's column, for rows of length 1
 
 
@@ -86,13 +87,14 @@ class DescentState:
         total = course.unit * facts.n_rows
         mean, sd = (mass + 0.5) / total, noise / total
         floor = max(course.least_mass, course.damped_from * sd)
-        self.damping = np.sqrt(floor / np.maximum(mean, floor))
+        sizes = np.where(mean < -_CLEARLY_NEGATIVE * sd, -mean, mean)
+        self.damping = np.sqrt(floor / np.maximum(sizes, floor))
         shared = np.sum(mean**2 - sd**2, axis=1, keepdims=True)
         average = np.mean(mean, axis=1, keepdims=True)
         apart = np.mean((mean - average) ** 2, axis=1, keepdims=True)
         unsure = np.divide(sd**2, apart, out=np.ones_like(apart), where=apart > sd**2)
         whole = average + (mean - average) * (1.0 - unsure)
-        told = np.where(mean > course.centred_from * sd, mean, 0.0)
+        told = np.where(sizes > course.centred_from * sd, mean, 0.0)
         centre = np.where(shared > course.shared_from, whole, told)
         length = np.linalg.norm(centre, axis=1, keepdims=True)
         self.centre = centre / np.maximum(length, 1.0)

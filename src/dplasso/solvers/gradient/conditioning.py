@@ -28,6 +28,9 @@ LARGEST_LEFT = 4.0
 # Columns are few if they are at most one in this number; among more, it is quicker to copy the
 # numbers of all columns than to pick out some.
 FEW = 8
+# Noise makes a mean negative by at most this many of its standard deviations. A mean beyond that is
+# of a column with negative entries, as hashed words with signs have.
+CLEARLY_NEGATIVE = 6.0
 # The first mean length of rows has about this many bits of whole grains.
 LENGTH_BITS = 48
 
@@ -61,7 +64,8 @@ class Mass:
     def damping(self, columns: slice | Ints = ALL) -> Floats:
         """Dampings: a column counts less, the more of the rows' length it has; numbers count 1."""
         floor = max(self.thresholds.least, self.thresholds.damped * self.noise)
-        return np.sqrt(floor / np.maximum(self._with_numbers(floor)[columns], floor))
+        sizes = self._sizes(self._with_numbers(floor)[columns])
+        return np.sqrt(floor / np.maximum(sizes, floor))
 
     def times_damping(self, factors: Floats, threads: int) -> None:
         """Multiply one number per column by the damping of its column, in place."""
@@ -75,11 +79,19 @@ class Mass:
     def present(self) -> Floats:
         """Each column's share of the rows' length, at least what noise can hide."""
         if self.numbers is None:
-            return np.maximum(self.mean, self.noise / 2.0)
+            return np.maximum(self._sizes(self.mean), self.noise / 2.0)
         # The mean of a column that all rows have is the inverse root of their entries, the sum of
         # all means. A number has a part of that.
-        root = max(float(np.delete(self.mean, self.numbers).sum()), 1.0)
-        return np.maximum(self._with_numbers(USUAL_SQUARE / root), self.noise / 2.0)
+        root = max(float(np.delete(self._sizes(self.mean), self.numbers).sum()), 1.0)
+        sizes = self._sizes(self._with_numbers(USUAL_SQUARE / root))
+        return np.maximum(sizes, self.noise / 2.0)
+
+    def _sizes(self, means: Floats) -> Floats:
+        """The size of means: columns of negative entries count as those of positive ones do.
+
+        Means that noise may have made negative stay as they are.
+        """
+        return np.where(means < -CLEARLY_NEGATIVE * self.noise, -means, means)
 
     def _with_numbers(self, share: float) -> Floats:
         """The mean, with a share instead of it for numbers."""
@@ -95,7 +107,7 @@ class Mass:
         return float(np.sum(self.mean**2)) - len(self.mean) * self.noise**2
 
     def centre(self) -> Floats:
-        """The mean where it exceeds its noise, otherwise 0, which keeps columns sparse.
+        """The mean where its size exceeds its noise, otherwise 0, which keeps columns sparse.
 
         If rows have much in common, the whole mean is subtracted, even where a single column does
         not exceed its noise. It is then shrunk towards the columns' average according to its noise
@@ -105,7 +117,8 @@ class Mass:
             average, spread = float(self.mean.mean()), float(self.mean.var())
             told = 1.0 - self.noise**2 / spread if spread > self.noise**2 else 0.0
             return average + told * (self.mean - average)
-        found = np.where(self.mean > self.thresholds.centred * self.noise, self.mean, 0.0)
+        certain = self._sizes(self.mean) > self.thresholds.centred * self.noise
+        found = np.where(certain, self.mean, 0.0)
         if self.numbers is not None:  # which are not sparse
             found[self.numbers] = self.mean[self.numbers]
         return found
