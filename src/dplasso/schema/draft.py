@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from dplasso.schema.guesses import guessed, likely_target, names_people
+from dplasso.schema.guesses import guessed, likely_target, may_name_people
 from dplasso.schema.roles.date import FEATURES
 from dplasso.schema.toml import key, value_text
 
@@ -102,6 +102,6 @@ def draft(
 
 def _kind(column: str, kinds: Mapping[str, str]) -> str:
     """What a column seems to be. Whether people are protected is nothing to guess."""
-    if names_people(column):
+    if may_name_people(column):
         return "person or identifier"
     return kinds.get(column) or guessed(column)

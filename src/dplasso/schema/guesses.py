@@ -10,7 +10,7 @@ def _set(words: str) -> frozenset[str]:
 
 # Words in the names of columns, and the role that they suggest; the first that fits counts.
 _HINTS = {
-    "identifier": _set("id|ids|uuid|guid|key|index|nr|rowid|identifier"),
+    "identifier": _set("id|ids|uuid|guid|key|index|nr|nummer|rowid|identifier"),
     "date": _set("date|time|datetime|timestamp|day|dob|birthday|created|updated|at|on|since|until"),
     "text": _set(
         "note|notes|text|comment|comments|description|message|review|remark|remarks|body|"
@@ -32,7 +32,7 @@ _HINTS = {
 _TARGETS = _set("target|label|outcome|y|churn|sick|default|response|classification")
 # Words for people: a column that consists of one, or that names one and ends as identifiers do.
 _PEOPLE = _set(
-    "patient|customer|user|member|subject|client|person|participant|respondent|employee|worker|"
+    "patient|pat|customer|user|member|subject|client|person|participant|respondent|employee|worker|"
     "staff|student|pupil|teacher|citizen|resident|individual|applicant|borrower|debtor|donor|"
     "subscriber|policyholder|insured|insuree|beneficiary|claimant|taxpayer|voter|tenant|guest|"
     "passenger|driver|player|visitor|buyer|seller|shopper|cardholder|accountholder|holder|owner|"
@@ -45,6 +45,14 @@ _NAMES_ONE = _set(
 # Words that name a person on their own.
 _PERSONAL = _set(
     "email|mail|phone|ssn|iban|mrn|nino|pid|uid|passport|username|login|usubjid|subjid|pseudonym"
+)
+# Words for what a row is, or belongs to, other than a person.
+_NO_PEOPLE = _set(
+    "row|record|line|entry|event|visit|encounter|admission|episode|stay|case|appointment|order|"
+    "transaction|purchase|invoice|bill|payment|claim|document|doc|note|message|comment|post|article|"
+    "review|rating|question|answer|report|request|ticket|session|trip|ride|flight|product|item|"
+    "article|sample|test|lab|specimen|image|file|page|hospital|clinic|ward|department|store|shop|"
+    "branch|school|region|device|station|machine|sensor|version|batch"
 )
 
 
@@ -77,6 +85,23 @@ def names_people(column: str) -> bool:
         return True
     joined = any(last.removesuffix(end) in _PEOPLE for end in _NAMES_ONE if last.endswith(end))
     return joined or (last in _NAMES_ONE and not _PEOPLE.isdisjoint(first))
+
+
+def may_name_people(column: str) -> bool:
+    """Whether the cells of a column identify people, or could: nothing says that they are of rows.
+
+    >>> may_name_people("patient_id"), may_name_people("kvnr"), may_name_people("fall_id")
+    (True, True, True)
+    >>> may_name_people("visit_id"), may_name_people("id"), may_name_people("age")
+    (False, False, False)
+    """
+    words = _words(column)
+    if names_people(column) or not words:
+        return names_people(column)
+    *first, last = words
+    numbered = any(last.endswith(end) and last != end for end in ("nr", "nummer"))
+    ends_as_one = first and (guessed(column) or last) in ("identifier", "no")
+    return bool(numbered or ends_as_one) and _NO_PEOPLE.isdisjoint(words)
 
 
 def likely_target(columns: Sequence[str]) -> str | None:

@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any, Self
 
 from dplasso.base.wording import ParameterError
-from dplasso.schema.guesses import names_people
+from dplasso.schema.guesses import may_name_people
 from dplasso.schema.roles import ROLES, Hashed, Ignore, Number, Person, Role, Target, Text
 from dplasso.schema.roles.base import check_unicode
 from dplasso.schema.roles.category import BUCKETS
@@ -287,7 +287,7 @@ def repeated(names: Sequence[str]) -> list[str]:
 
 def _lacking(name: str, role: Role) -> str:
     """What a column lacks."""
-    if isinstance(role, Undecided) and names_people(name):
+    if isinstance(role, Undecided) and may_name_people(name):
         return (
             f'{name!r} needs a role: "person" (all rows of a person are protected together) or '
             '"identifier" (rows are protected one by one)'
