@@ -300,7 +300,10 @@ def test_scikit_learn_agrees(estimator, check):
     [
         ({"estimator": make_pipeline(classifier())}, "make the search the last step"),
         ({"estimator": classifier(accountant=Budget.__new__(Budget))}, "pass it to the search"),
-        ({"grid": {"epsilon": [1.0]}}, "grid has epsilon, which all trials share"),
+        ({"estimator": classifier(epsilon=0.1)}, "epsilon of the estimator is 0.1, .* search 3"),
+        ({"estimator": classifier(delta=1e-9)}, "delta of the estimator is 1e-09"),
+        ({"grid": {"epsilon": [1.0]}}, "grid has epsilon, which all trials share; .* the search$"),
+        ({"grid": {"n_rows": [5]}}, "grid has n_rows, .* on its estimator$"),
         ({"grid": {"radius": [-1.0, 2.0]}}, "radius must be"),
         ({"grid": {"x_bound": [[1.0, 2.0]]}}, "one bound per column"),
         ({"grid": {"wrong": [1]}}, "Invalid parameter"),

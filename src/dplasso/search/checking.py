@@ -66,12 +66,23 @@ def check_parameters(search: Any) -> None:
     checks.probability("delta", search.delta)
     checks.probability("validation", search.validation)
     check_accountant(search)
+    usual = type(search.estimator)()
+    for name in ("epsilon", "delta"):
+        stated = getattr(search.estimator, name)
+        if stated not in (getattr(usual, name), getattr(search, name)):
+            raise ParameterError(
+                "{parameter} of the estimator is {stated!r}, and that of the search {value!r}; the "
+                "search alone has a budget: set it there, and leave it out of the estimator",
+                parameter=Setting(name),
+                stated=stated,
+                value=getattr(search, name),
+            )
     for name in {name for setting in ParameterGrid(search.grid) for name in setting}:
         if name in _NOT_SEARCHED:
             raise ParameterError(
-                "{grid} has {parameter}, which all trials share; set it on the search or on its "
-                "estimator",
+                "{grid} has {parameter}, which all trials share; set it on {where}",
                 parameter=Setting(name),
+                where="the search" if hasattr(search, name) else "its estimator",
             )
 
 

@@ -50,8 +50,9 @@ class PrivateSearch(SeedsByName, MetaEstimatorMixin, BaseEstimator):  # type: ig
     Parameters
     ----------
     estimator : PrivateLassoClassifier or PrivateLassoRegressor
-        Estimator without an accountant. Its ``epsilon``, ``delta`` and ``random_state`` are not
-        used. The facts it declares hold for all trials; its ``n_rows`` is the number of all rows.
+        Estimator without an accountant. The budget is that of the search: leave ``epsilon`` and
+        ``delta`` out. Its ``random_state`` is not used. The facts it declares hold for all trials;
+        its ``n_rows`` is the number of all rows.
     grid : dict of lists, or list of such dicts
         Settings to choose from, as for ``ParameterGrid`` of scikit-learn. The grid is public. Every
         trial draws each setting with the same probability.
