@@ -3,6 +3,7 @@
 import csv
 import os
 import stat
+import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -155,3 +156,10 @@ def test_predict_file_writes_over_nothing_that_it_reads_and_leaves_nothing(tmp_p
     with pytest.raises(ValueError, match="identifier needs a table"):
         fitted.predict_file(data, tmp_path / "out", identifier="id")
     assert set(os.listdir(tmp_path)) == files
+
+
+def test_the_command_runs_as_a_module_too():
+    done = subprocess.run(
+        [sys.executable, "-m", "dplasso", "--version"], capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, dplasso.__version__)

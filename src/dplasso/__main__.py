@@ -1,0 +1,5 @@
+"""The command, as ``python -m dplasso``."""
+
+from dplasso.cli import main
+
+main()
