@@ -14,7 +14,7 @@ _KINDS = {
     ),
     r"\s*\d{1,2}:\d{2}(?::\d{2})?.*": "write the time as a number, such as minutes",
     r"\s*[$€£¥]\s*[-+\d.,]+\s*|[-+\d.,]+\s*[$€£¥]\s*": "leave out the currency sign",
-    r"\s*[<>≤≥~]\s*[\d.,]+\s*": "write the number without a sign before it",
+    r"\s*[<>≤≥~]=?\s*[\d.,]+\s*": "write the number without a sign before it",
     r"[-+\d.,]+\s*[^\W\d_]+\s*": "write the number without its unit",
 }
 
@@ -24,6 +24,8 @@ def number_hint(text: str) -> str:
 
     >>> number_hint("1,5"), number_hint("12%")
     ('write a decimal point, not a comma', 'write the number without a percent sign')
+    >>> number_hint("<= 0.5")
+    'write the number without a sign before it'
     """
     found = (remedy for pattern, remedy in _KINDS.items() if re.fullmatch(pattern, text))
     return next(found, "mend or ignore it")
