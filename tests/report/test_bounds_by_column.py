@@ -135,10 +135,22 @@ def test_bounds_of_columns_are_listed_with_those_that_share_one():
     names = {"a": 100.0, "b": 1.0, "c": 1.0, "d": 20.0}
     model = fitted(x_bound=[100.0, 1.0, 1.0, 20.0])
     text = words(render(model), "public")
-    assert "column 0 100 column 3 20 column 1 , column 2 1" in text
+    assert "column 0 at most 100 column 3 at most 20 column 1 , column 2 at most 1 " in text
     model.feature_names_in_ = np.array(list(names), dtype=object)
     model.set_params(x_bound=names)
-    assert "a 100 d 20 b , c 1" in words(render(model), "public")
+    assert "a at most 100 d at most 20 b , c at most 1 " in words(render(model), "public")
+
+
+@pytest.mark.parametrize("solver", ["table", "frank_wolfe"])
+def test_ranges_of_columns_are_listed_with_both_ends(solver):
+    x_bound = [(-1.0, 100.0), 100.0, (-1.0, 100.0), (-100.0, 100.0)]
+    options = {"max_iter": 25, "radius": 3.0} if solver == "frank_wolfe" else {}
+    model = PrivateLassoClassifier(50.0, classes=[-1, 1], x_bound=x_bound, solver=solver, **options)
+    text = words(render(model.fit(X, Y)), "public")
+    said = ("column 0 , column 2 −1 to 100", "column 1 at most 100", "column 3 −100 to 100")
+    assert all(each in text for each in said)
+    model.set_params(x_bound=[(-1.0, 1.0)] * 4)
+    assert "column 0" not in words(render(model.fit(X, Y)), "public")
 
 
 def test_many_bounds_are_folded_and_cut():

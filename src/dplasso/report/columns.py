@@ -3,31 +3,30 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dplasso.report.features import roles_of
 from dplasso.report.markup import Markup, folded, join, table, tag
 from dplasso.report.names import column_name, number, quoted, shortened
-from dplasso.report.scale import bounds_of, is_centred
+from dplasso.report.scale import Ends, ends_of
 
 _OPEN = 12  # longest table that is not folded
 _MOST = 200  # rows of the table
-_NAMED = 3  # columns with the same bound that are named
+_NAMED = 3  # columns with the same ends that are named
 
 Row = tuple[Any, ...]
 
 
 def columns_declared(model: Any) -> Markup:
-    """Return a table of columns, folded if it is long; empty if all have the same bound."""
-    roles, bounds = roles_of(model), bounds_of(model)
+    """Return a table of columns, folded if it is long; empty if all have the same ends."""
+    roles = roles_of(model)
     if roles:
         names = ((quoted(shortened(name)), role, f"{count:,}") for name, role, count in roles)
         return _listed("Columns of the table", ("Column", "Taken as", "Features"), list(names))
-    if bounds is None:
+    ends = ends_of(model)
+    if ends is None:
         return Markup()
-    sizes = "Half the range, or the bound" if is_centred(model) else "Size of entries, at most"
-    heads = ("Columns", sizes)
-    return _listed("Columns by falling bound", heads, _of_columns(model, np.asarray(bounds)))
+    heads = ("Columns", "Range, or size of entries")
+    return _listed("Columns by falling bound", heads, _of_columns(model, ends))
 
 
 def _listed(caption: str, heads: tuple[str, ...], rows: list[Row]) -> Markup:
@@ -37,19 +36,24 @@ def _listed(caption: str, heads: tuple[str, ...], rows: list[Row]) -> Markup:
     return listed if len(rows) <= _OPEN else folded(caption, listed)
 
 
-def _of_columns(model: Any, bounds: NDArray[np.float64]) -> list[Row]:
-    """Group columns of the matrix by bound, in decreasing order of the bound.
+def _of_columns(model: Any, ends: Ends) -> list[Row]:
+    """Group columns of the matrix by their ends, the largest in size first.
 
     The result has at most one row more than is shown, which signals that there are more.
     """
-    falling = np.argsort(-bounds, kind="stable")
-    starts = np.flatnonzero(np.diff(bounds[falling], prepend=np.inf))
-    ends = np.append(starts[1:], len(bounds))
+    low, high, ranged = ends
+    sizes = np.maximum(-low, high)
+    falling = np.lexsort((ranged, low, high, -sizes))
+    changes = [np.diff(each[falling]) != 0 for each in (low, high, ranged)]
+    starts = np.concatenate([[0], 1 + np.flatnonzero(np.any(changes, axis=0))])
     rows: list[Row] = []
-    for start, end in zip(starts[: _MOST + 1], ends, strict=False):
+    for start, end in zip(starts[: _MOST + 1], [*starts[1:], len(low)], strict=False):
         named = falling[start : min(end, start + _NAMED)].tolist()
         names = Markup(", ".join(quoted(column_name(model, column)) for column in named))
         more = int(end - start) - len(named)
-        value = number(float(bounds[falling[start]]))
+        first = falling[start]
+        value = f"at most {number(float(high[first]))}"
+        if ranged[first]:
+            value = f"{number(float(low[first]))} to {number(float(high[first]))}"
         rows.append((join(names, f" and {more:,} more" if more else ""), value))
     return rows

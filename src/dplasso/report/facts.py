@@ -29,7 +29,14 @@ _CALLED = {  # facts of the statement in plain words, for readers who do not kno
     "n_people": "People",
     "rows_per_person": "Rows that a person counts as, at most",
     "class_weight": "Weights of classes",
+    "residual": "Size of residuals (predictions minus labels), at most",
     "max_iter": "Rounds",
+    "steps": "Steps",
+    "n_nonzero": "Coefficients kept",
+    "solver": "Solver",
+    "centred_columns": "Columns with a range, which are centred",
+    "wide_columns": "Columns without a range, kept if frequent",
+    "loss": "Loss",
     "classes": "Classes",
     "clip": "Length of a row's gradients, at most",
     "row_map": "How rows are read",
@@ -167,7 +174,10 @@ def _facts(caption: str, facts: dict[str, dict[str, Any]]) -> Markup:
     for name, known in facts.items():
         called = named.get(name)
         label = join(called, tag("small", name)) if called else name
-        rows.append((label, _value(known["value"]), _source(known["source"])))
+        value = _value(known["value"])
+        if "of" in known:
+            value = join(value, tag("small", f" {known['of']}"))
+        rows.append((label, value, _source(known["source"])))
     return table(caption, ("Fact", "Value", "Where it came from"), rows)
 
 

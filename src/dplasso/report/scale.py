@@ -4,6 +4,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dplasso.base.arrays import Floats, Ints
 from dplasso.data.sparse_bounds import SparseBounds
@@ -26,6 +27,25 @@ def has_widths(model: Any) -> bool:
     if isinstance(known, SparseBounds):
         return bool(len(known.paired)) or known.min() != known.max()
     return not isinstance(known, Real) and bool(model.fitted_.reader.bounds().differ)
+
+
+Ends = tuple[Floats, Floats, NDArray[np.bool_]]
+
+
+def ends_of(model: Any) -> Ends | None:
+    """Return both ends of each column, and whether they were declared as a range.
+
+    None if all columns have the same ends.
+    """
+    if is_online(model) or not model.fitted_.reader.plain:
+        return None
+    columns = model.fitted_.reader.n_features
+    known = model.fitted_.reader.bounds()
+    low, high = known.ends(columns)
+    ranged = np.zeros(columns, np.bool_)
+    ranged[known.ranged] = True
+    each = (low, high, ranged)
+    return None if all(found.min() == found.max() for found in each) else each
 
 
 def is_centred(model: Any) -> bool:
