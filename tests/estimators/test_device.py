@@ -98,9 +98,8 @@ def test_people_count_the_same_on_a_card(twin: Twin) -> None:
 
 
 def test_a_search_runs_its_trials_on_the_card(twin: Twin) -> None:
-    search = PrivateSearch(
-        classifier(device="cuda", random_state=None), {"n_nonzero": [100, 200]}, random_state=3
-    )
+    model = classifier(device="cuda", random_state=None)
+    search = PrivateSearch(model, {"n_nonzero": [100, 200]}, epsilon=2.0, random_state=3)
     search.fit(X, Y)
     assert search.best_estimator_.device == "cuda"
     assert twin.launched.count("unit_sums_1") >= 1

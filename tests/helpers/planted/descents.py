@@ -8,7 +8,6 @@ from scipy.special import expit, softmax
 
 from dplasso.fitting.request import RowCount
 from dplasso.kernels import descent
-from dplasso.kernels import descent as kernel
 from dplasso.mechanisms.grid_gaussian import GridGaussian
 from dplasso.privacy import gaussian
 from dplasso.privacy.events import Gaussian, Repeated
@@ -29,7 +28,7 @@ def residuals_not_cut(monkeypatch):
         out[0, first:last] = (residual * row_weights[first:last]).astype(np.int64)
         return np.array([int(np.sum((residual * constant).astype(np.int64)))])
 
-    monkeypatch.setattr(kernel, "coefficients", coefficients)
+    plant(monkeypatch, coefficients)
 
 
 def mass_not_charged(monkeypatch):
