@@ -25,7 +25,6 @@ from dplasso.audit.registry import SUBJECTS
 from planted.by_degree import FAULTS, Fault
 
 RESULTS = ROOT / "benchmarks" / "results" / "audit_power.txt"
-DOCUMENT = ROOT / "docs" / "explanation" / "audit.md"
 SEEDS, NEEDED = 10, 9
 UNKNOWN = "not measured"
 _ROW = "{:<14}  {:<11}  {:<36}  {}"
@@ -103,10 +102,8 @@ def known() -> dict[Key, str]:
 
 
 def save(found: Mapping[Key, str]) -> None:
-    """Write the table, in both places."""
-    before, now = RESULTS.read_text(), table(found)
-    RESULTS.write_text(now)
-    DOCUMENT.write_text(DOCUMENT.read_text().replace(before, now))
+    """Write the table."""
+    RESULTS.write_text(table(found))
 
 
 def main() -> None:
