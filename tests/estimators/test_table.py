@@ -257,6 +257,7 @@ def test_columns_without_width_get_no_weight():
             "x_bound must have finite ranges, each with its low end first; .* column 2,",
         ),
         ({"x_bound": [(0, 1, 2)] * 4}, "x_bound must have a positive number, or a low"),
+        ({"x_bound": ([0] * 4, [1] * 4)}, r"numpy\.column_stack\(\[lows, highs\]\)"),
         ({"x_bound": [(0, 1e-300)] * 4}, "x_bound has a range that is narrower"),
         ({"x_bound": {"age": (0, 1)}}, "x_bound maps feature names, but X has none"),
         ({"x_bound": "public"}, "x_bound must be a positive number"),

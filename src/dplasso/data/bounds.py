@@ -228,8 +228,9 @@ def ranges_of(x_bound: Any) -> Floats | None:
     except (TypeError, ValueError, OverflowError):
         ranges = np.empty(0)
     if ranges.ndim != 2 or ranges.shape[1:] != (2,):
-        raise ValueError(
-            "x_bound must have a positive number, or a low and a high end, for every column"
+        raise ParameterError(
+            "{x_bound} must have a positive number, or a low and a high end, for every column; two "
+            "arrays, of lows and of highs, become pairs by numpy.column_stack([lows, highs])"
         )
     sound = np.all(np.isfinite(ranges), axis=1) & (ranges[:, 0] <= ranges[:, 1])
     if not sound.all():
