@@ -29,10 +29,13 @@ SEGMENTS: dict[str, Callable[[], str]] = {
     "accuracy": lambda: accuracy(saved("accuracy")),
     "accuracy-line": lambda: accuracy_line(saved("accuracy")),
     "federated-moments": federated.moments,
+    "federated-sketches": federated.sketches,
     "fits": lambda: fits(saved("accuracy")),
     "long-streams": lambda: streams.long_streams(saved("online")),
     "short-streams": lambda: streams.short_streams(saved("online_short")),
     "flipped-labels": lambda: streams.flips(saved("online_short")),
+    "stream-bins": lambda: streams.bins(saved("online_bins")),
+    "running-sums": lambda: streams.running_sums(saved("running_sums")),
     "stream-speed": lambda: streams.speed(saved("online_speed")),
 }
 MARKED = re.compile(
