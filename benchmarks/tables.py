@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from comparison.readme import accuracy, accuracy_line, fits
+from comparison.readme import accuracy, accuracy_line, by_epsilon, fits
 from harness import ROOT
 from harness.results import saved
 from segments import federated, noise, speed, streams
@@ -26,7 +26,11 @@ SEGMENTS: dict[str, Callable[[], str]] = {
     "reading": speed.reading,
     "speed": speed.selection,
     "speed-line": speed.speed_line,
+    "selection-sentence": speed.selection_sentence,
     "accuracy": lambda: accuracy(saved("accuracy")),
+    "tables-by-epsilon": lambda: by_epsilon(
+        saved("accuracy"), ("adult", "telco_churn", "california", "letter")
+    ),
     "accuracy-line": lambda: accuracy_line(saved("accuracy")),
     "federated-moments": federated.moments,
     "federated-sketches": federated.sketches,

@@ -40,7 +40,16 @@ def selection() -> str:
 
 
 def speed_line() -> str:
-    """What the README says of speed: one data set, one epsilon."""
+    """What the README says of speed."""
+    sentence = selection_sentence().removesuffix(").")
+    return (
+        f"**Speed.** {sentence}, before the last changes to the engine; "
+        "[speed](docs/results/speed.md))."
+    )
+
+
+def selection_sentence() -> str:
+    """Lazy selection next to the standard algorithm and the published one: one set, one epsilon."""
     found = saved("selection")
     name, epsilon = "news20_rebuilt", 1.0
     rows = {r["rule"]: r for r in found["rows"] if (r["set"], r["epsilon"]) == (name, epsilon)}
@@ -50,11 +59,10 @@ def speed_line() -> str:
         for rule in ("noisy_max", "big_step_little_step")
     )
     return (
-        f"**Speed.** {found['rounds']:,} rounds of Frank-Wolfe on {lazy['rows']:,} rows and "
+        f"{found['rounds']:,} rounds of Frank-Wolfe on {lazy['rows']:,} rows and "
         f"{lazy['columns']:,} columns at epsilon {epsilon:g} take {seconds(lazy['total'])}; the "
         f"standard algorithm takes {standard}, the published fast one {published} "
-        f"({found['machine']}, before the last changes to the engine; "
-        "[speed](docs/results/speed.md))."
+        f"({found['machine']})."
     )
 
 

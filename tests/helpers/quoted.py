@@ -7,6 +7,7 @@ result has a number that rounds to it, and a row of figures if one line of the r
 Differences and ratios are therefore quoted only if a script writes them.
 """
 
+import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,9 @@ _PAGE = re.compile(r"\]\((?:\.\./)?(?:docs/)?results/(\w+)\.md")
 _SHOWN = re.compile(r"^```\{benchmark\} (\w+)\n(?::files: (.*)\n)?", re.MULTILINE)
 _CODE = re.compile(r"`[^`]*`|\]\([^)]*\)")
 _WRITTEN = re.compile(r"<!-- ([\w-]+) -->.*?<!-- /\1 -->", re.DOTALL)
+
+_WORD = re.compile(r"\w+")
+_SETS = {row["set"] for row in json.loads((RESULTS / "accuracy.json").read_text())["rows"]}
 
 _WHOLE = r"\d{1,3}(?:,\d{3})+|\d+"
 _NUMBER = re.compile(rf"(?:(?:{_WHOLE})(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?")
@@ -47,7 +51,7 @@ class Quotation:
 
     def wrong(self) -> list[str]:
         """The figures that none of the results has."""
-        lines = [_values(line) for name in self.results for line in _lines(name)]
+        lines = [_values(line) for name in self.results for line in _lines(name, self.text)]
         known = [value for line in lines for value in line]
         wrong = [figure for figure in figures(self.text) if not _is_known(figure, known)]
         row = _row(self.text)
@@ -105,8 +109,14 @@ def _row(text: str) -> list[str]:
     return found if len(found) > 1 else []
 
 
-def _lines(name: str) -> list[str]:
-    return _file(name).read_text().splitlines()
+def _lines(name: str, text: str) -> list[str]:
+    """The lines of a result: those of the sets in the text, if most lines begin with a set."""
+    lines = [line for line in _file(name).read_text().splitlines() if line.strip()]
+    sets = [line.split()[0] if line.split()[0] in _SETS else None for line in lines]
+    in_text = _SETS.intersection(_WORD.findall(text))
+    if len(lines) > 2 * sets.count(None) and in_text.intersection(sets):
+        return [line for line, of in zip(lines, sets, strict=True) if of in in_text]
+    return lines
 
 
 def _values(line: str) -> list[float]:
