@@ -75,16 +75,16 @@ def default_fits() -> str:
     dense = table["rows"][0]
     shape, size = (f"{r['rows']:,} x {r['columns']:,}" for r in (fit, dense))
     lines = [
-        "| data | rows x columns | what | time | machine |",
+        "| data | what | time | rows x columns | machine |",
         "|---|---|---|---|---|",
-        f"| text, {name} | {shape} | a step of gradient descent, one thread | "
-        f"{seconds(step / 1000)} | {steps['machine']} |",
-        f"| the same | | a whole fit of {fit['whole fit_steps']} steps on a card | "
-        f"{seconds(fit['whole fit_seconds'])} | {card['card']} |",
-        f"| a dense table | {size} | a whole fit of {dense['steps']} steps | "
-        f"{seconds(dense['ours']['seconds'])} | {table['machine']} |",
-        "| the same | | `LogisticRegression` of scikit-learn | "
-        f"{seconds(dense['sklearn']['seconds'])} | {table['machine']} |",
+        f"| text, {name} | a step of gradient descent, one thread | {seconds(step / 1000)} "
+        f"| {shape} | {steps['machine']} |",
+        f"| the same | a whole fit of {fit['whole fit_steps']} steps on a card | "
+        f"{seconds(fit['whole fit_seconds'])} | | {card['card']} |",
+        f"| a dense table | a whole fit of {dense['steps']} steps | "
+        f"{seconds(dense['ours']['seconds'])} | {size} | {table['machine']} |",
+        "| the same | `LogisticRegression` of scikit-learn | "
+        f"{seconds(dense['sklearn']['seconds'])} | | {table['machine']} |",
     ]
     return "\n".join(lines)
 
