@@ -2,10 +2,10 @@
 
     python benchmarks/online_speed.py [--rows 100000]
 
-Every row is predicted, then learned from. kddcup99_10pct has 118 columns and one release per row;
-text (reuters21578_usa, hashed to 2^16 columns) one release per row and one every 64. river's own
-sets come as they are, by name, ten times over; ImageSegments has seven classes, for which river has
-one model each. Rows are dicts, or matrices of one row, made beforehand. Medians of three runs that
+Every row is predicted, then learned from. kddcup99_10pct has 118 columns and a release a row; text
+(reuters21578_usa, hashed to 2^16 columns) a release a row and one every 64. river's own sets come
+as they are, by name, ten times over; ImageSegments has seven classes, for which river has one
+model each. Rows are dicts, or matrices of one row, made beforehand. Medians of three runs that
 take turns, on one core, by the time of the process, which other processes do not lengthen. Memory
 is the growth of the peak from 100,000 rows of a made-up stream to 1,000,000.
 """

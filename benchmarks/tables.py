@@ -19,6 +19,8 @@ SEGMENTS: dict[str, Callable[[], str]] = {
     "advanced-composition": noise.advanced_composition,
     "breakdown": speed.breakdown,
     "compiling": speed.compiling,
+    "stream-bins": lambda: streams.bins(saved("online_bins")),
+    "running-sums": lambda: streams.running_sums(saved("running_sums")),
     "default-fits": speed.default_fits,
     "end-to-end": speed.end_to_end,
     "first-fit": speed.first_fit,
@@ -38,8 +40,6 @@ SEGMENTS: dict[str, Callable[[], str]] = {
     "long-streams": lambda: streams.long_streams(saved("online")),
     "short-streams": lambda: streams.short_streams(saved("online_short")),
     "flipped-labels": lambda: streams.flips(saved("online_short")),
-    "stream-bins": lambda: streams.bins(saved("online_bins")),
-    "running-sums": lambda: streams.running_sums(saved("running_sums")),
     "stream-speed": lambda: streams.speed(saved("online_speed")),
 }
 MARKED = re.compile(

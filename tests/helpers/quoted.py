@@ -101,10 +101,13 @@ def _file(name: str) -> Path | None:
 
 
 def _row(text: str) -> list[str]:
-    """The numbers of a row's cells that hold nothing else; more than one, or none."""
+    """The numbers of a row's cells that hold nothing else, and no list; more than one, or none."""
     cells = text.strip().strip("|").split("|") if text.lstrip().startswith("|") else []
     found = [
-        number for cell in cells if _NUMERIC.fullmatch(cell) for number in _NUMBER.findall(cell)
+        number
+        for cell in cells
+        if _NUMERIC.fullmatch(cell) and ", " not in cell
+        for number in _NUMBER.findall(cell)
     ]
     return found if len(found) > 1 else []
 
