@@ -1,4 +1,4 @@
-"""What a user gets who sets nothing, beside Frank-Wolfe, tuned rivals and no privacy: every set.
+"""Accuracy of the defaults on every set, next to Frank-Wolfe, tuned rivals and no privacy.
 
     python benchmarks/accuracy.py [--sets adult,a9a] [--methods default,FW] [--epsilons 1]
         [--seeds 10] [--jobs 16] [--data FOLDER] [--cache FILE] [--results FOLDER] [--fresh]

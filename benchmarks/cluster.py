@@ -1,4 +1,4 @@
-"""What a step costs on a cluster of this machine, over the engine in one process.
+"""The time of a step on a cluster of this machine, next to the engine in one process.
 
     python benchmarks/cluster.py [--sets few_columns,news20_rebuilt] [--actors 1,2,4] [--steps 30]
 

@@ -1,4 +1,4 @@
-"""What a round of Frank-Wolfe costs on a cluster of this machine, over the latency of Ray.
+"""The time of a round of Frank-Wolfe on a cluster of this machine, next to the latency of Ray.
 
     python benchmarks/cluster_rounds.py [--sets news20_rebuilt,half_full] [--actors 1,2,4]
         [--rounds 4000] [--epsilon 1]

@@ -1,4 +1,4 @@
-"""Time of the table solver on dense narrow data, beside scikit-learn's logistic regression.
+"""Time of the table solver on dense narrow data, next to scikit-learn's logistic regression.
 
     python benchmarks/dense.py [--rows 500000,5000000] [--columns 50] [--runs 3]
 

@@ -1,4 +1,4 @@
-"""From svmlight text to a saved model: in time against reading alone, and in bounded memory.
+"""From svmlight text to a saved model: time next to reading alone, and memory within a bound.
 
     python benchmarks/end_to_end.py [--runs 5] [--memory 100]
 

@@ -1,4 +1,4 @@
-"""What a job of secret-shared moments costs as rows and columns grow, beside sketches.
+"""What a job of secret-shared moments costs as rows and columns grow, next to sketches.
 
     python benchmarks/federated_cost.py [--most-cells 100000000]
 

@@ -1,4 +1,4 @@
-"""A step of the gradient solver, part by part, beside bare loops over the same data.
+"""A step of the gradient solver, part by part, next to bare loops over the same data.
 
     python benchmarks/gradient_step.py [--sets news20_rebuilt,zipf] [--threads 1,2,4,8,16]
 

@@ -1,4 +1,4 @@
-"""Honest input that is chosen badly: what ours answers, next to the trivial answer.
+"""Bounds and other facts that are chosen badly: our answers next to the trivial answer.
 
     python benchmarks/ill_chosen.py [--cases "wide bounds,few rows"] [--epsilons 0.1,1,4]
         [--seeds 10] [--large]

@@ -1,4 +1,4 @@
-"""What the constants of the default owe to the sets they were chosen on: every set left out once.
+"""What the constants of the default owe to the sets they were chosen on: each is left out once.
 
     python benchmarks/leave_one_out.py [--sets adult,a9a] [--epsilons 0.1,1,8] [--seeds 5]
 

@@ -1,4 +1,4 @@
-"""Numbers beside wide columns: the table solver against the descent, on texts and on categories.
+"""Numbers next to wide columns: the table solver against the descent, on texts and categories.
 
     python benchmarks/numbers_beside_text.py [--sets sms_spam,adult] [--epsilons 1,4] [--seeds 3]
 

@@ -1,4 +1,4 @@
-"""Progressive accuracy of the online classifier: what a window costs, beside rivals.
+"""Progressive accuracy of the online classifier: what a window costs, next to rivals.
 
     python benchmarks/online.py [--seeds 10] [--rival-seeds 10 | --keep-rivals]
     python benchmarks/online.py --more-rivals [--rival-seeds 10] [--sets a9a ...]
@@ -14,13 +14,14 @@ of them, w8a, imdb_uni and reuters21578_usa none in the last. DP-FTRL and DP-SGD
 several rates, chosen anew for every set and seed by the very score that is shown, and river the
 rate it comes with.
 
-A release a row for kddcup99_10pct (100,000 rows of it) and the small sets, one every 64 for text,
-which is hashed to 2^16 columns. DP-FTRL is gradient steps of one size along a tree's noisy sums
-over the whole stream; DP-SGD one pass with noise for every release. Both are calibrated as tightly
-as ours and protect every row for good. river's logistic regression is not private. Prints a table,
-and saves it beside a plot under benchmarks/results. With --keep-rivals, DP-FTRL and DP-SGD are not
-run again: their figures are those of the last run. With --more-rivals, nothing else is run: they
-get the seeds that the last run left out, set by set, and each set is saved when it is done.
+One release per row for kddcup99_10pct (100,000 rows of it) and the small sets, one every 64 rows
+for text, which is hashed to 2^16 columns. DP-FTRL is gradient steps of one size along a tree's
+noisy sums over the whole stream; DP-SGD one pass with noise for every release. Both are calibrated
+as tightly as ours and protect every row for good. river's logistic regression is not private.
+Prints a table, and saves it beside a plot under benchmarks/results. With --keep-rivals, DP-FTRL and
+DP-SGD are not run again: their figures are those of the last run. With --more-rivals, nothing else
+is run: they get the seeds that the last run left out, set by set, and each set is saved when it is
+done.
 """
 
 import numpy as np

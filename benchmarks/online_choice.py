@@ -1,4 +1,4 @@
-"""Would the defaults of streams be others, had Phishing and ImageSegments had no part in them?
+"""Would the defaults of streams differ without Phishing and ImageSegments in their choice?
 
     python benchmarks/online_choice.py [--seeds 3]
 

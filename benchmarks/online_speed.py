@@ -1,4 +1,4 @@
-"""Rows a second of the online classifier, noise included, beside river's logistic regression.
+"""Rows per second of the online classifier, noise included, next to river's regression.
 
     python benchmarks/online_speed.py [--rows 100000]
 

@@ -1,4 +1,4 @@
-"""Time of predict_proba beside scikit-learn's LogisticRegression with dense coefficients.
+"""Time of predict_proba next to scikit-learn's LogisticRegression with dense coefficients.
 
     python benchmarks/prediction.py [--sets a9a,adult] [--seconds 2] [--cpu]
 

@@ -2,7 +2,7 @@
 
     python benchmarks/regret.py [--rows 100000] [--dimension 32] [--seeds 3] [--streams]
 
-Generated streams, logistic and squared loss over an L1 ball, one release a row. Regret is the
+Generated streams, logistic and squared loss over an L1 ball, one release per row. Regret is the
 learner's loss so far, each row before it is learned from, less that of the best fixed point in
 hindsight, which is computed anew at every point of the curve. (1, 1e-6) for Gaussian noise, 1 for
 Gamma's. The windows hold 1,024 rows; POCG, PQFTL and PFTAL protect the whole stream, as they do.

@@ -1,4 +1,4 @@
-"""The published fast private Frank-Wolfe reads the sign of the gradient: what that is worth.
+"""The published fast private Frank-Wolfe reads the sign of the gradient: what it gains by that.
 
     python benchmarks/sign_leak.py [--rounds 400000] [--seeds 3]
 

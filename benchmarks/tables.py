@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from comparison.readme import accuracy, accuracy_line, fits
+from comparison.readme import accuracy, accuracy_line, by_epsilon, fits
 from harness import ROOT
 from harness.results import saved
 from segments import federated, noise, speed, streams
@@ -19,6 +19,8 @@ SEGMENTS: dict[str, Callable[[], str]] = {
     "advanced-composition": noise.advanced_composition,
     "breakdown": speed.breakdown,
     "compiling": speed.compiling,
+    "stream-bins": lambda: streams.bins(saved("online_bins")),
+    "running-sums": lambda: streams.running_sums(saved("running_sums")),
     "default-fits": speed.default_fits,
     "end-to-end": speed.end_to_end,
     "first-fit": speed.first_fit,
@@ -26,9 +28,14 @@ SEGMENTS: dict[str, Callable[[], str]] = {
     "reading": speed.reading,
     "speed": speed.selection,
     "speed-line": speed.speed_line,
+    "selection-sentence": speed.selection_sentence,
     "accuracy": lambda: accuracy(saved("accuracy")),
+    "tables-by-epsilon": lambda: by_epsilon(
+        saved("accuracy"), ("adult", "telco_churn", "california", "letter")
+    ),
     "accuracy-line": lambda: accuracy_line(saved("accuracy")),
     "federated-moments": federated.moments,
+    "federated-sketches": federated.sketches,
     "fits": lambda: fits(saved("accuracy")),
     "long-streams": lambda: streams.long_streams(saved("online")),
     "short-streams": lambda: streams.short_streams(saved("online_short")),

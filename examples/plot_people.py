@@ -86,6 +86,6 @@ for color, (name, values) in zip(("C0", "C2", "C1"), scores.items(), strict=True
 right.set_xscale("log")
 right.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
 right.minorticks_off()
-right.legend(title="protects", alignment="left", fontsize="small")
+right.legend(title="protects", alignment="left", fontsize="small", loc="lower right")
 right.set(xlabel="epsilon (log scale)", ylabel="area under the ROC", title="What it costs")
 plt.show()

@@ -1,4 +1,4 @@
-"""The table as small panels, one a set: success against epsilon."""
+"""The table as small panels, one per set: success against epsilon."""
 
 from pathlib import Path
 from typing import Any

@@ -1,6 +1,7 @@
 """The table as the pages of results have it, and one line of it for the README."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from comparison.front import SHOWN
@@ -36,13 +37,22 @@ def accuracy_line(found: dict[str, Any]) -> str:
     worst = min(judged, key=lambda row: row["difference"])
     return (
         f"**Accuracy.** Without tuning, the default is ahead of the best tuned rival in {ahead} of "
-        f"{len(judged)} cells of data set and epsilon. On {widest['set']} with "
+        f"{len(judged)} combinations of data set and epsilon. On {widest['set']} with "
         f"{widest['columns']:,} columns it reaches {_mean(widest, DEFAULT)} at epsilon "
         f"{widest['epsilon']:g}, and the best rival {_mean(widest, widest['best_rival'])}. It is "
         f"furthest behind on {worst['set']} at epsilon {worst['epsilon']:g}, with "
         f"{_mean(worst, DEFAULT)} against {_mean(worst, worst['best_rival'])}. The plot shows "
         f"{' and '.join(SHOWN)} ([accuracy](docs/results/accuracy.md))."
     )
+
+
+def by_epsilon(found: dict[str, Any], names: Sequence[str]) -> str:
+    """The default on some data sets that have the same epsilons, a line per set."""
+    rows = {(row["set"], row["epsilon"]): _mean(row, DEFAULT) for row in found["rows"]}
+    epsilons = [epsilon for name, epsilon in rows if name == names[0]]
+    lines = [["set", *(f"ε = {epsilon:g}" for epsilon in epsilons)], ["---"] * (1 + len(epsilons))]
+    lines += [[name, *(rows[name, epsilon] for epsilon in epsilons)] for name in names]
+    return "\n".join(map(_joined, lines))
 
 
 def fits(found: dict[str, Any]) -> str:

@@ -74,7 +74,7 @@ def step(W, G, V, A, Z, which, rate, noise, momentum, share):  # type: ignore[no
 
 
 class Draws:
-    """The chances of a batch: which rows a step sees, and its noise, a line a seed."""
+    """The chances of a batch: which rows a step sees, and its noise, one line per seed."""
 
     def __init__(self, columns: Sequence[Column], shape: tuple[int, int], sampling: float) -> None:
         seeds = list(dict.fromkeys(column.seed for column in columns))

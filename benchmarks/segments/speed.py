@@ -40,7 +40,16 @@ def selection() -> str:
 
 
 def speed_line() -> str:
-    """What the README says of speed: one data set, one epsilon."""
+    """What the README says of speed."""
+    sentence = selection_sentence().removesuffix(").")
+    return (
+        f"**Speed.** {sentence}, before the last changes to the engine; "
+        "[speed](docs/results/speed.md))."
+    )
+
+
+def selection_sentence() -> str:
+    """Lazy selection next to the standard algorithm and the published one: one set, one epsilon."""
     found = saved("selection")
     name, epsilon = "news20_rebuilt", 1.0
     rows = {r["rule"]: r for r in found["rows"] if (r["set"], r["epsilon"]) == (name, epsilon)}
@@ -50,11 +59,10 @@ def speed_line() -> str:
         for rule in ("noisy_max", "big_step_little_step")
     )
     return (
-        f"**Speed.** {found['rounds']:,} rounds of Frank-Wolfe on {lazy['rows']:,} rows and "
+        f"{found['rounds']:,} rounds of Frank-Wolfe on {lazy['rows']:,} rows and "
         f"{lazy['columns']:,} columns at epsilon {epsilon:g} take {seconds(lazy['total'])}; the "
         f"standard algorithm takes {standard}, the published fast one {published} "
-        f"({found['machine']}, before the last changes to the engine; "
-        "[speed](docs/results/speed.md))."
+        f"({found['machine']})."
     )
 
 
@@ -67,16 +75,16 @@ def default_fits() -> str:
     dense = table["rows"][0]
     shape, size = (f"{r['rows']:,} x {r['columns']:,}" for r in (fit, dense))
     lines = [
-        "| data | rows x columns | what | time | machine |",
+        "| data | what | time | rows x columns | machine |",
         "|---|---|---|---|---|",
-        f"| text, {name} | {shape} | a step of gradient descent, one thread | "
-        f"{seconds(step / 1000)} | {steps['machine']} |",
-        f"| the same | | a whole fit of {fit['whole fit_steps']} steps on a card | "
-        f"{seconds(fit['whole fit_seconds'])} | {card['card']} |",
-        f"| a dense table | {size} | a whole fit of {dense['steps']} steps | "
-        f"{seconds(dense['ours']['seconds'])} | {table['machine']} |",
-        "| the same | | `LogisticRegression` of scikit-learn | "
-        f"{seconds(dense['sklearn']['seconds'])} | {table['machine']} |",
+        f"| text, {name} | a step of gradient descent, one thread | {seconds(step / 1000)} "
+        f"| {shape} | {steps['machine']} |",
+        f"| the same | a whole fit of {fit['whole fit_steps']} steps on a card | "
+        f"{seconds(fit['whole fit_seconds'])} | | {card['card']} |",
+        f"| a dense table | a whole fit of {dense['steps']} steps | "
+        f"{seconds(dense['ours']['seconds'])} | {size} | {table['machine']} |",
+        "| the same | `LogisticRegression` of scikit-learn | "
+        f"{seconds(dense['sklearn']['seconds'])} | | {table['machine']} |",
     ]
     return "\n".join(lines)
 

@@ -28,6 +28,33 @@ def long_streams(found: Found) -> str:
     return "\n".join([*_table(["epsilon 1 / 4", *heads], rows), "", seeds])
 
 
+def bins(found: Found) -> str:
+    """Accuracy on the last 1,000 rows without bins and with 8 of them."""
+    rows = []
+    for name, scores in found["scores"].items():
+        by_epsilon = [scores[f"{epsilon}, 1000"] for epsilon in ("0.3", *EPSILONS)]
+        with_bins = found["bins"].index(8)
+        rows.append([name, *(f"{each[0]:.3f} / {each[with_bins]:.3f}" for each in by_epsilon)])
+    return "\n".join(_table(["no bins / 8 bins", "epsilon 0.3", *EPSILONS], rows))
+
+
+def running_sums(found: list[Found]) -> str:
+    """The worst error of constructions of private running sums, a line per window."""
+    kinds = {
+        "window tree, published noise": "published noise",
+        "window tree": "window tree",
+        "tree, root kept": "tree",
+        "sliding band": "band",
+        "fading buffers": "buffered",
+    }
+    worst = {(each["window"], each["construction"]): each["worst"] for each in found}
+    rows = [
+        [f"{window:,}", *(f"{worst[window, kind]:.1f}" for kind in kinds)]
+        for window in (64, 1024, 4096)
+    ]
+    return "\n".join(_table(["W", *kinds.values()], rows))
+
+
 def short_streams(found: Found) -> str:
     """Accuracy on short streams: a line per learner and epsilon, a column per set."""
     sets = found["sets"]

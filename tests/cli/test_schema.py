@@ -229,6 +229,15 @@ def test_options_that_the_schema_states_are_refused_by_name(
     assert done.code == 1 and f"{named} is stated by --schema; leave it out" in done.err
 
 
+def test_a_delimiter_of_the_schema_that_is_not_the_file_s_is_mended_in_the_schema(
+    tmp_path, table, schema, run
+):
+    """The option would be refused, because the schema states it."""
+    schema.write_text('delimiter = ";"\n' + schema.read_text())
+    done = run("train", table, "--schema", schema, "--dry-run")
+    assert done.code == 1 and "correct the delimiter that the schema states" in done.err
+
+
 def test_a_schema_is_for_tables(tmp_path, text, schema, run):
     for command in ("train", "convert"):
         done = run(command, text, "-o", tmp_path / "m", "--schema", schema)

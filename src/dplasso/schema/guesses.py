@@ -44,8 +44,11 @@ _NAMES_ONE = _set(
 )
 # Words that name a person on their own.
 _PERSONAL = _set(
-    "email|mail|phone|ssn|iban|mrn|nino|pid|uid|passport|username|login|usubjid|subjid|pseudonym"
+    "email|mail|phone|ssn|iban|mrn|nino|pid|uid|passport|username|login|usubjid|subjid|pseudonym|"
+    "surname|forename|firstname|lastname|fullname|familyname|givenname|vorname|nachname"
 )
+# What may stand before "name" in the name of a person; nothing may, too.
+_OF_A_NAME = _set("first|last|full|family|given|middle|maiden|birth")
 # Words for what a row is, or belongs to, other than a person.
 _NO_PEOPLE = _set(
     "row|record|line|entry|event|visit|encounter|admission|episode|stay|case|appointment|order|"
@@ -77,11 +80,15 @@ def names_people(column: str) -> bool:
 
     >>> names_people("patient_id"), names_people("customerID"), names_people("USERID")
     (True, True, True)
+    >>> names_people("Name"), names_people("last_name"), names_people("product_name")
+    (True, True, False)
     >>> names_people("visit_id"), names_people("user_age"), names_people("SeniorCitizen")
     (False, False, False)
     """
     *first, last = _words(column) or [""]
     if last in _PERSONAL or (last in _PEOPLE and not first):
+        return True
+    if last in ("name", "names") and _OF_A_NAME.issuperset(first):
         return True
     joined = any(last.removesuffix(end) in _PEOPLE for end in _NAMES_ONE if last.endswith(end))
     return joined or (last in _NAMES_ONE and not _PEOPLE.isdisjoint(first))

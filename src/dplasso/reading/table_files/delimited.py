@@ -95,7 +95,7 @@ class CsvTable(TableFile):
             if sign in name and sign != self._delimiter:
                 raise ParameterError(
                     "{path} has one column only, and seems to be separated by {sign!r}; say so "
-                    "with {delimiter}",
+                    "with {delimiter}, or correct the delimiter that the schema states",
                     path=self.path,
                     sign=sign,
                     delimiter=Setting("delimiter", sign),
