@@ -237,6 +237,12 @@ class PrivateOnline(
     def _random_bits(self) -> RandomBits:
         return bits_of(self)
 
+    def _began_with(self, name: str) -> Any:
+        """A parameter as it was when the stream began; before that, as it is."""
+        stream = vars(self).get("stream_")
+        given = stream.given if isinstance(stream, OnlineRun) else {}
+        return given.get(name, getattr(self, name))
+
     def check_parameters(self) -> None:
         """Reject invalid parameters before any row is read."""
         check_parameters(self)
