@@ -4,10 +4,11 @@
 
 Every row is predicted, then learned from. kddcup99_10pct has 118 columns and a release a row; text
 (reuters21578_usa, hashed to 2^16 columns) a release a row and one every 64. river's own sets come
-as they are, by name, ten times over; ImageSegments has seven classes, for which river has one
-model each. Rows are dicts, or matrices of one row, made beforehand. Medians of three runs that
-take turns, on one core, by the time of the process, which other processes do not lengthen. What
-bounds text with a release a row is told by the shares of its time. Memory is the growth of the peak from 100,000 rows of a made-up stream to 1,000,000.
+as they are, by name, ten times over; ImageSegments has seven classes, for which river has one model
+each. Rows are dicts, or matrices of one row, made beforehand. Medians of three runs that take
+turns, on one core, by the time of the process, which other processes do not lengthen. What bounds
+text with a release a row is told by the shares of its time. Memory is the growth of the peak from
+100,000 rows of a made-up stream to 1,000,000.
 """
 
 import os
@@ -112,8 +113,8 @@ def own_sets() -> tuple[dict, list[str]]:
     return results, lines
 
 
-def shares_of_time(run) -> dict[str, float]:
-    """Shares of the time of a run that its parts take; none of them calls another."""
+def shares_of_time(X: sp.csr_array, y: np.ndarray, **options) -> dict[str, float]:
+    """Shares of the time of `ours` that its parts take; none of them calls another."""
     spent = dict.fromkeys(PARTS, 0.0)
 
     def timed(part, method):
@@ -130,7 +131,7 @@ def shares_of_time(run) -> dict[str, float]:
             method = timed(part, getattr(kind, name))
             stack.enter_context(mock.patch.object(kind, name, method))
         start = time.process_time()
-        run()
+        ours(X, y, **options)
         whole = time.process_time() - start
     return {part: seconds / whole for part, seconds in spent.items()}
 
@@ -192,8 +193,7 @@ def main() -> None:
             speed = told["rows_per_second"]
             lines.append(f"  {run:<44}{speed:>10,.0f} rows/s {speed / theirs:>7.2f} of river's")
         if X.shape[1] > 1000:
-            wide = _bind(window=10_000)
-            results["parts"] = shares_of_time(lambda X=X, y=y: wide(X, y))
+            results["parts"] = shares_of_time(X, y, window=10_000)
             told = (f"{part} {share:.0%}" for part, share in results["parts"].items())
             lines.append(f"  of a release a row: {', '.join(told)}")
     results["own_sets"], more = own_sets()

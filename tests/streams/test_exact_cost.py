@@ -1,4 +1,4 @@
-"""What releases cost a row, in exact fractions: nothing is rounded, and nothing of the account used.
+"""What releases cost a row, in exact fractions: nothing is rounded, nothing of the account used.
 
 The coefficients of the noise, those of the strategy (by substitution) and the standard deviations
 that draws really have are fractions. The square of mu is then a fraction, too, and at most that of

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from dplasso.base.arrays import Floats
-from dplasso.base.interrupts import interrupts_as_raised
+from dplasso.base.interrupts import interrupts_as_raised, raise_interrupt
 from dplasso.base.wording import ParameterError
 from dplasso.data.rows_of_people import RowsOfPeople
 from dplasso.domains import Domain
@@ -172,7 +172,10 @@ class PrivateOnline(
             encoded = self._encode_one(label) if encoded is None else encoded
         except ValueError:
             return False
-        stream.learn_one(entries, encoded)  # all finite
+        try:
+            stream.learn_one(entries, encoded)  # all finite
+        except SystemError as error:
+            raise_interrupt(error)
         return True
 
     def _learn_checked(self, X: Any, y: Any) -> Floats:
@@ -281,7 +284,7 @@ class PrivateOnline(
 
     def _margins(self, X: Any) -> Floats:
         check_is_fitted(self)
-        with np.errstate(all="ignore"):
+        with interrupts_as_raised(), np.errstate(all="ignore"):
             X = checked_rows(self, X, reset=False)
             return self.stream_.margins(self.stream_.form.of_matrix(X))
 
