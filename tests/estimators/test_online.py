@@ -85,6 +85,8 @@ def test_calls_of_any_size_have_the_noise_of_a_release_a_row():
         assert calls.privacy_[name] == rows.privacy_[name]
     assert calls.stream_.total.settings == rows.stream_.total.settings
     assert "one every call" in str(calls.privacy_) and "one every row" in str(rows.privacy_)
+    public = "rows_per_call = of every call (given)"  # weights show it
+    assert public in str(calls.privacy_) and "rows_per_call" not in rows.privacy_["public"]
 
 
 @pytest.mark.parametrize("construction", ["band", "regenerated_band", "tree", "window_tree"])
