@@ -216,7 +216,8 @@ class PrivateOnline(
             if total.settings.dimension != dimension:
                 raise ValueError("state must be of as many columns as the model; it is not")
         plan = rules.plan_of(self, total.settings, self._margin_unit(), version)
-        leader, loss = rules.leader_of(self, plan), self._make_loss()
+        leader = rules.leader_of(self, plan, total.settings, form, outputs, version)
+        loss = self._make_loss()
         stream = OnlineRun(
             StreamLearner(
                 leader, loss, total, clip=clip, outputs=outputs, half_life=self.half_life
