@@ -136,9 +136,9 @@ def start_of(
 ) -> Floats | None:
     """Return where the weights of many classes start; None for the domain's own start, 0.
 
-    Each of K classes is learned against the rest. At 0 its probability is 1/2 for every row, so
-    that most of a row's clipped gradient says that all classes are less likely than that. Intercepts
-    of -log(K - 1) make it 1/K. Noise in blocks needs a start at 0, to compute few weights.
+    Each of K classes is learned against the rest. At 0 its probability is 1/2 for every row, and
+    most of a row's clipped gradient says that all classes are less likely than that. Intercepts of
+    -log(K - 1) make it 1/K. Noise in blocks needs a start at 0, to compute few weights.
     """
     plain = version >= 4 and plan.averaging > 0.0 and model.domain == "l2"
     if not plain or outputs == 1 or model.loss != "logistic" or settings.construction == "blocks":
