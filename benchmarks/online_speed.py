@@ -4,16 +4,19 @@
 
 Every row is predicted, then learned from. kddcup99_10pct has 118 columns and a release a row; text
 (reuters21578_usa, hashed to 2^16 columns) a release a row and one every 64. river's own sets come
-as they are, by name, ten times over; ImageSegments has seven classes, for which river has one
-model each. Rows are dicts, or matrices of one row, made beforehand. Medians of three runs that
-take turns, on one core, by the time of the process, which other processes do not lengthen. Memory
-is the growth of the peak from 100,000 rows of a made-up stream to 1,000,000.
+as they are, by name, ten times over; ImageSegments has seven classes, for which river has one model
+each. Rows are dicts, or matrices of one row, made beforehand. Medians of three runs that take
+turns, on one core, by the time of the process, which other processes do not lengthen. What bounds
+text with a release a row is told by the shares of its time. Memory is the growth of the peak from
+100,000 rows of a made-up stream to 1,000,000.
 """
 
 import os
 import resource
 import statistics
 import time
+from contextlib import ExitStack
+from unittest import mock
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,6 +27,16 @@ from harness.streams import hashed, in_random_order
 from river import datasets, linear_model, multiclass
 
 import dplasso
+from dplasso.online.few_columns import FewColumns
+from dplasso.streams.blocks import OpenBlock
+from dplasso.streams.buffered import BufferedNoise
+
+# What takes the time of wide rows with a release each, and the method that does it.
+PARTS = {
+    "noise of the columns that rows touch": (OpenBlock, "meet"),
+    "noise of all columns, once per block": (BufferedNoise, "at"),
+    "weights of all columns, once per block": (FewColumns, "_moved"),
+}
 
 
 def ours(X: sp.csr_array, y: np.ndarray, **options) -> tuple[float, float]:
@@ -100,6 +113,29 @@ def own_sets() -> tuple[dict, list[str]]:
     return results, lines
 
 
+def shares_of_time(X: sp.csr_array, y: np.ndarray, **options) -> dict[str, float]:
+    """Shares of the time of `ours` that its parts take; none of them calls another."""
+    spent = dict.fromkeys(PARTS, 0.0)
+
+    def timed(part, method):
+        def call(*given, **named):
+            start = time.process_time()
+            found = method(*given, **named)
+            spent[part] += time.process_time() - start
+            return found
+
+        return call
+
+    with ExitStack() as stack:
+        for part, (kind, name) in PARTS.items():
+            method = timed(part, getattr(kind, name))
+            stack.enter_context(mock.patch.object(kind, name, method))
+        start = time.process_time()
+        ours(X, y, **options)
+        whole = time.process_time() - start
+    return {part: seconds / whole for part, seconds in spent.items()}
+
+
 def memory_growth() -> float:
     """Megabytes by which the peak grows while a stream goes on for 900,000 rows more."""
     rng = np.random.default_rng(0)
@@ -156,6 +192,10 @@ def main() -> None:
         for run, told in results[name].items():
             speed = told["rows_per_second"]
             lines.append(f"  {run:<44}{speed:>10,.0f} rows/s {speed / theirs:>7.2f} of river's")
+        if X.shape[1] > 1000:
+            results["parts"] = shares_of_time(X, y, window=10_000)
+            told = (f"{part} {share:.0%}" for part, share in results["parts"].items())
+            lines.append(f"  of a release a row: {', '.join(told)}")
     results["own_sets"], more = own_sets()
     lines += more
     print("\n".join(lines))

@@ -40,6 +40,7 @@ SEGMENTS: dict[str, Callable[[], str]] = {
     "long-streams": lambda: streams.long_streams(saved("online")),
     "short-streams": lambda: streams.short_streams(saved("online_short")),
     "flipped-labels": lambda: streams.flips(saved("online_short")),
+    "stream-parts": lambda: streams.parts(saved("online_speed")),
     "stream-speed": lambda: streams.speed(saved("online_speed")),
 }
 MARKED = re.compile(

@@ -66,6 +66,11 @@ def short_streams(found: Found) -> str:
         for epsilon in EPSILONS:
             keys = [f"{kind}, epsilon {epsilon}, {span}" for span in SHORT_SPANS]
             lines.append((f"{kind}, epsilon {epsilon}", keys))
+    keys = [f"ours, epsilon {epsilon}, length not declared" for epsilon in EPSILONS]
+    lines.append(("ours, epsilon 1 / 4, length not declared", keys))
+    for epsilon in EPSILONS:
+        keys = [f"edges to 255, epsilon {epsilon}, {span}" for span in SHORT_SPANS]
+        lines.append((f"edges to 255, epsilon {epsilon}", keys))
     for rival in ("DP-FTRL", "DP-SGD"):
         keys = [f"{rival}, epsilon {epsilon}, every row" for epsilon in EPSILONS]
         lines.append((f"{rival}, epsilon 1 / 4, every row", keys))
@@ -105,6 +110,16 @@ def speed(found: Found) -> str:
     return "\n".join(_table(["", "rows per second", "relative to river"], rows))
 
 
+def parts(found: Found) -> str:
+    """What takes the time of wide rows with a release each, in a sentence."""
+    touched, whole, weights = (f"{100 * share:.0f} %" for share in found["parts"].values())
+    return (
+        f"In the last run, {touched} of the time drew noise for the columns that rows touch, "
+        f"{whole} drew noise for all columns once per block, and {weights} computed all weights "
+        "once per block."
+    )
+
+
 def _table(heads: list[str], rows: list[list[str]]) -> list[str]:
     return [f"| {' | '.join(cells)} |" for cells in (heads, ["---"] * len(heads), *rows)]
 
@@ -124,6 +139,9 @@ def _span(span: str) -> str:
 
 
 def _cell(scores: Found, keys: list[str], between: str) -> str:
+    """Scores of one set; empty where they were not measured on it."""
+    if keys[0] not in scores:
+        return ""
     return between.join(f"{scores[key]:.3f}" for key in keys)
 
 

@@ -105,7 +105,9 @@ def statements(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         1.0, window=50, classes=[0, 1], n_features=4, half_life=100, accountant=budget
     )
     yield "stream", stream.partial_fit(X, LABELS).privacy_
-    endless = PrivateOnlineRegressor(1.0, window=None, y_bound=1.0, n_features=4, noise="gamma")
+    endless = PrivateOnlineRegressor(
+        1.0, window=None, y_bound=1.0, n_features=4, noise="gamma", batch="call"
+    )
     yield "endless stream", endless.partial_fit(X[:3], LABELS[:3]).privacy_
 
 

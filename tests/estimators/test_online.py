@@ -85,6 +85,8 @@ def test_calls_of_any_size_have_the_noise_of_a_release_a_row():
         assert calls.privacy_[name] == rows.privacy_[name]
     assert calls.stream_.total.settings == rows.stream_.total.settings
     assert "one every call" in str(calls.privacy_) and "one every row" in str(rows.privacy_)
+    public = "rows_per_call = of every call (given)"  # weights show it
+    assert public in str(calls.privacy_) and "rows_per_call" not in rows.privacy_["public"]
 
 
 @pytest.mark.parametrize("construction", ["band", "regenerated_band", "tree", "window_tree"])
@@ -397,3 +399,19 @@ def test_a_statement_tells_the_parameters_that_the_stream_began_with(tmp_path):
     resumed = classifier(random_state=None).load_state(tmp_path / "state")
     assert resumed.partial_fit(X[30:], y[30:]).privacy_["epsilon"] == 1.0
     assert model.fit(X, y).privacy_["epsilon"] == 0.01
+
+
+def test_labels_are_clipped_to_the_bound_that_the_stream_began_with():
+    """Another bound, set since then, concerns the next stream, as all parameters do."""
+    X, _ = problem(6)
+    y = np.full(6, 9.0)
+    changed = PrivateOnlineRegressor(1e6, window=9, y_bound=1.0, random_state=0)
+    kept = PrivateOnlineRegressor(1e6, window=9, y_bound=1.0, random_state=0)
+    for model in (kept, changed):
+        model.partial_fit(X[:2], y[:2])
+    changed.set_params(y_bound=10.0)
+    for model in (kept, changed):
+        model.partial_fit(X[2:5], y[2:5]).partial_fit(X[5:], y[5:])
+    assert np.array_equal(changed.coef_, kept.coef_)
+    assert changed.privacy_["bounds"] == kept.privacy_["bounds"]
+    assert changed.fit(X, y).privacy_["bounds"]["y_bound"]["value"] == 10.0

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dplasso import PrivateOnlineClassifier
+from dplasso.estimators import online_by_name
 from dplasso.online import few_columns, stream_learner
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*seed.*")
@@ -101,3 +102,37 @@ def test_an_interrupt_by_a_real_signal_loses_no_count():
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, usual)
     model.partial_fit(X[:1], [1])
+
+
+ONE = np.array([[0.5, 0.0, 1.0]])
+CALLS = {
+    "learn_one": lambda model: model.learn_one({"a": 1.0}, 1),
+    "partial_fit of one row": lambda model: model.partial_fit(ONE, [1]),
+    "predict_one": lambda model: model.predict_one({"a": 1.0}),
+    "predict": lambda model: model.predict(ONE),
+    "predict_proba_one": lambda model: model.predict_proba_one({"a": 1.0}),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_an_interrupt_inside_compiled_code_is_raised_itself(monkeypatch, call):
+    """Python reports it as a SystemError, which programs that stop at Ctrl-C do not expect."""
+
+    def interrupted(*_):
+        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+
+    def broken(*_):
+        raise SystemError("of another cause")
+
+    model = begun({})
+    names = {
+        stream_learner.stream_steps: ("learn_row", "learn_steps"),
+        stream_learner.stream_rows: ("one_row", "margins_of"),
+        online_by_name: ("one_margin",),
+    }
+    for way, error in ((interrupted, KeyboardInterrupt), (broken, SystemError)):
+        with monkeypatch.context() as patch, pytest.raises(error):
+            for where, each in names.items():
+                for name in each:
+                    patch.setattr(where, name, way)
+            CALLS[call](model)

@@ -310,3 +310,11 @@ def test_a_model_that_learns_on_from_a_state_states_and_saves_as_before(saved, t
     snapshot = dplasso.load(tmp_path / "snapshot")
     assert np.array_equal(snapshot.coef_, other.coef_)
     assert np.array_equal(pickle.loads(pickle.dumps(other)).coef_, other.coef_)
+
+
+def test_a_stream_is_not_copied_apart_from_its_model(made):
+    """Its copy would not know of a saved state, and leave it to be loaded by a second model."""
+    model = made().partial_fit(*rows())
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="can not be copied"):
+            copied(model.stream_)

@@ -161,3 +161,19 @@ def test_rows_by_name(tmp_path):
         assert len(session.learn(rows)) == 5
     with StateFolder(tmp_path / "s") as folder:
         assert folder.taken()["lines"] == 5
+
+
+def test_a_bound_set_since_a_stream_began_is_not_that_of_its_journal(tmp_path):
+    """A session that continues would add other gradients of the same rows to the same noise."""
+
+    def made():
+        return PrivateOnlineRegressor(1.0, window=50, y_bound=1.0, n_features=3)
+
+    with StreamSession(tmp_path / "s", made()) as session:
+        session.learn(b"0.5 1:1\n")
+        session.model.set_params(y_bound=50.0)
+        session.learn(b"40 2:1\n-30 2:1\n")
+        released = session.model.coef_
+    with StreamSession(tmp_path / "s", made()) as session:
+        session.start()
+        assert np.array_equal(session.model.coef_, released)

@@ -193,6 +193,18 @@ def test_a_row_that_is_refused_changes_nothing() -> None:
     assert sums.position == 1 and np.array_equal(sums.release(), before)
 
 
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize(
+    "back", [lambda s: s.stretch(-1), lambda s: s.advance(-1), lambda s: s.take_back()]
+)
+def test_no_sum_goes_back_to_noise_that_was_used(case, back) -> None:
+    sums = running_sum(2, seed=0, **BUDGET, **case)
+    sums.add(np.array([0.5, 0.5]))
+    with pytest.raises((ValueError, RuntimeError), match="at least 0|taken back"):
+        back(sums)
+    assert sums.position == 1
+
+
 @pytest.mark.parametrize("copied", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_a_running_sum_is_not_copied(copied) -> None:
     with pytest.raises(TypeError, match="can not be copied"):

@@ -7,6 +7,7 @@ raised.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 
 @contextmanager
@@ -23,9 +24,17 @@ def interrupts_as_raised() -> Iterator[None]:
     try:
         yield
     except SystemError as error:
-        found: BaseException = error
-        while isinstance(found, SystemError) and found.__cause__ is not None:
-            found = found.__cause__
-        if isinstance(found, SystemError):
-            raise
-        raise found from None
+        raise_interrupt(error)
+
+
+def raise_interrupt(error: SystemError) -> NoReturn:
+    """Raise what a signal handler raised, or the error itself if that was no handler.
+
+    For functions that are called once per row: `try` takes no time, whereas a context does.
+    """
+    found: BaseException = error
+    while isinstance(found, SystemError) and found.__cause__ is not None:
+        found = found.__cause__
+    if isinstance(found, SystemError):
+        raise error
+    raise found from None

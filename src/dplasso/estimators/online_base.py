@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from dplasso.base.arrays import Floats
-from dplasso.base.interrupts import interrupts_as_raised
+from dplasso.base.interrupts import interrupts_as_raised, raise_interrupt
 from dplasso.base.wording import ParameterError
 from dplasso.data.rows_of_people import RowsOfPeople
 from dplasso.domains import Domain
@@ -172,7 +172,10 @@ class PrivateOnline(
             encoded = self._encode_one(label) if encoded is None else encoded
         except ValueError:
             return False
-        stream.learn_one(entries, encoded)  # all finite
+        try:
+            stream.learn_one(entries, encoded)  # all finite
+        except SystemError as error:
+            raise_interrupt(error)
         return True
 
     def _learn_checked(self, X: Any, y: Any) -> Floats:
@@ -213,7 +216,8 @@ class PrivateOnline(
             if total.settings.dimension != dimension:
                 raise ValueError("state must be of as many columns as the model; it is not")
         plan = rules.plan_of(self, total.settings, self._margin_unit(), version)
-        leader, loss = rules.leader_of(self, plan), self._make_loss()
+        leader = rules.leader_of(self, plan, total.settings, form, outputs, version)
+        loss = self._make_loss()
         stream = OnlineRun(
             StreamLearner(
                 leader, loss, total, clip=clip, outputs=outputs, half_life=self.half_life
@@ -236,6 +240,12 @@ class PrivateOnline(
 
     def _random_bits(self) -> RandomBits:
         return bits_of(self)
+
+    def _began_with(self, name: str) -> Any:
+        """A parameter as it was when the stream began; before that, as it is."""
+        stream = vars(self).get("stream_")
+        given = stream.given if isinstance(stream, OnlineRun) else {}
+        return given.get(name, getattr(self, name))
 
     def check_parameters(self) -> None:
         """Reject invalid parameters before any row is read."""
@@ -275,7 +285,7 @@ class PrivateOnline(
 
     def _margins(self, X: Any) -> Floats:
         check_is_fitted(self)
-        with np.errstate(all="ignore"):
+        with interrupts_as_raised(), np.errstate(all="ignore"):
             X = checked_rows(self, X, reset=False)
             return self.stream_.margins(self.stream_.form.of_matrix(X))
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplasso.base.arrays import Floats
+from dplasso.base.interrupts import interrupts_as_raised, raise_interrupt
 from dplasso.base.wording import ParameterError
 from dplasso.estimators.online_rows import PLAIN
 from dplasso.estimators.online_rules import row_form
@@ -58,7 +59,10 @@ class RowsByName:
         label = stream.known_labels.get(y) if type(y) in PLAIN else None
         if label is None:
             label = self._encode_one(y)
-        stream.learn_one(stream.form.entries(x), label)
+        try:
+            stream.learn_one(stream.form.entries(x), label)
+        except SystemError as error:
+            raise_interrupt(error)
 
     def _encode_one(self, y: Any) -> float:
         """Encode one label as a number."""
@@ -80,7 +84,8 @@ class RowsByName:
         if "stream_" not in vars(self):
             self._meet([x], ())
         form = self.stream_.form
-        found: Floats = self.stream_.margins(form.of_entries(form.entries(x)))
+        with interrupts_as_raised():
+            found: Floats = self.stream_.margins(form.of_entries(form.entries(x)))
         return found
 
     def _margin_one(self, x: Mapping[Any, Any]) -> float:
@@ -90,7 +95,10 @@ class RowsByName:
             form = stream.form
             places, values = form.entries(x)
             columns, unit, rest, share = form.facts
-            margin: float = one_margin(places, values, columns, unit, rest, share, weights)
+            try:
+                margin: float = one_margin(places, values, columns, unit, rest, share, weights)
+            except SystemError as error:
+                raise_interrupt(error)
             if margin == margin:
                 return margin
         return float(self._margins_one(x)[0, 0])  # also raises the error of a row that is not fine

@@ -56,7 +56,7 @@ class PrivateOnlineClassifier(ScoredClassifier, PrivateOnline):
         Rows per release. More rows are faster and need less noise for the same window; rows that do
         not fill a batch wait for the next call. "call" makes one release per call of `partial_fit`,
         from all of its rows. Its noise is that of one release per row, since a call may have just
-        one row.
+        one row. The number of rows in each call is then public: choose it without looking at rows.
     loss : str, default="logistic"
         "logistic", or another name in `dplasso.losses.CLASS_LOSSES`.
     domain : {"l2", "l1", "simplex", "box"} or Domain, default="l2"

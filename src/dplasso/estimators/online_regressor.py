@@ -184,13 +184,23 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
             report_bounds([Y_BOUND], private=not math.isinf(self.epsilon))
 
     def encode(self, y: NDArray[Any]) -> Floats:
-        return self._make_loss().encode(y)
+        bound = self._stream_bound()
+        return SquaredLoss(bound, bound).encode(y)
 
     def _encode_one(self, y: Any) -> float:
         if type(y) is not float or not math.isfinite(y):
             return super()._encode_one(y)
-        bound = self._margin_unit()
+        bound = self._stream_bound()
         return min(max(y, -bound), bound)
+
+    def _stream_bound(self) -> float:
+        """The bound that labels are clipped to: that which the stream began with.
+
+        Another one, set since then, concerns the next stream. A stream that continues clips the
+        labels of its journal to the bound that it began with: they must be those that were learned.
+        """
+        declared = self._began_with("y_bound")
+        return 1.0 if declared is None else float(declared)
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:
         """Predict one row of features by name, as in river.
@@ -225,7 +235,8 @@ class PrivateOnlineRegressor(ScoredRegressor, PrivateOnline):
         return margins[:, 0]
 
     def _own_facts(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        return {"y_bound": fact(self._margin_unit(), source_of(self.y_bound))}, {}
+        source = source_of(self._began_with("y_bound"))
+        return {"y_bound": fact(self._stream_bound(), source)}, {}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,9 +10,11 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from dplasso.base import checks
+from dplasso.base.arrays import Floats
 from dplasso.base.wording import ParameterError
 from dplasso.domains import Box, Domain, L1Ball, L2Ball, Simplex
 from dplasso.estimators.online_rows import RowForm
@@ -29,8 +31,9 @@ LEARNERS = ("projection", "oracle")
 REGULARISATION = 5e-4
 # Version of these rules. Streams continue, and snapshots predict, by those that they began with.
 # Version 2 has a shorter intercept and clips the residuals of logistic loss at a half. Version 3
-# averages weights, and therefore starts with longer steps.
-VERSION = 3
+# averages weights, and therefore starts with longer steps. Version 4 starts with classes that are
+# equally likely.
+VERSION = 4
 # Length of the intercept in a row of length 1. It takes length from all other entries, which all
 # rows of a stream pay for, while one number is learned soon enough.
 INTERCEPT_SHARE = 0.25
@@ -117,11 +120,35 @@ def averaging_of(model: Any, settings: Settings, version: int) -> float:
     return _AVERAGED if model.half_life is None else min(max(_AVERAGED, 6.0 / model.half_life), 0.5)
 
 
-def leader_of(model: Any, plan: LeaderPlan) -> Leader:
+def leader_of(
+    model: Any, plan: LeaderPlan, settings: Settings, form: RowForm, outputs: int, version: int
+) -> Leader:
     """Return the leader, which turns releases into weights."""
+    numbers = plan.domain, plan.regularisation, plan.start_rows
     if model.learner == "oracle":
-        return OracleLeader(plan.domain, plan.regularisation, plan.start_rows)
-    return ProjectedLeader(plan.domain, plan.regularisation, plan.start_rows, plan.averaging)
+        return OracleLeader(*numbers)
+    start = start_of(model, plan, settings, form, outputs, version)
+    return ProjectedLeader(*numbers, plan.averaging, start)
+
+
+def start_of(
+    model: Any, plan: LeaderPlan, settings: Settings, form: RowForm, outputs: int, version: int
+) -> Floats | None:
+    """Return where the weights of many classes start; None for the domain's own start, 0.
+
+    Each of K classes is learned against the rest. At 0 its probability is 1/2 for every row, and
+    most of a row's clipped gradient says that all classes are less likely than that. Intercepts of
+    -log(K - 1) make it 1/K. Noise in blocks needs a start at 0, to compute few weights.
+    """
+    plain = version >= 4 and plan.averaging > 0.0 and model.domain == "l2"
+    if not plain or outputs == 1 or model.loss != "logistic" or settings.construction == "blocks":
+        return None
+    length = form.facts[3]  # of the intercept's entry in a row, 0 without one
+    if length == 0.0:
+        return None
+    start = np.zeros((outputs, form.width))
+    start[:, -1] = -math.log(outputs - 1.0) / length
+    return start.reshape(-1)
 
 
 def sum_of(model: Any, dimension: int, clip: float, bits: RandomBits) -> RunningSum:

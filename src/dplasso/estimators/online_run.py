@@ -151,6 +151,13 @@ class OnlineRun:
         refuse_again(self._one_thread)
         return self._one_thread
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "the stream of a model can not be copied: a copy would not know where the state of the "
+            "stream was saved, and two would continue with the same noise; copy the model, which "
+            "makes a snapshot"
+        )
+
     @property
     def rows_waiting(self) -> int:
         """Number of rows that wait for their batch."""

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
+from dplasso.estimators.online_rules import CALL
 from dplasso.estimators.online_run import OnlineRun
 from dplasso.privacy.online_statement import OnlineStatement
 from dplasso.privacy.statement import READ, fact, jsonable
@@ -57,6 +58,8 @@ def _public(model: Any, stream: OnlineRun) -> dict[str, Any]:
         "regularisation": fact(plan.regularisation, _source(given.regularisation)),
         "start_rows": fact(plan.start_rows, _source(given.start_rows)),
     }
+    if given.batch == CALL:
+        found["rows_per_call"] = fact("of every call", "given")
     if plan.averaging:
         found["averaging"] = fact(plan.averaging, "public rule")
     if given.half_life is not None:

@@ -18,16 +18,23 @@ class Leader(ABC):
 
     ``regularisation`` is the mu of the L2 term of every row's loss. The starting point weighs like
     ``start_rows`` rows. That stabilises the first weights, while the noise of the sum is not yet
-    small compared with mu n.
+    small compared with mu n. It is the domain's, or the point of the domain nearest to ``start``, a
+    public point.
 
     Formal guarantees
     -----------------
     Weights are post-processing of releases: they cost nothing beyond the running sum.
     """
 
-    def __init__(self, domain: Domain, regularisation: float, start_rows: float = 0.0) -> None:
+    def __init__(
+        self,
+        domain: Domain,
+        regularisation: float,
+        start_rows: float = 0.0,
+        start: Floats | None = None,
+    ) -> None:
         self.domain, self.dimension = domain, domain.dimension
-        self.weights = domain.start()
+        self.weights = domain.start() if start is None else domain.project(start)
         self.objective = LeaderObjective(regularisation, self.weights, start_rows)
 
     averaging = 0.0
@@ -75,8 +82,9 @@ class ProjectedLeader(Leader):
         regularisation: float,
         start_rows: float = 0.0,
         averaging: float = 0.0,
+        start: Floats | None = None,
     ) -> None:
-        super().__init__(domain, regularisation, start_rows)
+        super().__init__(domain, regularisation, start_rows, start)
         if not 0.0 <= averaging < 1.0:
             raise ParameterError("{averaging} must lie between 0 and 1; 0 means none")
         self.averaging = averaging

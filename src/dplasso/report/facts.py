@@ -43,6 +43,7 @@ _CALLED = {  # facts of the statement in plain words, for readers who do not kno
     "rows_seen": "Rows so far",
     "regularisation": "Regularisation of every row's loss",
     "start_rows": "Rows that the start weighs like",
+    "rows_per_call": "Number of rows that is public",
     "averaging": "Least share of a row in averaged weights",
     "half_life": "Rows after which a row counts half",
 }

@@ -89,6 +89,7 @@ class RunningSum:
         self.total: Ints = np.zeros(settings.dimension, np.int64)
         # Two threads at the same step could release two sums with the same noise.
         self._one_thread, self._alone = threading.RLock(), OneAtATime()
+        self._single = 0  # the latest step that `next_step` took
 
     def add(self, rows: Any) -> Floats:
         """Add the rows of one step, and release the sum of all rows so far.
@@ -132,6 +133,7 @@ class RunningSum:
         any release leaves.
         """
         self.check_process()
+        checks.count("steps", steps, 0)  # fewer would go back to noise that was used
         with self._one_thread:
             self._check_room(steps)
             self.position += steps
@@ -145,7 +147,7 @@ class RunningSum:
         """
         if self._limited:
             self._check_room(1)
-        self.position = step = self.position + 1
+        self.position = self._single = step = self.position + 1
         start, (values, _), rounded, _ = self._ahead.held
         place = step - start
         if 0 <= place < len(rounded):
@@ -159,6 +161,7 @@ class RunningSum:
         As for `stretch`, the position advances at once, and the caller must have saved a state.
         """
         self.check_process()
+        checks.count("steps", steps, 0)
         with self._one_thread:
             self._check_room(steps)
             self.position += steps
@@ -173,8 +176,13 @@ class RunningSum:
         return self.blocks.opened(step)
 
     def take_back(self) -> None:
-        """Undo `next_step` before its noise was added to anything, as for a row that is refused."""
-        self.position -= 1
+        """Undo `next_step` before its noise was added to anything, as for a row that is refused.
+
+        Steps of `add` and of other calls cannot be undone: their noise was used.
+        """
+        if self._single != self.position:
+            raise RuntimeError("only a step of next_step can be taken back, and only once")
+        self._single, self.position = 0, self.position - 1
 
     def _check_room(self, steps: int) -> None:
         declared = self.settings.steps
