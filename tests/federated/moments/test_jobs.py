@@ -317,6 +317,17 @@ def test_a_mask_serves_one_deal_and_one_set_of_rows(job):
         job.parties["clinic"].answer(job.requests[-1]["clinic"])
 
 
+def test_a_party_that_has_lost_the_file_of_what_it_used_does_not_go_on(job):
+    """With its files gone, another deal of the server would get other masked rows of the table."""
+    job.until(Ask.MASK)
+    job.step()
+    job.parties["clinic"].close()
+    for path in (job.folder / "clinic" / "state" / "job").glob("job.used*"):
+        path.unlink()
+    with pytest.raises(Refused, match="has lost some of it"):
+        opened(job.folder, "clinic")
+
+
 def test_nothing_is_sent_before_it_is_due(job):
     job.until(Ask.CONFIRM)
     terms = job.coordinator._terms

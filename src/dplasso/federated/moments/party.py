@@ -14,7 +14,7 @@ from dplasso.federated.joint_spending import label_of
 from dplasso.federated.moments import messages, ring
 from dplasso.federated.moments.deal import Deal
 from dplasso.federated.moments.entries import opened_entries
-from dplasso.federated.moments.messages import KEY_BYTES, TAG_BYTES, Kind
+from dplasso.federated.moments.messages import KEY_BYTES, TAG_BYTES, Kind, checksum_of
 from dplasso.federated.moments.noise import NoiseShare
 from dplasso.federated.moments.plan import moment_plan
 from dplasso.federated.moments.ring import Ring
@@ -135,7 +135,7 @@ class MomentParty:
         wrapped = [self._pairs.seal(other, key, about) for other in self._others]
         content = ring.to_bytes(self._table - dealt.mask)
         body = b"".join(wrapped) + encrypted(key, content, about)
-        return messages.packed(Kind.MASKED, self._terms, self._name, body)
+        return self._as_ever(Kind.MASKED, body)
 
     def check(self, sender: str, masked: bytes) -> None:
         """Refuse masked rows of another party that are incomplete, or do not open."""
@@ -168,7 +168,17 @@ class MomentParty:
         for other in self._others:
             pair = ring.expanded(self._pairs.mask_key(other, name), total.shape)
             total += pair if self._comes_before(other) else -pair
-        return messages.packed(Kind.SHARE, self._terms, self._name, ring.to_bytes(total))
+        return self._as_ever(Kind.SHARE, ring.to_bytes(total))
+
+    def _as_ever(self, kind: Kind, body: bytes) -> bytes:
+        """Return a message, if it is the one that was made before, should there be one.
+
+        Another version of this code, or of a library that it uses, could make another one of the
+        same inputs: with other noise, beside the one that was sent.
+        """
+        message = messages.packed(kind, self._terms, self._name, body)
+        self._used.claim(b"sent" + bytes([kind]) + self._terms.digest, checksum_of(message))
+        return message
 
     def _products(self, dealt: Deal, opened: Mapping[str, Ring]) -> Ring:
         """This party's part of the exact matrix: parts of all parties add up to M'M."""

@@ -279,7 +279,7 @@ def _parts(terms: MomentTerms) -> tuple[float, CountPlan, CapacityTest]:
     rho *= _LESS
     parties, people = len(terms.names), terms.n_people or terms.n_rows
     of_count = rho_of_count(parties, people, terms.min_overlap, rho)
-    capacity = capacity_test(people, rho) if terms.n_people else CapacityTest()
+    capacity = capacity_test(people, rho, terms.delta) if terms.n_people else CapacityTest()
     left = rho - of_count - capacity.rho
     return 1.0 / math.sqrt(2.0 * left), count_plan(parties, people, of_count), capacity
 
