@@ -18,7 +18,7 @@ from dplasso.federated.rows import read_party  # noqa: E402
 from dplasso.ledger import Budget  # noqa: E402
 from dplasso.privacy import zcdp  # noqa: E402
 from federation import PARTIES, Federation, set_in, until  # noqa: E402
-from recording_parties import NOISE, expected_model, share_noise  # noqa: E402
+from recording_parties import NOISE, draws, expected_model, share_noise  # noqa: E402
 
 pytestmark = pytest.mark.xdist_group("learning federation")  # one federation for all of them
 
@@ -132,16 +132,17 @@ def test_moments_are_the_default_and_open_the_exact_matrix_plus_noise(learning, 
     outcome, card = learning.outcome(job)
     assert outcome["ended"] == card["ended"] == "complete" and card["protocol"] == "moments"
     terms = MomentTerms.from_json(json.dumps(card["terms"]))
-    rows, noise = {}, {}
+    rows, noise, folders = {}, {}, {}
     for name in PARTIES:
         settings, _ = read_party_settings(learning.folder / name, name)
+        folders[name] = settings.state / job
         rows[name] = read_party(settings.data, settings.table, settings.id_column)
         noise[name] = share_noise(settings.state / job, terms, name)
         charged = rho_spent(learning, name) - before[name]
         assert charged == pytest.approx(card["privacy"]["rho"])
         assert zcdp.epsilon_of(charged, 1e-7) == pytest.approx(2.0)
     noise["the server"] = share_noise(learning.results(job), terms)
-    model = expected_model(terms, rows, noise)
+    model = expected_model(terms, rows, noise, folders)
     assert card["coefficients"] == {name: model.part(name).tolist() for name in PARTIES}
     assert card["intercepts"] == model.intercepts.tolist()
     # Nothing that would show rows later is left: no seed, no transcript, no masked rows.
@@ -178,15 +179,17 @@ def test_a_party_that_is_killed_in_a_job_of_moments_draws_no_other_noise(learnin
     learning.start("insurer")
     outcome, card = learning.outcome(job)
     assert outcome["ended"] == card["ended"] == "complete"
-    terms, rows, noise = MomentTerms.from_json(json.dumps(card["terms"])), {}, {}
+    terms = MomentTerms.from_json(json.dumps(card["terms"]))
+    rows, noise, folders = {}, {}, {}
     for name in PARTIES:
         settings, _ = read_party_settings(learning.folder / name, name)
+        folders[name] = settings.state / job
         rows[name] = read_party(settings.data, settings.table, settings.id_column)
         noise[name] = share_noise(settings.state / job, terms, name)
-        drawn = (settings.state / job / NOISE).read_text().splitlines()
-        assert len(set(drawn)) == 3  # drawn again to the same numbers, if at all
+        drawn = draws(settings.state / job)
+        assert [len(each) for each in drawn.values()] == [1] * 4  # the same again, if at all
     noise["the server"] = share_noise(learning.results(job), terms)
-    model = expected_model(terms, rows, noise)
+    model = expected_model(terms, rows, noise, folders)
     assert card["coefficients"] == {name: model.part(name).tolist() for name in PARTIES}
     labels = [one.label for one in Budget.open(learning.folder / "insurer" / "ledger.db").entries()]
     assert sum(job in label for label in labels) == 2  # the number of people, and the matrix

@@ -254,6 +254,8 @@ class MomentJobParty(JobParty):
         if not self._log.has_step(_SHARED):
             raise Refused(f"{self.name} takes no weights before it has sent its share")
         terms, plan, numbers = self._terms, self._moment_plan, asked.numbers
+        if self.has_model:
+            return self._reply(asked, Gave.STORED)
         own, targets = terms.parties[self._number].n_features, terms.n_targets
         holds_labels = self.name == terms.label_holder
         parts = (1 + 2 * (terms.n_classes > 0)) * holds_labels
@@ -266,6 +268,7 @@ class MomentJobParty(JobParty):
             "party": self.name,
             "job": terms.job,
             "ranges": self._ranges,
+            "centre": None if self._party.centre is None else self._party.centre.tolist(),
             "entry": plan.entry,
             "row_limit": plan.row_limit(self.name),
             "coefficients": (numbers[: own * targets].reshape(own, targets) * scale).tolist(),
@@ -274,8 +277,7 @@ class MomentJobParty(JobParty):
             "classes": list(self._classes) if holds_labels and self._classes else None,
             **odds,
         }
-        if not self.has_model:
-            self._log.keep_model(model)
+        self._log.keep_model(model)
         return self._reply(asked, Gave.STORED)
 
     @property
