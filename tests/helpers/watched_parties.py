@@ -20,7 +20,9 @@ def _watched(self, prefix, headers, payload, send=SfmConnection.send_frame):
     about = headers or {}
     frame = {
         "kind": prefix.type,
-        "about": [str(about.get(key)) for key in (MessageHeaderKey.CHANNEL, MessageHeaderKey.TOPIC)],
+        "about": [
+            str(about.get(key)) for key in (MessageHeaderKey.CHANNEL, MessageHeaderKey.TOPIC)
+        ],
         "headers": sorted(about),
         "payload": base64.b64encode(bytes(payload or b"")).decode(),
     }
