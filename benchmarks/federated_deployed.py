@@ -4,7 +4,8 @@
 
 a9a with three parties that hold whole attributes, as in federated_moments.py: a real server and
 three parties on this machine, files and schemas, mutual TLS. One job per epsilon. The model is read
-from the job's card and judged on the test rows. Beside it: simulations on the card's own terms,
+from the job's card, and what rows are centred about from the parties' models; it is judged on the
+test rows. Beside it: simulations on the card's own terms,
 which have the same noise, as means over seeds with their standard deviation; and simulations by the
 account of a single job, which has 4 % to 7 % less noise.
 """
@@ -24,6 +25,7 @@ from harness.results import save
 
 from dplasso.federated.moments import MomentModel, MomentTerms, moment_plan, simulate_moments
 from dplasso.federated.moments.model import Odds
+from dplasso.federated.moments.party_model import MomentPartyModel
 from federation import PARTIES, Federation, set_in
 
 NAME, HOLDER = "a9a", PARTIES[0]
@@ -66,12 +68,14 @@ def write_party(folder: Path, name: str, data: Data, attributes: list[np.ndarray
     set_in(settings, answers="dplasso.federated.service:open_party")
 
 
-def model_of(card: dict) -> MomentModel:
-    """The model that a card describes."""
+def model_of(card: dict, states: dict[str, Path]) -> MomentModel:
+    """The model that a card describes, and the parties' own models complete."""
     terms = MomentTerms.from_json(json.dumps(card["terms"]))
     weights = np.vstack([card["coefficients"][name] for name in terms.names])
     odds = Odds(*(np.array(card["odds"][part]) for part in ("slope", "intercept")))
-    return MomentModel(terms, weights, np.array(card["intercepts"]), odds)
+    parts = {name: MomentPartyModel.load(state / "model.json") for name, state in states.items()}
+    centres = {name: np.array(part.centre) for name, part in parts.items()}
+    return MomentModel(terms, weights, np.array(card["intercepts"]), odds, centres)
 
 
 def simulated(data: Data, terms: MomentTerms, columns: dict, seeds: int) -> list[float]:
@@ -96,7 +100,8 @@ def measured(federation: Federation, data: Data, epsilon: float, seeds: int) -> 
     _, card = federation.outcome(job, seconds=580.0)
     seconds = time.perf_counter() - began
     columns = {name: np.concatenate(own) for name, own in held(data).items()}
-    accuracy, loss = data.judged(model_of(card), columns)
+    states = {name: federation.folder / name / "state" / job for name in PARTIES}
+    accuracy, loss = data.judged(model_of(card, states), columns)
     terms = MomentTerms.from_json(json.dumps(card["terms"]))
     same = simulated(data, terms, columns, seeds)
     exact = replace(terms, account="exact", n_people=0, n_rows=n)

@@ -11,7 +11,8 @@ presence; tables have the public ranges and a fresh split for each seed. delta i
 *Centralised* is the same matrix with one party's noise. *One colluder*, the default, has noise such
 that a party still faces epsilon; *all but one* such that all other parties together do.
 Exact matrices are computed in the clear, and the noise of each party and of the server is drawn and
-added: what the protocol opens, to the last bit (tests/federated/moments/test_protocol.py). The
+added, to means and to the matrix: what the protocol opens, to the last bit
+(tests/federated/moments/test_protocol.py). The
 protocol itself runs once per set, with three parties, for its seconds and bytes.
 Means over seeds with 95 % intervals: accuracy, or R^2 where numbers are predicted. Splits of fewer
 than 20,000 rows get five draws of the noise each.
@@ -19,6 +20,8 @@ than 20,000 rows get five draws of the noise each.
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -36,9 +39,10 @@ from dplasso.federated.moments import (
     moment_plan,
     simulate_moments,
 )
+from dplasso.federated.moments.centring import Centring
 from dplasso.federated.moments.entries import opened_entries
 from dplasso.federated.moments.noise import NoiseShare
-from dplasso.federated.moments.rows import RowMap, labels_of
+from dplasso.federated.moments.rows import RowMap, Units, labels_of
 from dplasso.federated.moments.server_noise import ServerNoise
 from dplasso.federated.moments.weights import fit_moments
 from dplasso.mechanisms.random_bits import random_bits
@@ -151,41 +155,53 @@ def prepared(name: str, seeds: int) -> Iterator[Data]:
 
 
 class Exact:
-    """The exact matrix of a split, to which noise of any size is added."""
+    """The exact matrix of a split about noisy means, to which noise of any size is added."""
 
     def __init__(self, data: Data, parties: int, seed: int, epsilon: float) -> None:
         self.data, self.parties, self.seed, self._epsilon = data, parties, seed, epsilon
         self.blocks = data.blocks(parties, seed)
-        terms = data.agreed(parties, seed, epsilon=epsilon)
-        self._bits = moment_plan(terms).bits
-        entry = 1 << self._bits
-        parts = []
-        for name, own in self.blocks.items():
-            rows = RowMap(terms, name, [data.ranges[j] for j in own])
-            parts.append(rows.whole(data.train[:, own]))
-            if name == terms.label_holder:
-                labels = labels_of(data.y, terms, moment_plan(terms).label_entry)
-                parts += [np.full((len(data.y), 1), entry), labels]
-        whole = np.hstack(parts).astype(np.float64)  # sums are below 2^53: exact
-        self._matrix = (whole.T @ whole).astype(np.int64)
-        assert np.abs(self._matrix).max() < 2**53
+        self._terms = data.agreed(parties, seed, epsilon=epsilon)
+        self.centred = lru_cache(self._centred)  # the same for all numbers of colluders
 
-    def opened(self, colluders: int, draw: int) -> Moments:
-        """The matrix plus the noise of every party and the server, as the protocol opens it."""
+    def _centred(self, draw: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """The exact matrix, and what rows are centred about: as many draws as of the noise."""
+        data, terms, plan = self.data, self._terms, moment_plan(self._terms)
+        bits = random_bits(10**6 + DRAWS * self.seed + draw)
+        parts, centres = [], {}
+        for name, own in self.blocks.items():
+            ranges = [data.ranges[j] for j in own]
+            cells = Units(ranges, len(ranges)).of(data.train[:, own])
+            centres[name] = Centring(plan, name).drawn(cells, bits.generator)
+            parts.append(RowMap(terms, name, ranges, centres[name]).whole(data.train[:, own]))
+            if name == terms.label_holder:
+                labels = labels_of(data.y, terms, plan.label_entry)
+                parts += [np.full((len(data.y), 1), plan.entry), labels]
+        whole = np.hstack(parts).astype(np.float64)  # sums are below 2^53: exact
+        matrix = (whole.T @ whole).astype(np.int64)
+        assert np.abs(matrix).max() < 2**53
+        return matrix, centres
+
+    def model(self, colluders: int, draw: int) -> MomentModel:
+        """The model of the matrix plus the noise of every party and the server, as the protocol
+        opens it."""
         public = {"epsilon": self._epsilon, "colluders": colluders}
         terms = self.data.agreed(self.parties, self.seed, **public)
-        plan = moment_plan(terms)
-        assert plan.bits == self._bits
+        plan, (matrix, centres) = moment_plan(terms), self.centred(draw)
+        assert (plan.bits, plan.mean_sigma) == (
+            moment_plan(self._terms).bits,
+            moment_plan(self._terms).mean_sigma,
+        )
         bits = random_bits(DRAWS * self.seed + draw)
         draws = [*(NoiseShare(plan, name) for name in terms.names), ServerNoise(plan)]
-        noise = np.zeros_like(self._matrix)
+        noise = np.zeros_like(matrix)
         noise[opened_entries(terms)] = sum(one.drawn(bits.generator) for one in draws)
-        return Moments.read(plan, self._matrix + noise + np.triu(noise, 1).T)
+        moments = Moments.read(plan, matrix + noise + np.triu(noise, 1).T)
+        return replace(fit_moments(moments), centres=centres)
 
     def judged(self, colluders: int) -> tuple[float, float]:
         """Means over draws of the noise, of which a single one may be far off."""
         draws = range(DRAWS if len(self.data.y) < FEW_ROWS else 1)
-        models = (fit_moments(self.opened(colluders, draw)) for draw in draws)
+        models = (self.model(colluders, draw) for draw in draws)
         score, loss = np.mean([self.data.judged(one, self.blocks) for one in models], axis=0)
         return float(score), float(loss)
 

@@ -14,7 +14,7 @@ from dplasso.mechanisms.noise_key import NoiseKey
 def agreed(widths=(2, 3), **options):
     """Terms of a small job; the second party, or the only one, holds the labels."""
     names = [f"p{k}" for k in range(len(widths))]
-    usual = {"n_rows": 30, "epsilon": 1.0, "delta": 1e-6}
+    usual = {"n_rows": 30, "epsilon": 1.0, "delta": 1e-6, "centring": 0.0}
     holder = names[min(1, len(names) - 1)]
     return agree_moments(dict(zip(names, widths, strict=True)), holder, **{**usual, **options})
 

@@ -8,17 +8,23 @@ import pytest
 
 pytest.importorskip("nvflare")
 
+from scipy.stats import chi2_contingency, chisquare  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
 from dplasso.cli.app import app  # noqa: E402
 from dplasso.federated import PartyModel  # noqa: E402
+from dplasso.federated.deployment.replies import Mark  # noqa: E402
 from dplasso.federated.deployment.settings import read_party_settings  # noqa: E402
+from dplasso.federated.messages import Gave, PartyRelease  # noqa: E402
 from dplasso.federated.moments import MomentTerms  # noqa: E402
+from dplasso.federated.moments.pseudonym_lists import order_of  # noqa: E402
+from dplasso.federated.moments.pseudonyms import pseudonyms_of  # noqa: E402
 from dplasso.federated.rows import read_party  # noqa: E402
 from dplasso.ledger import Budget  # noqa: E402
 from dplasso.privacy import zcdp  # noqa: E402
 from federation import PARTIES, Federation, set_in, until  # noqa: E402
-from recording_parties import NOISE, expected_model, share_noise  # noqa: E402
+from recording_parties import NOISE, draws, expected_model, share_noise  # noqa: E402
+from watched_parties import frames  # noqa: E402
 
 pytestmark = pytest.mark.xdist_group("learning federation")  # one federation for all of them
 
@@ -64,7 +70,8 @@ def learning(tmp_path_factory):
             text = 'label_column = "sick"\nclasses = ["no", "yes"]\n' + text
         settings.write_text(text + 'told = "0:1"\nage = "0:100 missing"\n')
         limits = {"max_epsilon": 8.0, "max_row_budget": 100.0}
-        set_in(settings, answers="recording_parties:open_party", **limits)
+        watched = "watched" if name == "registry" else "recording"
+        set_in(settings, answers=f"{watched}_parties:open_party", **limits)
     coordinates = "recording_parties:open_coordinator"
     set_in(made.folder / "server" / "server.toml", coordinates=coordinates)
     try:
@@ -132,16 +139,17 @@ def test_moments_are_the_default_and_open_the_exact_matrix_plus_noise(learning, 
     outcome, card = learning.outcome(job)
     assert outcome["ended"] == card["ended"] == "complete" and card["protocol"] == "moments"
     terms = MomentTerms.from_json(json.dumps(card["terms"]))
-    rows, noise = {}, {}
+    rows, noise, folders = {}, {}, {}
     for name in PARTIES:
         settings, _ = read_party_settings(learning.folder / name, name)
+        folders[name] = settings.state / job
         rows[name] = read_party(settings.data, settings.table, settings.id_column)
         noise[name] = share_noise(settings.state / job, terms, name)
         charged = rho_spent(learning, name) - before[name]
         assert charged == pytest.approx(card["privacy"]["rho"])
         assert zcdp.epsilon_of(charged, 1e-7) == pytest.approx(2.0)
     noise["the server"] = share_noise(learning.results(job), terms)
-    model = expected_model(terms, rows, noise)
+    model = expected_model(terms, rows, noise, folders)
     assert card["coefficients"] == {name: model.part(name).tolist() for name in PARTIES}
     assert card["intercepts"] == model.intercepts.tolist()
     # Nothing that would show rows later is left: no seed, no transcript, no masked rows.
@@ -178,15 +186,17 @@ def test_a_party_that_is_killed_in_a_job_of_moments_draws_no_other_noise(learnin
     learning.start("insurer")
     outcome, card = learning.outcome(job)
     assert outcome["ended"] == card["ended"] == "complete"
-    terms, rows, noise = MomentTerms.from_json(json.dumps(card["terms"])), {}, {}
+    terms = MomentTerms.from_json(json.dumps(card["terms"]))
+    rows, noise, folders = {}, {}, {}
     for name in PARTIES:
         settings, _ = read_party_settings(learning.folder / name, name)
+        folders[name] = settings.state / job
         rows[name] = read_party(settings.data, settings.table, settings.id_column)
         noise[name] = share_noise(settings.state / job, terms, name)
-        drawn = (settings.state / job / NOISE).read_text().splitlines()
-        assert len(set(drawn)) == 3  # drawn again to the same numbers, if at all
+        drawn = draws(settings.state / job)
+        assert [len(each) for each in drawn.values()] == [1] * 4  # the same again, if at all
     noise["the server"] = share_noise(learning.results(job), terms)
-    model = expected_model(terms, rows, noise)
+    model = expected_model(terms, rows, noise, folders)
     assert card["coefficients"] == {name: model.part(name).tolist() for name in PARTIES}
     labels = [one.label for one in Budget.open(learning.folder / "insurer" / "ledger.db").entries()]
     assert sum(job in label for label in labels) == 2  # the number of people, and the matrix
@@ -229,3 +239,64 @@ def test_a_job_that_is_stopped_is_ended_at_its_parties_too(learning):
         told = json.loads((learning.folder / name / "state" / job / "outcome.json").read_text())
         assert (told["ended"], told["has_coefficients"]) == (card["ended"], True)
         assert told["epsilon"] == pytest.approx(0.5)
+
+
+def sent_in_a_job(learning):
+    """What the registry sends in a job of moments: its answers, each once, and all other frames."""
+    before = len(frames(learning.folder / "registry"))
+    job = submitted(learning, "--epsilon", 0.5)
+    outcome, card = learning.outcome(job)
+    assert outcome["ended"] == "complete"
+    sent = frames(learning.folder / "registry")[before:]
+    answered = Mark.ANSWERED.value
+    answers = dict.fromkeys(one[-1] for one in sent if one[-1].startswith(answered))
+    others = [one for one in sent if not one[-1].startswith(answered)]
+    return job, card, [PartyRelease.from_bytes(one[1:]) for one in answers], others
+
+
+def test_all_that_a_party_sends_is_the_same_but_for_masks_and_noise_whatever_its_rows_are(learning):
+    """Every byte of the party's process, before TLS, in two jobs on other rows of the same people.
+    What is not a share or a masked row follows from public facts and keys; these are uniform."""
+    one = sent_in_a_job(learning)
+    assert learning.stop("registry") == 0
+    rows = learning.folder / "registry" / "rows.csv"
+    head, *people = read(rows)
+    write(rows, [head, *([row[0], 1, 100, row[3]] for row in people)])
+    learning.start("registry")
+    until(lambda: learning.registrations("registry") == 2, "the registry is back")
+    other = sent_in_a_job(learning)
+    assert one[1]["coefficients"] != other[1]["coefficients"]
+    shapes, hidden = [], []
+    secret = bytes.fromhex((learning.folder / "registry" / "secret").read_text())
+    for job, card, releases, others in (one, other):
+        digest = MomentTerms.from_json(json.dumps(card["terms"])).digest
+        names = pseudonyms_of([row[0] for row in people], secret, job, digest)
+        (aligned,) = [one.content for one in releases if one.kind == Gave.ALIGNED]
+        assert aligned == np.ascontiguousarray(names[order_of(names)], "<u8").tobytes()
+        covered = [one for one in releases if one.kind in (Gave.MASKED, Gave.PART)]
+        bodies = [one.content[128:-32] for one in covered if one.content]
+        assert len(bodies) == 2 and len(bodies[0]) > 10**5  # masked rows and a share
+        hidden.append(np.bincount(np.frombuffer(b"".join(bodies), np.uint8), minlength=256))
+        shapes.append([
+            (one.kind, one.round, one.sign, one.feature, one.total, one.numbers.tolist(),
+             sorted(one.letters), len(one.content))
+            for one in releases
+        ])  # fmt: skip
+        assert {one.kind for one in releases if one.content} == {
+            Gave.ALIGNED,
+            Gave.MASKED,
+            Gave.PART,
+        }
+        # NVFlare's own: signs of life, that a job was heard of, and that messages have arrived.
+        about = {(channel, topic) for _, channel, topic, _ in others}
+        assert about <= {
+            ("admin", "admin"),
+            *(("sm__STREAM", topic) for topic in ("sm__ACK", "sm__ERROR")),
+            *(("task", topic) for topic in ("challenge", "register", "heart_beat")),
+            *(("task", topic) for topic in ("report_job_failure", "quit")),
+            ("None", "None"),
+        }, about
+        assert all(len(payload) < 4_000 for *_, payload in others)
+    assert shapes[0] == shapes[1]
+    assert min(chisquare(counts).pvalue for counts in hidden) > 1e-6
+    assert chi2_contingency(hidden).pvalue > 1e-6

@@ -43,7 +43,7 @@ def test_epsilon_is_that_of_the_noise_that_is_left(parties, colluders, epsilon):
     assert plan.epsilon_to(parties) == math.inf
 
 
-@pytest.mark.parametrize(("parties", "one", "colluders"), [(2, 1.21, 0), (3, 1.15, 0), (3, 1.0, 1)])
+@pytest.mark.parametrize(("parties", "one", "colluders"), [(2, 1.20, 0), (3, 1.14, 0), (3, 1.0, 1)])
 def test_a_party_faces_more_than_an_outsider(parties, one, colluders):
     """Where noise is for outsiders and the server only, a party faces more than is promised."""
     plan = moment_plan(agreed((4,) * parties, colluders=colluders, delta=1e-9))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 pytest.importorskip("cryptography")
 
@@ -12,6 +13,7 @@ from dplasso.federated.moments.numbering import numbered  # noqa: E402
 from dplasso.federated.moments.pseudonym_lists import order_of  # noqa: E402
 from dplasso.federated.moments.pseudonyms import pseudonyms_of  # noqa: E402
 from dplasso.mechanisms.noise_key import NoiseKey  # noqa: E402
+from dplasso.privacy import gaussian  # noqa: E402
 from dplasso.privacy.events import Gaussian  # noqa: E402
 
 SECRET, DECLARED = bytes(range(32)), 50
@@ -103,6 +105,17 @@ def test_noise_beyond_its_reach_is_drawn_again():
 
     lists = {"a": names(range(10)), "b": names(range(3))}
     assert numbered(PLAN, lists, key(0), Drawn(0)).people == 12.0
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-9, 1e-16, 1e-25, 1e-40])
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 20.0])
+def test_noise_that_is_cut_off_is_within_delta(epsilon, delta):
+    """Its chance adds to delta, of which the conversion of ledgers leaves as much."""
+    public = {**PUBLIC, "epsilon": epsilon, "delta": delta}
+    plan = moment_plan(agree_moments({"a": 1, "b": 1}, "a", n_rows=10**7, **public))
+    cut = 2.0 * norm.sf((plan.capacity.reach - 1.0) / plan.capacity.sigma)
+    rest = gaussian.delta_of(gaussian.mu(plan.event), epsilon)
+    assert 0.0 < cut < 2e-3 * delta and rest + 2.0 * cut < delta
 
 
 def test_a_pseudonym_that_comes_twice_is_refused():

@@ -196,11 +196,11 @@ def test_changed_messages_are_refused(place):
 
 
 def test_messages_of_the_version_before_are_refused(monkeypatch):
-    """Its parties add other noise, and its server none."""
+    """Its masks are others: what it opens would be noise."""
     tables, y, _ = tables_of(TERMS)
     parties = parties_of(TERMS, tables, y)
     with monkeypatch.context() as before:
-        before.setattr(messages, "VERSION", 2)
+        before.setattr(messages, "VERSION", 3)
         deals, _, shares = exchanged(TERMS, parties_of(TERMS, tables, y))
     with pytest.raises(Refused, match="another kind, version"):
         parties["p0"].masked(deals["p0"])

@@ -57,8 +57,10 @@ def test_where_noise_decides_bounds_add_up_to_that_of_one_place():
     much, little = (
         [squares(agreed(widths, n_rows=n)) for widths in splits] for n in (100, 6 * 10**7)
     )
-    assert much == pytest.approx([16 / 4 + 4 / 2] * 4)
-    assert little == pytest.approx([sum(a / 4 + a**0.5 / 2 for a in one) for one in splits], 1e-3)
+    assert much == pytest.approx([0.15 * 16 + 0.3 * 4] * 4)
+    assert little == pytest.approx(
+        [sum(0.15 * a + 0.3 * a**0.5 for a in one) for one in splits], 1e-3
+    )
     assert little[3] > 1.9 * much[3]
     between = [squares(agreed(splits[3], n_rows=n)) for n in (10**3, 10**4, 10**5, 10**6)]
     assert between == sorted(between) and between[0] < between[-1]

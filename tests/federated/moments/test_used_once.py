@@ -3,11 +3,13 @@
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
 from dplasso.federated import Refused
 from dplasso.federated.moments import MomentParty, MomentServer
 from dplasso.federated.moments.deal import Deal
+from dplasso.federated.moments.noise import NoiseShare
 from dplasso.federated.moments.used_once import UsedOnce
 from moment_jobs import agreed, keys_of, parties_of, tables_of, without
 
@@ -73,6 +75,34 @@ def test_a_seed_serves_no_second_attempt():
     with pytest.raises(Refused, match="used before"):
         first_party(again, used=used).masked(Deal(again, "p0", dealt.seed, dealt.before).to_bytes())
     first_party(again, used=UsedOnce()).masked(MomentServer(again, 0).deals()["p0"])
+
+
+def test_a_seed_makes_other_masks_in_another_job_and_at_another_party():
+    """A server that deals a seed twice would show the difference of two tables."""
+    dealt = Deal.from_bytes(TERMS, "p0", other_rows()[0]["p0"])
+    for terms, party in ((agreed((2, 3), job="other"), "p0"), (TERMS, "p1")):
+        again = Deal(terms, party, dealt.seed, dealt.before)
+        assert not np.isin(again.mask, dealt.mask).any()
+        assert not np.isin(again.after, dealt.after).any()
+
+
+@pytest.mark.parametrize("changed", ["masked rows", "share"])
+def test_what_was_sent_is_never_made_in_another_way(monkeypatch, changed):
+    """As by another version of a library: noise would differ from what was sent, or a cipher."""
+    deals, rows = other_rows()
+    used = UsedOnce()
+    party = first_party(used=used)
+    party.masked(deals["p0"])
+    party.share(rows)
+    again = first_party(used=used)
+    if changed == "share":
+        again.masked(deals["p0"])
+        drawn = NoiseShare.drawn
+        monkeypatch.setattr(NoiseShare, "drawn", lambda *given: drawn(*given) + 1)
+    else:
+        monkeypatch.setattr("dplasso.federated.moments.party.encrypted", lambda *given: bytes(9))
+    with pytest.raises(Refused, match="used before, with other data"):
+        again.share(rows) if changed == "share" else again.masked(deals["p0"])
 
 
 def test_an_attempt_has_one_share():

@@ -14,8 +14,9 @@ from dplasso.privacy.events import Event, Gaussian
 
 # The test gets what makes its noise the first share of the people, and at most the second of rho.
 _SPREAD, _MOST = 1e-3, 0.01
-# Noise beyond so many standard deviations, of chance 3e-19, is drawn again.
-_DEVIATIONS = 9.0
+# Noise beyond so many standard deviations, of chance 3e-19, is drawn again. A smaller delta takes
+# more of them: the chance, which adds to delta, is at most this share of it.
+_DEVIATIONS, _OF_DELTA = 9.0, 1e-3
 
 
 @dataclass(frozen=True)
@@ -27,14 +28,15 @@ class CapacityTest:
     - Neighbouring: a person's rows are at the parties, or at none of them. The number of people,
       cut at the capacity plus 1, then moves by at most 1.
     - Released: that number plus Gaussian noise, rounded down (`GridGaussian`), once. Cost:
-      rho = 1 / (2 ``sigma``^2). Noise beyond `reach` is drawn again, which is within total
-      variation 3e-19 of that.
+      rho = 1 / (2 ``sigma``^2). Noise beyond `reach` is drawn again. Its chance adds to delta: at
+      most a thousandth of it, which is less than the conversion of rho leaves.
     - A job that goes on has room for everybody, with certainty; one with no more people than are
       declared goes on, with certainty. So nothing depends on the exact number.
     - Assumption: the server, which knows the number, draws the noise and tells parties no more.
     """
 
     sigma: float = 0.0
+    deviations: float = _DEVIATIONS
 
     @property
     def rho(self) -> float:
@@ -54,7 +56,7 @@ class CapacityTest:
     @property
     def reach(self) -> int:
         """The largest noise, in people."""
-        return math.ceil(_DEVIATIONS * self.sigma)
+        return math.ceil(self.deviations * self.sigma)
 
     @property
     def room(self) -> int:
@@ -62,10 +64,11 @@ class CapacityTest:
         return 2 * self.reach
 
 
-def capacity_test(people: int, rho: float) -> CapacityTest:
+def capacity_test(people: int, rho: float, delta: float) -> CapacityTest:
     """Return the test for a declared number of people, out of a job's whole rho.
 
-    >>> capacity_test(100_000, 0.0132).room
-    1800
+    >>> capacity_test(100_000, 0.0132, 1e-10).room, capacity_test(100_000, 0.0132, 1e-30).room
+    (1800, 2466)
     """
-    return CapacityTest(max(1.0, _SPREAD * people, math.sqrt(0.5 / (_MOST * rho))))
+    sigma = max(1.0, _SPREAD * people, math.sqrt(0.5 / (_MOST * rho)))
+    return CapacityTest(sigma, max(_DEVIATIONS, math.sqrt(2.0 * math.log(1.0 / _OF_DELTA / delta))))

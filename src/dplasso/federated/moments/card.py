@@ -30,11 +30,12 @@ class MomentCard:
 
     ``coefficients`` are by party, a list for each of its features with a number for each column of
     labels: for entries in units of their public bounds, centred where they have a range.
-    ``intercepts`` and ``odds`` have a number for each column of labels. All three are None if the
-    job ended before the matrix was opened. ``uplink_bytes`` are without pseudonyms, whose number is
-    that of a party's rows; the others follow from the terms. ``privacy`` has epsilon to c parties
-    together, to one party, to the server and to outsiders, each at most what was promised if the
-    terms allow one colluder.
+    Each party's entries are about means that it keeps to itself, so that scores of new rows need
+    the models of all parties. ``intercepts`` and ``odds`` have a number for each column of labels.
+    All three are None if the job ended before the matrix was opened. ``uplink_bytes`` are without
+    pseudonyms, whose number is that of a party's rows; the others follow from the terms.
+    ``privacy`` has epsilon to c parties together, to one party, to the server and to outsiders,
+    each at most what was promised if the terms allow one colluder.
     """
 
     job: str

@@ -23,7 +23,9 @@ class Deal:
     Formal guarantees
     -----------------
     Nothing is released: deals do not depend on data. A deal must reach its party alone. Whoever has
-    it, and the party's masked rows, has its table. It may serve once.
+    it, and the party's masked rows, has its table. It may serve once. Masks follow from the seed,
+    the terms and the party together, so that a seed that comes again, in another job or to another
+    party, makes other masks.
     """
 
     terms: MomentTerms
@@ -35,14 +37,17 @@ class Deal:
     def mask(self) -> Ring:
         """U: capacity x the party's columns."""
         shape = (self.terms.n_rows, self.terms.width(self.party))
-        return ring.expanded(ring.derived(self.seed, b"mask"), shape)
+        return ring.expanded(self._key(b"mask"), shape)
 
     @cached_property
     def after(self) -> Ring:
         """Shares of the products with the masks of later parties."""
         own = self.terms.columns(self.party)
         shape = (self.terms.width(self.party), self.terms.n_columns - own.stop)
-        return ring.expanded(ring.derived(self.seed, b"products"), shape)
+        return ring.expanded(self._key(b"products"), shape)
+
+    def _key(self, purpose: bytes) -> bytes:
+        return ring.derived(self.seed, purpose, self.terms.digest, self.party.encode())
 
     def to_bytes(self) -> bytes:
         """Pack the message."""

@@ -28,7 +28,7 @@ from dplasso.federated.moments.pseudonyms import pseudonyms_of
 from dplasso.federated.moments.rows import Units
 from dplasso.federated.moments.sealing import SealedPairs
 from dplasso.federated.moments.terms import MomentTerms
-from dplasso.federated.moments.used_once import UsedOnce
+from dplasso.federated.moments.used_once import UsedOnce, lost
 from dplasso.federated.overlap_count import noisy_sign_sums
 from dplasso.federated.pairwise_keys import PairwiseKeys
 from dplasso.mechanisms.grid_gaussian import GridGaussian, NoiseOf
@@ -37,7 +37,7 @@ from dplasso.privacy.accountant import Accountant
 from dplasso.storage.atomic import replace_file
 from dplasso.storage.private_files import open_own
 
-_PREPARED, _SENT, _SHARED = "prepared", "pseudonyms", "share"  # steps
+_SENT, _MASKED, _PREPARED, _SHARED = "pseudonyms", "masked", "prepared", "share"  # steps
 _PURPOSE = "secret-shared moments"
 
 
@@ -112,6 +112,9 @@ class MomentJobParty(JobParty):
         self._used: UsedOnce | None = None
         with self._opening(self._moment_plan, name, accountant, folder):
             self._used = UsedOnce(self._path("used"))
+            if self._log.has_step(_MASKED) and self._used.is_empty:
+                self._used.close()
+                raise lost()
 
     @property
     def first_part_done(self) -> bool:
@@ -220,6 +223,7 @@ class MomentJobParty(JobParty):
             _write_at(self._from(name), (asked.round - 1) * size, letter)
         if self._masked is None:
             self._masked = self._party.masked(self._deal)
+            self._log.keep_step(_MASKED)
         if asked.round == self._layout.masks and not self.first_part_done:
             for name in self._others:  # who sends nonsense makes nobody pay for the model
                 self._party.check(name, self._rows_of(name))
@@ -250,6 +254,8 @@ class MomentJobParty(JobParty):
         if not self._log.has_step(_SHARED):
             raise Refused(f"{self.name} takes no weights before it has sent its share")
         terms, plan, numbers = self._terms, self._moment_plan, asked.numbers
+        if self.has_model:
+            return self._reply(asked, Gave.STORED)
         own, targets = terms.parties[self._number].n_features, terms.n_targets
         holds_labels = self.name == terms.label_holder
         parts = (1 + 2 * (terms.n_classes > 0)) * holds_labels
@@ -262,6 +268,7 @@ class MomentJobParty(JobParty):
             "party": self.name,
             "job": terms.job,
             "ranges": self._ranges,
+            "centre": None if self._party.centre is None else self._party.centre.tolist(),
             "entry": plan.entry,
             "row_limit": plan.row_limit(self.name),
             "coefficients": (numbers[: own * targets].reshape(own, targets) * scale).tolist(),
@@ -270,8 +277,7 @@ class MomentJobParty(JobParty):
             "classes": list(self._classes) if holds_labels and self._classes else None,
             **odds,
         }
-        if not self.has_model:
-            self._log.keep_model(model)
+        self._log.keep_model(model)
         return self._reply(asked, Gave.STORED)
 
     @property

@@ -14,7 +14,7 @@ from enum import IntEnum
 from dplasso.federated.errors import Refused
 from dplasso.federated.moments.terms import MomentTerms
 
-VERSION = 3
+VERSION = 4
 KEY_BYTES, TAG_BYTES = 32, 16  # of what is sealed
 _MARK = b"DPLM"
 _HEAD = struct.Struct("<4sHB32sH")
@@ -50,6 +50,11 @@ def unpacked(kind: Kind, terms: MomentTerms, party: str, message: bytes, length:
     if len(content) != _HEAD.size + length:
         raise Refused("the message does not have the length that the terms imply")
     return content[_HEAD.size :]
+
+
+def checksum_of(message: bytes) -> bytes:
+    """Return the checksum at the end of a message."""
+    return message[-_CHECKSUM:]
 
 
 def about(kind: Kind, terms: MomentTerms, party: str) -> bytes:

@@ -1,7 +1,7 @@
 """The model of a job of moments, and each party's part of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,6 +59,7 @@ class MomentModel:
     coefficients: Floats  # features x columns of labels
     intercepts: Floats
     odds: Odds | None  # for classes
+    centres: Mapping[str, Floats] = field(default_factory=dict)  # of parties, which have them
 
     def part(self, party: str) -> Floats:
         """Return the weights of one party's features."""
@@ -69,7 +70,12 @@ class MomentModel:
 
     def part_scores(self, party: str, X: Any, x_bound: Any = 1.0) -> Floats:
         """Return one party's part of the scores. The label holder's has the intercepts."""
-        rows = RowMap(self.terms, party, x_bound)
+        centre = self.centres.get(party)
+        if self.terms.centring and centre is None:
+            raise ParameterError(
+                f"{{centres}} has none for {party}: rows are centred about means that the party has"
+            )
+        rows = RowMap(self.terms, party, x_bound, centre)
         scores: Floats = rows.whole(X) / rows.entry @ self.part(party)
         return scores + self.intercepts * (party == self.terms.label_holder)
 

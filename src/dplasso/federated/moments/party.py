@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dplasso.base.arrays import Floats
 from dplasso.base.wording import ParameterError
 from dplasso.federated.errors import Refused
 from dplasso.federated.joint_spending import label_of
 from dplasso.federated.moments import messages, ring
+from dplasso.federated.moments.centring import Centring
 from dplasso.federated.moments.deal import Deal
 from dplasso.federated.moments.entries import opened_entries
-from dplasso.federated.moments.messages import KEY_BYTES, TAG_BYTES, Kind
+from dplasso.federated.moments.messages import KEY_BYTES, TAG_BYTES, Kind, checksum_of
 from dplasso.federated.moments.noise import NoiseShare
 from dplasso.federated.moments.plan import moment_plan
 from dplasso.federated.moments.ring import Ring
-from dplasso.federated.moments.rows import RowMap, labels_of, placed
+from dplasso.federated.moments.rows import RowMap, Units, labels_of, placed
 from dplasso.federated.moments.sealing import PairSecrets, decrypted, encrypted
 from dplasso.federated.moments.terms import MomentTerms
 from dplasso.federated.moments.used_once import UsedOnce
@@ -61,8 +63,15 @@ class MomentParty:
     random_state : int, Generator or None, default None
         Where ``secret`` is drawn from. A seed gives no privacy.
 
+    Attributes
+    ----------
+    centre : array or None
+        What rows are centred about, in units of their bounds. It stays with the party.
+
     Formal guarantees
     -----------------
+    - Rows are centred about noisy means (`Centring`), which show nothing before the matrix is
+      opened: the masked rows hide them, too. They are charged with the matrix.
     - Masked rows, A - U modulo 2^64, are uniform whatever A is, and U serves once: a deal is used
       for one table in one job and attempt, or refused. They are sealed for the other parties,
       since the server knows U.
@@ -92,7 +101,7 @@ class MomentParty:
         self._terms, self._name, self._pairs = terms, name, pairs
         self._plan, self._columns = moment_plan(terms), terms.columns(name)
         self._accountant, self._used = accountant, used or UsedOnce()
-        self._noise = NoiseShare(self._plan, name, noise_of)
+        self._noise, self._noise_of = NoiseShare(self._plan, name, noise_of), noise_of
         bits = random_bits(random_state, name="random_state")
         self._secret = bits.generator.bytes(KEY_BYTES) if secret is None else secret
         if len(self._secret) != KEY_BYTES:
@@ -102,7 +111,8 @@ class MomentParty:
             raise ParameterError(
                 f"{{y}} must be given at the label holder, {terms.label_holder}, and nowhere else"
             )
-        rows = RowMap(terms, name, x_bound).whole(X)
+        self.centre = self._centred(X, x_bound)
+        rows = RowMap(terms, name, x_bound, self.centre).whole(X)
         if y is not None:
             labels = labels_of(y, terms, self._plan.label_entry)
             if len(labels) != len(rows):
@@ -113,6 +123,17 @@ class MomentParty:
         self._digest = hashlib.sha256(ring.to_bytes(self._table)).digest()
         self._deal: Deal | None = None
         self._one_at_a_time = threading.Lock()
+
+    def _centred(self, X: Any, x_bound: Any) -> Floats | None:
+        """Draw what rows are centred about. The same rows and secret have the same noise."""
+        terms = self._terms
+        if not terms.centring:
+            return None
+        cells = Units(x_bound, terms.parties[terms.number_of(self._name)].n_features).of(X)
+        content = hashlib.sha256(cells.tobytes()).digest()
+        derived = ring.derived(self._secret, b"centre", terms.digest, content)
+        key = NoiseKey(derived, secure=self._is_secure)
+        return Centring(self._plan, self._name, self._noise_of).drawn(cells, key.generator(0))
 
     @property
     def _others(self) -> list[str]:
@@ -135,7 +156,7 @@ class MomentParty:
         wrapped = [self._pairs.seal(other, key, about) for other in self._others]
         content = ring.to_bytes(self._table - dealt.mask)
         body = b"".join(wrapped) + encrypted(key, content, about)
-        return messages.packed(Kind.MASKED, self._terms, self._name, body)
+        return self._as_ever(Kind.MASKED, body)
 
     def check(self, sender: str, masked: bytes) -> None:
         """Refuse masked rows of another party that are incomplete, or do not open."""
@@ -168,7 +189,17 @@ class MomentParty:
         for other in self._others:
             pair = ring.expanded(self._pairs.mask_key(other, name), total.shape)
             total += pair if self._comes_before(other) else -pair
-        return messages.packed(Kind.SHARE, self._terms, self._name, ring.to_bytes(total))
+        return self._as_ever(Kind.SHARE, ring.to_bytes(total))
+
+    def _as_ever(self, kind: Kind, body: bytes) -> bytes:
+        """Return a message, if it is the one that was made before, should there be one.
+
+        Another version of this code, or of a library that it uses, could make another one of the
+        same inputs: with other noise, beside the one that was sent.
+        """
+        message = messages.packed(kind, self._terms, self._name, body)
+        self._used.claim(b"sent" + bytes([kind]) + self._terms.digest, checksum_of(message))
+        return message
 
     def _products(self, dealt: Deal, opened: Mapping[str, Ring]) -> Ring:
         """This party's part of the exact matrix: parts of all parties add up to M'M."""

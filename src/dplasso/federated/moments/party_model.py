@@ -27,6 +27,8 @@ class MomentPartyModel:
     entry, row_limit : int
         An entry at its bound as a whole number, and the most that the squares of a row of such
         numbers add up to: longer rows are shortened, as in training.
+    centre : list of float or None
+        What rows are centred about, in units of bounded entries.
     coefficients : list of lists
         For each feature a number for each column of labels, in units of bounded entries.
     intercepts : list of float
@@ -55,19 +57,22 @@ class MomentPartyModel:
     classes: list[str] | None = None
     slopes: list[float] | None = None
     offsets: list[float] | None = None
+    centre: list[float] | None = None
     protocol: str = "moments"
 
     def __post_init__(self) -> None:
         weights = np.asarray(self.coefficients, np.float64)
         if weights.shape != (len(self.ranges), len(self.intercepts)):
             raise ParameterError("{coefficients} must be one per feature and column of labels")
-        numbers = [weights, self.intercepts, self.slopes or 0.0, self.offsets or 0.0]
+        if len(self._centre) != len(self.ranges):
+            raise ParameterError("{centre} must be one number per feature")
+        numbers = [weights, self.intercepts, self.slopes or 0.0, self.offsets or 0.0, self._centre]
         if not all(np.isfinite(np.asarray(part, np.float64)).all() for part in numbers):
             raise ParameterError("{coefficients} must be finite")
 
     def margins(self, X: Any) -> Floats:
         """Return the party's part of the scores: rows x columns of labels."""
-        cells = Units([tuple(ends) for ends in self.ranges], len(self.ranges)).of(X)
+        cells = Units([tuple(ends) for ends in self.ranges], len(self.ranges)).of(X) - self._centre
         rows = whole_rows(cells, self.entry, self.row_limit) / self.entry
         found: Floats = rows @ np.asarray(self.coefficients) + np.asarray(self.intercepts)
         return found
@@ -86,7 +91,12 @@ class MomentPartyModel:
         units = Units([tuple(ends) for ends in self.ranges], len(self.ranges))
         middle, size = units.centre
         weights = np.asarray(self.coefficients) / size[:, None]
-        return weights, np.asarray(self.intercepts) - middle @ weights
+        return weights, np.asarray(self.intercepts) - (middle + self._centre * size) @ weights
+
+    @property
+    def _centre(self) -> Floats:
+        given = [0.0] * len(self.ranges) if self.centre is None else self.centre
+        return np.asarray(given, np.float64)
 
     @property
     def odds(self) -> Odds:

@@ -33,9 +33,14 @@ class MomentPlan:
       tables are the same in both worlds, since they know them.
     - Released: the upper triangle of M'M plus noise, once, M having a row of whole numbers
       [a_1, ..., a_K, 1, y] per person; without products of labels with labels. Before it, where the
-      terms ask for them: the count of common rows (`dplasso.federated.overlap_count`), and about
-      how many people there are (`dplasso.federated.moments.capacity`). Everything else is a
-      function of these.
+      terms ask for them: the count of common rows (`dplasso.federated.overlap_count`), about how
+      many people there are (`dplasso.federated.moments.capacity`), and the means about which rows
+      are centred (`dplasso.federated.moments.centring`). Everything else is a function of these. A
+      row of M is a function of the person's row and the means.
+    - Means: each party adds up its rows, of length B_k at most (``mean_bound``), and counts them.
+      A person moves these numbers of all parties by D_1, D_1^2 = sum B_k^2 + 1; a replaced one,
+      who may be at other parties than before, by at most sum max(4 B_k^2, B_k^2 + 1). Noise:
+      D_1 * ``mean_multiplier``, that of each party on its own numbers.
     - Sensitivity. A row r = [t, y], t having the features and the 1, adds r r'. With the diagonal
       over sqrt(2), what is released moves by D, D^2 = (|r|^4 - |y|^4) / 2 = |t|^2 (|t|^2 + 2 |y|^2)
       / 2. Squared lengths are at most T (`length_of_features`) and L (`length_of_labels`), so that
@@ -73,6 +78,7 @@ class MomentPlan:
     multiplier: float  # of the noise that c parties, or the server, do not know; 0: no privacy
     count: CountPlan = CountPlan()
     capacity: CapacityTest = CapacityTest()
+    mean_multiplier: float = 0.0  # of the noise on means; 0: rows are not centred, or no privacy
 
     @property
     def n_people(self) -> int:
@@ -104,6 +110,23 @@ class MomentPlan:
         """Most that the squares of the features of one row of a party may add up to."""
         bound = Fraction(self.terms.parties[self.terms.number_of(party)].row_bound)
         return int(bound * bound * self.entry**2)  # rounded down
+
+    def mean_limit(self, party: str) -> int:
+        """The same before rows are centred, where their mean is taken."""
+        bound = Fraction(self.terms.parties[self.terms.number_of(party)].mean_bound)
+        return int(bound * bound * self.entry**2)
+
+    @property
+    def mean_sigma(self) -> float:
+        """Standard deviation on sums of rows and on their number, in whole numbers."""
+        one, limits = self.entry**2, map(self.mean_limit, self.terms.names)
+        moved = (max(4 * of, of + one) if self._replaces else of + one for of in limits)
+        return math.sqrt(sum(moved)) * self.mean_multiplier * PADDING
+
+    @property
+    def mean_event(self) -> list[Event]:
+        """What the means cost."""
+        return [Gaussian(self.mean_multiplier)] if self.mean_multiplier else []
 
     @cached_property
     def length_of_features(self) -> int:
@@ -178,13 +201,17 @@ class MomentPlan:
 
     @property
     def model_event(self) -> Event:
-        """What the matrix costs, as c parties see it."""
-        return self._matrix_to(self.terms.colluders)
+        """What means and the matrix cost, as c parties see it."""
+        return self._of_model(self.terms.colluders)
 
     def event_to(self, colluders: int) -> Event:
         """What the job costs to those who know the noise of that many parties."""
+        model = self._of_model(colluders)
+        return model if isinstance(model, PureDP) else _composed(*self._before, model)
+
+    def _of_model(self, colluders: int) -> Event:
         matrix = self._matrix_to(colluders)
-        return matrix if isinstance(matrix, PureDP) else _composed(*self._before, matrix)
+        return matrix if isinstance(matrix, PureDP) else _composed(*self.mean_event, matrix)
 
     @property
     def epsilon_to_server(self) -> float:
@@ -238,6 +265,7 @@ class MomentPlan:
         noises = [self.share_sigma, self.sigma_on_diagonal]  # the others are between these
         noises += [self.count.noise] if self.count.signs else []
         noises += [self.capacity.noise] if self.capacity.sigma else []
+        noises += [self.mean_sigma] if self.mean_multiplier else []
         drawn = all(LEAST_SIGMA <= noise <= MOST_SIGMA for noise in noises)
         fits = self.largest_sum + self.largest_noise < _MOST_SUM
         return fits and (self.multiplier == 0.0 or drawn)
@@ -251,7 +279,7 @@ def moment_plan(terms: MomentTerms) -> MomentPlan:
     >>> terms = agree_moments({"a": 3, "b": 4}, "a", n_rows=1000, epsilon=1.0, delta=1e-6)
     >>> plan = moment_plan(terms)
     >>> plan.bits, round(plan.epsilon_to(1), 6), round(plan.epsilon_to(0), 3)
-    (16, 1.0, 0.912)
+    (16, 1.0, 0.922)
     """
     parts = _parts(terms)
     for bits in range(_MOST_BITS, 0, -1):
@@ -265,13 +293,14 @@ def moment_plan(terms: MomentTerms) -> MomentPlan:
     )
 
 
-def _parts(terms: MomentTerms) -> tuple[float, CountPlan, CapacityTest]:
-    """Divide the budget: the noise of the matrix, of the count and of the test of capacity."""
+def _parts(terms: MomentTerms) -> tuple[float, CountPlan, CapacityTest, float]:
+    """Divide the budget: noise of the matrix, of the count, of the test of capacity, of means."""
     if terms.epsilon == math.inf:
-        return 0.0, CountPlan(), CapacityTest()
+        return 0.0, CountPlan(), CapacityTest(), 0.0
     # A conversion may be off in the last place: then the noise is larger, not smaller.
-    if terms.account == "exact" and not terms.n_people and not terms.min_overlap:
-        return PADDING / gaussian.mu_of(terms.epsilon, terms.delta), CountPlan(), CapacityTest()
+    if terms.account == "exact" and not (terms.n_people or terms.min_overlap or terms.centring):
+        multiplier = PADDING / gaussian.mu_of(terms.epsilon, terms.delta)
+        return multiplier, CountPlan(), CapacityTest(), 0.0
     if terms.account == "rho":
         rho = zcdp.rho_of(terms.epsilon, terms.delta)
     else:
@@ -279,9 +308,12 @@ def _parts(terms: MomentTerms) -> tuple[float, CountPlan, CapacityTest]:
     rho *= _LESS
     parties, people = len(terms.names), terms.n_people or terms.n_rows
     of_count = rho_of_count(parties, people, terms.min_overlap, rho)
-    capacity = capacity_test(people, rho) if terms.n_people else CapacityTest()
+    capacity = capacity_test(people, rho, terms.delta) if terms.n_people else CapacityTest()
     left = rho - of_count - capacity.rho
-    return 1.0 / math.sqrt(2.0 * left), count_plan(parties, people, of_count), capacity
+    of_means = left * terms.centring
+    means = 1.0 / math.sqrt(2.0 * of_means) if of_means else 0.0
+    matrix = 1.0 / math.sqrt(2.0 * (left - of_means))
+    return matrix, count_plan(parties, people, of_count), capacity, means
 
 
 def _composed(*events: Event) -> Event:

@@ -21,16 +21,22 @@ _SHRUNK = 1.0 - 2.0**-40  # so that few shortened rows are still too long after 
 
 
 class RowMap:
-    """The map from a party's table to whole numbers, in training and for new rows alike."""
+    """The map from a party's table to whole numbers, in training and for new rows alike.
 
-    def __init__(self, terms: MomentTerms, party: str, x_bound: Any) -> None:
+    ``centre`` is what rows are centred about, in units of their bounds; nothing by default.
+    """
+
+    def __init__(
+        self, terms: MomentTerms, party: str, x_bound: Any, centre: Floats | None = None
+    ) -> None:
         plan = moment_plan(terms)
         self._units = Units(x_bound, terms.parties[terms.number_of(party)].n_features)
+        self._centre = 0.0 if centre is None else centre
         self.entry, self._limit = plan.entry, plan.row_limit(party)
 
     def whole(self, X: Any) -> Ints:
         """Return the rows of a table as whole numbers within the party's bound."""
-        return whole_rows(self._units.of(X), self.entry, self._limit)
+        return whole_rows(self._units.of(X) - self._centre, self.entry, self._limit)
 
 
 class Units:

@@ -1,7 +1,7 @@
 """A complete job of moments in one process: the same bytes, without a network."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -114,9 +114,10 @@ def run(server: MomentServer, parties: Mapping[str, MomentParty], **weights: Any
     }
     shares = {name: party.share(others[name]) for name, party in parties.items()}
     moments = server.opened(shares)
+    centres = {name: party.centre for name, party in parties.items() if party.centre is not None}
     return MomentOutcome(
         moments,
-        fit_moments(moments, **weights),
+        replace(fit_moments(moments, **weights), centres=centres),
         {name: len(masked[name]) + len(shares[name]) for name in parties},
         {name: len(deals[name]) + sum(map(len, others[name].values())) for name in parties},
     )

@@ -24,9 +24,13 @@ _MOST_COLUMNS = 2**14  # a matrix of that many columns has 2^27 entries
 _MOST_WEIGHT = 2.0**10  # of labels
 # Squared weight of labels, in units of the squared length of features and the constant 1.
 _SHARE_OF_LABEL, _SHARE_OF_CLASSES = 0.25, 2.0
+# Of the budget, for the means about which rows are centred.
+_FOR_CENTRES, _MOST_FOR_CENTRES = 0.03, 0.5
 # Noise in the mean products of a person, times the root of the number of features, from which on
 # short rows get no more room than they have in one place.
-_MUCH_NOISE = 0.03
+_MUCH_NOISE = 0.02
+# Of the largest squared length of a row, and of its root: what the bound on its length keeps.
+_OF_LENGTH, _OF_ROOT = 0.15, 0.3
 
 
 def _weight(name: str, value: Any) -> float:
@@ -46,6 +50,15 @@ class PartyBlock(Declared):
     name: str = term(text, "Name of the party.")
     n_features: int = term(count(1, _MOST_COLUMNS), "Number of features that the party has.")
     row_bound: float = term(checks.bound, "Longer rows are shortened to this length.")
+    mean_bound: float = term(
+        checks.bound, "The same before they are centred, where their mean is taken.", default=1.0
+    )
+
+
+def _centring(name: str, value: Any) -> float:
+    part = share(name, value)
+    require(name, part <= _MOST_FOR_CENTRES, f"at most {_MOST_FOR_CENTRES:g}")
+    return part
 
 
 def _blocks(name: str, value: Any) -> tuple[PartyBlock, ...]:
@@ -64,11 +77,13 @@ class MomentTerms(AmongParties):
 
     Where the server numbers people, ``n_people`` is how many are declared, and ``n_rows`` has room
     for more (`dplasso.federated.moments.capacity`). With the account "rho", epsilon is converted as
-    ledgers do that add up jobs, which takes a few percent more noise.
+    ledgers do that add up jobs, which takes a few percent more noise. ``centring`` pays for the
+    means about which parties centre their rows (`dplasso.federated.moments.centring`); with 0, rows
+    are as they are.
     """
 
     ADDED: ClassVar[frozenset[str]] = frozenset(
-        {"n_people", "min_overlap", "account", "radius", "label_weight"}
+        {"n_people", "min_overlap", "account", "radius", "label_weight", "centring"}
     )
 
     rounds = 1  # one matrix is opened
@@ -104,6 +119,10 @@ class MomentTerms(AmongParties):
     label_weight: float = term(
         _weight, "Labels are this many times as large as bounded entries.", default=1.0
     )
+    centring: float = term(
+        _centring, "Share of the budget for the means about which rows are centred; 0: none.",
+        default=0.0,
+    )  # fmt: skip
     parties: tuple[PartyBlock, ...] = term(_blocks, "The columns of the parties.")
 
     def __post_init__(self) -> None:
@@ -149,22 +168,22 @@ def default_row_bound(attributes: int, of_all: int | None = None, noise: float =
     """Return a public bound on the length of a party's rows.
 
     An attribute is a number, or a category with one column of 0 and 1 per level. Entries are at
-    most 1, so that a row of a attributes is at most sqrt(a) long. Rows of categories are just that
-    long: there a smaller bound scales all rows alike, and noise with them. Most numbers are far
-    from their bounds, the more so on average over several: noise for rows of full length would be
-    wasted. The rule keeps a quarter of the largest squared length, and more of few attributes.
+    most 1, so that a row of a attributes is at most sqrt(a) long, and little longer about the mean.
+    Most rows are far shorter about the mean, the more so with several attributes: noise for rows of
+    full length would be wasted. The rule keeps 0.15 of the largest squared length, and more of few
+    attributes.
 
     Few attributes need that room, but the bounds of several parties then add up to more than that
     of one place, and noise with them. Of ``of_all`` attributes of all parties, a share ``noise`` of
     1 gives bounds that add up to that of one place, however the attributes are dealt out.
 
     >>> [round(default_row_bound(a) ** 2, 2) for a in (1, 4, 16, 100)]
-    [0.75, 2.0, 6.0, 30.0]
+    [0.45, 1.2, 3.6, 18.0]
     >>> [round(default_row_bound(4, 16, noise) ** 2, 2) for noise in (0.0, 0.5, 1.0)]
-    [2.0, 1.71, 1.5]
+    [1.2, 1.02, 0.9]
     """
     held = attributes / of_all if of_all else 1.0
-    return math.sqrt(0.25 * attributes + 0.5 * math.sqrt(attributes * held**noise))
+    return math.sqrt(_OF_LENGTH * attributes + _OF_ROOT * math.sqrt(attributes * held**noise))
 
 
 def _noise_level(terms: MomentTerms, attributes: int) -> float:
@@ -209,7 +228,8 @@ def agree_moments(
     """Return the terms of a job, by public rules where they are not given.
 
     Row bounds are those of `default_row_bound`, and the weight of labels is that of
-    `default_label_weight`. Both follow from public numbers.
+    `default_label_weight`. Both follow from public numbers. Rows are centred about noisy means,
+    which take 3% of the budget.
 
     Parameters
     ----------
@@ -234,7 +254,7 @@ def agree_moments(
     >>> public = dict(n_rows=10_000, epsilon=1.0, delta=1e-8)
     >>> terms = agree_moments({"bank": 4, "shop": 9}, "bank", **public)
     >>> [round(block.row_bound**2, 2) for block in terms.parties]
-    [1.83, 3.66]
+    [1.1, 2.2]
     """
     known, given = {**parties, **(attributes or {})}, row_bounds or {}
     strange = (set(known) | set(given)) - set(parties)
@@ -247,11 +267,13 @@ def agree_moments(
                 name=name,
                 n_features=features,
                 row_bound=given.get(name, default_row_bound(known[name], of_all, noise)),
+                mean_bound=math.sqrt(known[name]),
             )
             for name, features in parties.items()
         )
 
     terms.setdefault("colluders", min(1, len(parties) - 1))
+    terms.setdefault("centring", _FOR_CENTRES)
     checked = MomentTerms(parties=blocks(0.0), label_holder=label_holder, **terms)
     agreed = replace(checked, parties=blocks(_noise_level(checked, of_all)))
     if "label_weight" in terms:

@@ -56,6 +56,11 @@ class UsedOnce:
         """Whether a name has a content."""
         return hashlib.sha256(name).digest() in self._contents
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was claimed yet."""
+        return not self._contents
+
     def close(self) -> None:
         """Close the file."""
         if self._journal is not None:
@@ -75,7 +80,12 @@ def _opened(path: Path) -> CountedJournal:
     except JournalInUse:
         raise Refused("another process of this party is at work; end it first") from None
     except RecordsLost:
-        raise Refused(
-            "the file of what this party has used has lost some of it, and nothing is used twice; "
-            "restore it from a copy, or begin a job with another name"
-        ) from None
+        raise lost() from None
+
+
+def lost() -> Refused:
+    """The refusal to go on without a record of all that was used."""
+    return Refused(
+        "the file of what this party has used has lost some of it, and nothing is used twice; "
+        "restore it from a copy, or begin a job with another name"
+    )
