@@ -299,7 +299,7 @@ class _Fit:
         shares = (yield asked) / (self._n * CELL)
         noise, most = self._mean_noise(asked), 1.5 * course.margin_noise
         if facts.outputs == 1:
-            share = _likely_share(shares[0], noise, 1.0 / max(self._n, 4.0))
+            share = _likely_share(shares[0], noise, 1.0 / max(self._n, 2.0))
             return np.array([np.log(share / (1.0 - share))]), 1.0, course.curvature, most
         shares = np.maximum(shares, min(max(noise, 1.0 / self._n), 1.0 / facts.outputs))
         shares = shares / shares.sum()
@@ -396,8 +396,9 @@ class _Fit:
             if facts.loss == SQUARED and done in [int(at * course.steps) for at in _SIZES_AFTER]:
                 asked = self._expect(SIZES, CELL, 1, partial(self._size, margins, clip))
                 mean = float((yield asked)[0]) / (n * CELL)
-                surely = mean - 2.5 * self._mean_noise(asked)
-                hidden = hidden and 0.5 * (of_one * length / clip) ** 2 >= 0.6 * surely
+                if hidden:
+                    surely = mean - 2.5 * self._mean_noise(asked)
+                    hidden = 0.5 * (of_one * length / clip) ** 2 >= 0.6 * surely
                 clip *= min(1.0, 2.5 * math.sqrt(max(mean, self._mean_noise(asked))))
             sums = partial(self._gradient, margins, clip, rows)
             released = yield self._expect(STEPS, sensitivity, weights.size, sums)
@@ -495,7 +496,7 @@ def _likely_mean(mean: float, variance: float) -> float:
 
 def _likely_share(share: float, noise: float, least: float) -> float:
     """The share of a class: its logarithm is evenly spread in one of ten tables, or the share."""
-    if not 4.0 * noise >= min(share, 1.0 - share):
+    if noise == 0.0 or min(share, 1.0 - share) > 4.0 * noise:
         return min(max(share, least), 1.0 - least)
     end = math.log(1.0 / least - 1.0)
     found = 1.0 / (1.0 + np.exp(-np.linspace(-end, end, 400)))

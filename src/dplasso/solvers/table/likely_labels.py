@@ -36,7 +36,7 @@ def likely_share(share: float, noise: float, least: float) -> float:
     Shares are from ``least`` to 1 - ``least``. If one class is rare, a tenth is as likely as a
     hundredth; otherwise all shares are equally likely.
     """
-    if min(share, 1.0 - share) > CLEAR * noise:
+    if noise == 0.0 or min(share, 1.0 - share) > CLEAR * noise:
         return min(max(share, least), 1.0 - least)
     end = math.log((1.0 - least) / least)
     shares = expit(np.linspace(-end, end, COMPARED))
@@ -75,9 +75,11 @@ class MeasuredMean:
         means, noises = np.array(self._found).T
         size = len(self._off_centre)
         # Least squares for where the mean row lies, in units of what is expected, and the mean.
-        at_mean_row = np.column_stack([np.array(self._weights) * self._off_centre, np.ones(len(means))])
+        at_mean_row = np.array(self._weights) * self._off_centre
+        at_mean_row = np.column_stack([at_mean_row, np.ones(len(means))])
         system = np.vstack([np.eye(size, size + 1), at_mean_row / noises[:, None]])
         turned, root = np.linalg.qr(system)
         known = np.append(np.zeros(size), means / noises)
         mean = float(turned[:, -1] @ known / root[-1, -1])
-        return self._bound * likely_mean(min(max(mean, -1.0), 1.0), abs(1.0 / float(root[-1, -1])))
+        noise = abs(1.0 / float(root[-1, -1]))
+        return self._bound * likely_mean(min(max(mean, -1.0), 1.0), noise)

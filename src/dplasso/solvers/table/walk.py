@@ -48,8 +48,6 @@ LEAST_EIGENVALUE = 2.0**-19
 HALVINGS = 50
 # Smallest spread of numbers to predict, as a share of their bound.
 LEAST_LABEL_SPREAD = 1e-4
-# No share of a class is below that of one row in so many, however few rows are declared.
-LEAST_ROWS = 4
 # Noise of margins beyond which a model without columns is better. For classes it is in units of the
 # noise that is aimed at; for numbers in units of the spread that the labels surely have.
 MOST_NOISE, MOST_NOISE_OF_NUMBERS = 1.5, 0.6
@@ -227,7 +225,7 @@ def _labels(released: Ints, plan: TablePlan, y_bound: float, off_centre: Floats)
             measured,
         )
     if plan.outputs == 1:
-        share = likely_share(float(shares[0]), noise, 1.0 / max(plan.n_rows, LEAST_ROWS))
+        share = likely_share(float(shares[0]), noise, 1.0 / max(plan.n_rows, 2))
         constant = np.array([math.log(share / (1.0 - share))])
         return Labels(constant, 1.0, plan.pace.curvature, MOST_NOISE * plan.pace.margin_noise)
     shares = np.maximum(shares, min(max(noise, 1.0 / plan.n_rows), 1.0 / plan.outputs))
@@ -389,8 +387,9 @@ def _descent(
         if done in plan.scale_steps:
             mean_square = float((yield ResidualSize(at))[0]) / (plan.n_rows * CELL)
             noise = plan.scale_sigma / CELL / plan.n_rows
-            half_way = (noise_of_one * length / cut) ** 2 / 2.0
-            is_noise = is_noise and half_way >= MOST_NOISE_SHARE * (mean_square - SURE * noise)
+            if is_noise:
+                half_way = (noise_of_one * length / cut) ** 2 / 2.0
+                is_noise = half_way >= MOST_NOISE_SHARE * (mean_square - SURE * noise)
             cut = min(cut, CUT_OF_SIZE * cut * math.sqrt(max(mean_square, noise)))
             at = replace(at, cut=cut)
         answer = (yield GradientSums(at)).reshape(weights.shape)
