@@ -290,7 +290,7 @@ class _Fit:
             mean = _likely_mean(mean, noise**2)
             apart = square - mean**2
             spread = math.sqrt(max(apart, noise, 1e-8)) * facts.y_bound
-            most = 0.6 * math.sqrt(max(apart - 2.5 * noise, 0.0)) * facts.y_bound
+            most = 0.6 * math.sqrt(min(max(apart - 2.5 * noise, 0.0), 1.0)) * facts.y_bound
             start = np.array([mean * facts.y_bound])
             return start, spread, course.curvature, most
         both = self._row_changes and facts.outputs > 1
@@ -383,6 +383,7 @@ class _Fit:
         of_one = sigma / math.sqrt(course.steps) * told * clip
         length = self._length(of_one, spread)
         hidden = of_one * length > most
+        open_to_doubt = facts.loss == SQUARED and of_one * length <= 0.6 * facts.y_bound
         for done in range(course.steps):
             if done in [int(at * course.steps) for at in damped_after]:
                 factors = shape.factors(
@@ -396,7 +397,7 @@ class _Fit:
             if facts.loss == SQUARED and done in [int(at * course.steps) for at in _SIZES_AFTER]:
                 asked = self._expect(SIZES, CELL, 1, partial(self._size, margins, clip))
                 mean = float((yield asked)[0]) / (n * CELL)
-                if hidden:
+                if hidden and open_to_doubt:
                     surely = mean - 2.5 * self._mean_noise(asked)
                     hidden = 0.5 * (of_one * length / clip) ** 2 >= 0.6 * surely
                 clip *= min(1.0, 2.5 * math.sqrt(max(mean, self._mean_noise(asked))))
@@ -416,7 +417,7 @@ class _Fit:
         kept = [k for k in range(course.steps) if k + 1 > 0.5 * course.steps]
         found: Floats = np.mean([iterates[k] for k in kept], axis=0)
         squares = (found / spread) ** 2
-        if hidden and facts.loss == SQUARED:
+        if hidden and open_to_doubt:
             hidden = not shape.shows(found[0, :-1], length / course.steps, sigma * np.array(clips))
         signal = np.maximum(squares - noises, 0.0) / np.maximum(squares, 1e-300)
         found = np.where(np.append(still, False), signal * found, found)

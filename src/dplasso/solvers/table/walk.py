@@ -125,7 +125,8 @@ class Labels(NamedTuple):
     constant: Floats  # margins of the best model without columns
     unit: float  # spread of numbers; 1 for classes
     curvature: float
-    most_noise: float  # noise of margins beyond which the model without columns is better
+    most_noise: float  # noise of margins beyond which the model without columns seems better
+    certain_noise: float  # and beyond which it is better for certain
     measured: MeasuredMean | None = None  # of numbers, all measurements of their mean
 
 
@@ -216,24 +217,25 @@ def _labels(released: Ints, plan: TablePlan, y_bound: float, off_centre: Floats)
         measured = MeasuredMean(y_bound, float(shares[0]), noise, off_centre)
         mean, square = likely_mean(min(max(float(shares[0]), -1.0), 1.0), noise), float(shares[1])
         spread = math.sqrt(max(square - mean**2, noise, LEAST_LABEL_SPREAD**2))
-        sure = math.sqrt(max(square - mean**2 - SURE * noise, 0.0))
+        sure = math.sqrt(min(max(square - mean**2 - SURE * noise, 0.0), 1.0))
         return Labels(
             np.array([mean * y_bound]),
             spread * y_bound,
             plan.pace.curvature,
             MOST_NOISE_OF_NUMBERS * sure * y_bound,
+            MOST_NOISE_OF_NUMBERS * y_bound,  # no spread exceeds the bound
             measured,
         )
+    most = MOST_NOISE * plan.pace.margin_noise
     if plan.outputs == 1:
         share = likely_share(float(shares[0]), noise, 1.0 / max(plan.n_rows, 2))
         constant = np.array([math.log(share / (1.0 - share))])
-        return Labels(constant, 1.0, plan.pace.curvature, MOST_NOISE * plan.pace.margin_noise)
+        return Labels(constant, 1.0, plan.pace.curvature, most, most)
     shares = np.maximum(shares, min(max(noise, 1.0 / plan.n_rows), 1.0 / plan.outputs))
     shares = shares / shares.sum()
     curvature = max(plan.pace.curvature, float(np.max(shares * (1.0 - shares))))
     constant = np.log(shares)
-    most = MOST_NOISE * plan.pace.margin_noise
-    return Labels(constant - constant.mean(), 1.0, curvature, most)
+    return Labels(constant - constant.mean(), 1.0, curvature, most, most)
 
 
 class Shape:
@@ -369,6 +371,7 @@ def _descent(
     noise_of_one = noise_of_spread * spread
     length = _length(plan, noise_of_one, labels.unit)
     is_noise = noise_of_one * length > labels.most_noise
+    is_certain = noise_of_one * length > labels.certain_noise
     weights, total = np.zeros((plan.outputs, size)), np.zeros((plan.outputs, size))
     variances = np.zeros((plan.outputs, size))  # of the noise in weights, in units of labels
     noises: list[float] = []  # of a gradient in each step
@@ -387,7 +390,7 @@ def _descent(
         if done in plan.scale_steps:
             mean_square = float((yield ResidualSize(at))[0]) / (plan.n_rows * CELL)
             noise = plan.scale_sigma / CELL / plan.n_rows
-            if is_noise:
+            if is_noise and not is_certain:
                 half_way = (noise_of_one * length / cut) ** 2 / 2.0
                 is_noise = half_way >= MOST_NOISE_SHARE * (mean_square - SURE * noise)
             cut = min(cut, CUT_OF_SIZE * cut * math.sqrt(max(mean_square, noise)))
@@ -412,7 +415,7 @@ def _descent(
         if done + 1 > (1.0 - AVERAGED) * plan.steps:
             total, averaged = total + weights, averaged + 1
     weights = total / averaged
-    if is_noise and plan.pace.of_numbers:
+    if is_noise and not is_certain:
         is_noise = not shape.is_clear(weights[0], length / plan.steps, np.array(noises))
     certain = _certain(weights / labels.unit, variances)
     weights[:, :-1] *= np.where(hardly_vary, certain[:, :-1], 1.0)
