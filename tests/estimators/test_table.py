@@ -402,3 +402,41 @@ def test_a_default_fit_to_hardly_any_rows_is_no_worse_than_the_shares_of_the_cla
     for seed in range(5):
         model = PrivateLassoClassifier(0.01, random_state=seed, **public).fit(X, y)
         assert -model.predict_log_proba(new)[np.arange(100), labels].mean() < 0.75
+
+
+def _scores_of_wide_ranges(epsilon):
+    """R2 on new rows, with all declared ranges ten times too wide, for several seeds."""
+    true, found = np.array([1.0, -0.5, 0.5, 0.0, 0.0, 0.0, 0.3, 0.0, 0.0, 0.0]), []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(-1.0, 1.0, (20_000, 10))
+        y = X @ true + 0.3 * rng.normal(size=len(X))
+        model = PrivateLassoRegressor(
+            epsilon, 1e-8, y_bound=25.0, n_rows=10_000, x_bound=10.0, random_state=seed
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found.append(model.fit(X[:10_000], y[:10_000]).score(X[10_000:], y[10_000:]))
+    return np.array(found)
+
+
+def test_ranges_far_too_wide_cost_no_more_than_the_model():
+    """The mean of the labels is below the noise of its own release, and so is their spread."""
+    assert _scores_of_wide_ranges(0.1).min() > -0.1
+    assert _scores_of_wide_ranges(1.0).min() > 0.7
+
+
+def test_a_class_that_noise_hides_is_given_a_small_probability():
+    losses = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(-1.0, 1.0, (20_000, 10))
+        y = (rng.random(20_000) < 0.001).astype(int)
+        model = PrivateLassoClassifier(
+            0.1, 1e-8, classes=[0, 1], n_rows=10_000, x_bound=1.0, random_state=seed
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            shares = model.fit(X[:10_000], y[:10_000]).predict_proba(X[10_000:])
+        losses.append(-np.mean(np.log(shares[np.arange(10_000), y[10_000:]])))
+    assert np.mean(losses) < 0.018  # the shares of the classes have 0.008

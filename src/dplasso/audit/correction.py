@@ -68,7 +68,7 @@ def forged(claim: Claim, n_rows: int, rng: np.random.Generator) -> list[Ints]:
 class Reference:
     """What is concluded from the releases of a correction, one after the other.
 
-    ``margin`` to ``shift_off`` are what margins of a solver usually are. No guarantee rests on
+    ``margin`` to ``farthest`` are what margins of a solver usually are. No guarantee rests on
     them, nor on ``n_rows``. ``searches`` says whether slopes at several spreads are released.
     """
 
@@ -80,6 +80,7 @@ class Reference:
     spread: float = 3.0
     noise: float = 0.0
     shift_off: float = 0.4
+    farthest: float = 3.0
     moves: bool
     searches: bool = True
     sigmas: tuple[float, float, float]
@@ -227,7 +228,7 @@ class Law:
         self._spread = max(math.sqrt(variance), 0.1 * usual.spread)
         signal = [max(1.0 - (usual.noise / unit / width) ** 2, 0.1) for width in widths]
         self._expected = usual.scale * float(np.dot(chances, signal))
-        self._own = float(np.clip(self._expected * self.centre, -3.0, 3.0))
+        self._own = float(np.clip(self._expected * self.centre, -usual.farthest, usual.farthest))
         own_off = math.hypot(usual.shift_off, 0.35 * max(abs(self._own) - 1.0, 0.0))
         self._off = math.log(1.0 + usual.off), own_off if usual.moves else 1e-6
         self._rows = np.minimum(np.maximum(self._likely, counted - wide), counted + wide).clip(0.0)

@@ -52,7 +52,8 @@ SMALLEST_LABEL, MOST_PER_ENTRY = 1e-290, 1e280
 MATRICES = 12
 # Margins are slightly too large, because residuals are clipped. Of two classes they are so by an
 # amount that differs among tables; of more classes the products of columns predict their length.
-USUAL = Usual(margin=4.0, scale=0.9, off=0.25, spread=2.5, shift_off=0.2)
+# An intercept starts from the released share of a class, so it may be that of a very rare one.
+USUAL = Usual(margin=4.0, scale=0.9, off=0.25, spread=2.5, shift_off=0.2, farthest=7.0)
 USUAL_SCALE_OF_CLASSES, SCALE_OFF_OF_CLASSES, SHIFT_OFF_OF_CLASSES = 0.8, 0.15, 0.3
 
 

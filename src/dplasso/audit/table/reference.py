@@ -183,6 +183,7 @@ class _Fit:
             standard, shape, start, spread, still, most
         )
         if hidden:
+            start = self._mean_of_numbers(start)
             weights, margins = (
                 np.zeros_like(weights),
                 standard.margins_of(np.zeros_like(weights), start),
@@ -252,7 +253,8 @@ class _Fit:
             *(MEANS, length * (2.0 if self._row_changes else 1.0), columns),
             lambda rows: CELL * rows.copies @ _cut(rows.shares - centre, length / CELL),
         )
-        offsets = _james_stein((yield asked) / total, 0.0, self._mean_noise(asked))
+        off_centre = self._mean_noise(asked)
+        offsets = _james_stein((yield asked) / total, 0.0, off_centre)
         centres = np.rint(np.clip(centre + offsets, 0.0, 1.0) * CELL) / CELL
         left = max(longest**2 - np.sum((centres - mean) ** 2), 0.1 * longest**2)
         shorter = math.ceil(math.sqrt(left) * CELL)
@@ -263,7 +265,9 @@ class _Fit:
         spreads, noise = (yield asked) / total, self._mean_noise(asked)
         usual = max(spreads.mean(), noise / math.sqrt(columns), 1.0 / CELL)
         floored = np.maximum(_james_stein(spreads, usual, noise), max(0.05 * usual, noise))
-        return centres, floored / self._variances(), spreads + noise < 0.05 * usual
+        variances = floored / self._variances()
+        self._off_centre = off_centre / np.sqrt(variances)
+        return centres, variances, spreads + noise < 0.05 * usual
 
     def _variances(self) -> Floats:
         """Variances of columns: indicators have a quarter of that of numbers; the mean is 1."""
@@ -282,25 +286,35 @@ class _Fit:
             asked = self._expect(LABELS, size * CELL, 2, self._label_sums)
             mean, square = (yield asked) / (self._n * CELL)
             noise = self._mean_noise(asked)
-            certain = max(1.0 - (noise / mean) ** 2, 0.0) if mean else 0.0
-            mean = min(max(mean, -1.0), 1.0) * certain * 0.09 / (0.09 + noise**2)
+            self._means = [(mean, noise**2, np.zeros(course.columns))]
+            mean = _likely_mean(mean, noise**2)
             apart = square - mean**2
             spread = math.sqrt(max(apart, noise, 1e-8)) * facts.y_bound
-            most = 0.6 * math.sqrt(max(apart - 2.0 * noise, 0.0)) * facts.y_bound
+            most = 0.6 * math.sqrt(min(max(apart - 2.5 * noise, 0.0), 1.0)) * facts.y_bound
             start = np.array([mean * facts.y_bound])
             return start, spread, course.curvature, most
         both = self._row_changes and facts.outputs > 1
         size = math.sqrt(2.0) if both else 1.0
         asked = self._expect(LABELS, size * CELL, facts.outputs, self._label_sums)
         shares = (yield asked) / (self._n * CELL)
-        least, most = max(self._mean_noise(asked), 1.0 / self._n), 1.5 * course.margin_noise
+        noise, most = self._mean_noise(asked), 1.5 * course.margin_noise
         if facts.outputs == 1:
-            share = min(max(shares[0], min(least, 0.5)), max(1.0 - least, 0.5))
+            share = _likely_share(shares[0], noise, 1.0 / max(self._n, 2.0))
             return np.array([np.log(share / (1.0 - share))]), 1.0, course.curvature, most
-        shares = np.maximum(shares, min(least, 1.0 / facts.outputs))
+        shares = np.maximum(shares, min(max(noise, 1.0 / self._n), 1.0 / facts.outputs))
         shares = shares / shares.sum()
         start = np.log(shares) - np.log(shares).mean()
         return start, 1.0, max(course.curvature, np.max(shares * (1.0 - shares))), most
+
+    def _mean_of_numbers(self, start: Floats) -> Floats:
+        """The mean of numbers by its own release and by the mean residuals of all steps."""
+        if self._facts.loss != SQUARED:
+            return start
+        means, variances, weights = (np.array(one) for one in zip(*self._means, strict=True))
+        off = weights * self._off_centre
+        by_mean = np.linalg.solve(np.diag(variances) + off @ off.T, np.ones(len(means)))
+        mean = float(by_mean @ means / by_mean.sum())
+        return np.array([self._facts.y_bound * _likely_mean(mean, 1.0 / float(by_mean.sum()))])
 
     def _label_sums(self, rows: TableRows) -> Floats:
         facts = self._facts
@@ -359,7 +373,7 @@ class _Fit:
         damped_after = (1 / 6, 1 / 3) if facts.loss != SQUARED and facts.outputs == 1 else ()
         weights = np.zeros((facts.outputs, course.columns + 1))
         noises = np.zeros(course.columns + 1)
-        iterates = []
+        iterates, clips = [], []
         factors, rows = np.ones(course.columns + 1), standard
         floor = 0.0
         if facts.outputs > 1 and sigma > 0.0:
@@ -369,6 +383,7 @@ class _Fit:
         of_one = sigma / math.sqrt(course.steps) * told * clip
         length = self._length(of_one, spread)
         hidden = of_one * length > most
+        open_to_doubt = facts.loss == SQUARED and of_one * length <= 0.6 * facts.y_bound
         for done in range(course.steps):
             if done in [int(at * course.steps) for at in damped_after]:
                 factors = shape.factors(
@@ -382,12 +397,19 @@ class _Fit:
             if facts.loss == SQUARED and done in [int(at * course.steps) for at in _SIZES_AFTER]:
                 asked = self._expect(SIZES, CELL, 1, partial(self._size, margins, clip))
                 mean = float((yield asked)[0]) / (n * CELL)
-                if mean > 2.0 * self._mean_noise(asked):
-                    hidden = hidden and 0.5 * (of_one * length / clip) ** 2 > 0.6 * mean
+                if hidden and open_to_doubt:
+                    surely = mean - 2.5 * self._mean_noise(asked)
+                    hidden = 0.5 * (of_one * length / clip) ** 2 >= 0.6 * surely
                 clip *= min(1.0, 2.5 * math.sqrt(max(mean, self._mean_noise(asked))))
             sums = partial(self._gradient, margins, clip, rows)
             released = yield self._expect(STEPS, sensitivity, weights.size, sums)
             moved = (released + 0.5).reshape(weights.shape) / course.unit**2 / n
+            clips.append(clip)
+            if facts.loss == SQUARED:
+                ahead = clip * moved[0, -1] / CONSTANT
+                mean = CONSTANT * course.row_length * weights[0, -1] + start[0] - ahead
+                off = clip * sigma / (CONSTANT * course.row_length) / facts.y_bound
+                self._means.append((mean / facts.y_bound, off**2, weights[0, :-1] / facts.y_bound))
             turned = length / course.steps * np.diag(factors) @ inverse
             weights = weights - clip * course.row_length * moved @ turned.T
             noises = noises + (sigma * clip / spread) ** 2 * np.diag(turned @ turned.T)
@@ -395,8 +417,8 @@ class _Fit:
         kept = [k for k in range(course.steps) if k + 1 > 0.5 * course.steps]
         found: Floats = np.mean([iterates[k] for k in kept], axis=0)
         squares = (found / spread) ** 2
-        if hidden and facts.loss == SQUARED:
-            hidden = not shape.shows(found[0] / spread, noises)
+        if hidden and open_to_doubt:
+            hidden = not shape.shows(found[0, :-1], length / course.steps, sigma * np.array(clips))
         signal = np.maximum(squares - noises, 0.0) / np.maximum(squares, 1e-300)
         found = np.where(np.append(still, False), signal * found, found)
         return found, rows.margins_of(found / factors, start), hidden
@@ -450,6 +472,7 @@ class _Fit:
             off=0.25 if two else 0.15,
             spread=2.5,
             shift_off=0.2 if two else 0.3,
+            farthest=7.0,
             moves=True,
             searches=False,
             sigmas=(first, second, third),
@@ -460,6 +483,27 @@ class _Fit:
             by_a_row = size / facts.rows_per_person
             found.receive((yield self._expect(kind, by_a_row, found.numbers(place), sums)), place)
         return found.result()
+
+
+def _likely_mean(mean: float, variance: float) -> float:
+    """The mean of numbers: 0 in four of five tables, and otherwise of standard deviation 0.3."""
+    mean, both = min(max(mean, -1.0), 1.0), 0.09 + variance
+    if variance == 0.0:
+        return mean
+    elsewhere = 0.2 * math.exp(-0.5 * mean**2 / both) / math.sqrt(both)
+    middle = 0.8 * math.exp(-0.5 * mean**2 / variance) / math.sqrt(variance)
+    return mean * 0.09 / both * elsewhere / (elsewhere + middle)
+
+
+def _likely_share(share: float, noise: float, least: float) -> float:
+    """The share of a class: its logarithm is evenly spread in one of ten tables, or the share."""
+    if noise == 0.0 or min(share, 1.0 - share) > 4.0 * noise:
+        return min(max(share, least), 1.0 - least)
+    end = math.log(1.0 / least - 1.0)
+    found = 1.0 / (1.0 + np.exp(-np.linspace(-end, end, 400)))
+    chances = 0.1 / 400.0 + 0.9 * found * (1.0 - found) / np.sum(found * (1.0 - found))
+    chances *= np.exp(-((found - min(max(share, 0.0), 1.0)) ** 2) / (2.0 * noise**2))
+    return float(np.sum(chances * found) / np.sum(chances))
 
 
 class _Shape:
@@ -498,14 +542,23 @@ class _Shape:
         square = np.trace(apart @ self._matrix[:-1, :-1] @ apart.T)
         return math.sqrt(max(square, 0.0))
 
-    def shows(self, weights: Floats, noises: Floats) -> bool:
-        """Whether margins vary by more than four times their noise, whatever the products' noise.
+    def shows(self, weights: Floats, step: float, noises: Floats) -> bool:
+        """Whether averaged weights are far from what noise of the steps' gradients explains.
 
         The column of the intercept is left out.
         """
-        doubt = self._edge * np.eye(len(weights) - 1)
-        least, most = self._matrix[:-1, :-1] - doubt, self._matrix[:-1, :-1].clip(0.0) + doubt
-        return bool(weights[:-1] @ least @ weights[:-1] > 4.0 * np.diag(most) @ noises[:-1])
+        values, axes = np.linalg.eigh(self._matrix[:-1, :-1])
+        least = max(self._edge * math.sqrt(len(values) / len(self._matrix)), 2.0**-19)
+        moves = step / (self._curvature * np.maximum(values, least))
+        kept = 1.0 - moves * np.maximum(values - self._edge, 0.0)
+        last, count = np.arange(len(noises)), len(noises) - int(0.5 * len(noises))
+        variances = np.zeros(len(values))
+        for at, noise in enumerate(noises):
+            counted = last[max(at, len(noises) - count) :] - at
+            lasting = np.sum(kept[:, None] ** counted, axis=1) / count
+            variances += (noise * moves * lasting) ** 2
+        apart = np.sum((axes.T @ weights) ** 2 / variances) - len(values)
+        return bool(apart > 2.5 * math.sqrt(2.0 * len(values)))
 
     def factors(self, squares: Floats, noises: Floats) -> Floats:
         """Factors of the columns, by the squares of their weights and the noise in these."""

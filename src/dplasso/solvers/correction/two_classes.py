@@ -19,8 +19,8 @@ from dplasso.solvers.correction.walk import Correction, Place, Usual
 REACH, BEYOND = 3.0, 5.0
 # Least spread of margins, in usual ones, and least share of it that is not noise.
 LEAST_SPREAD, LEAST_TOLD = 0.1, 0.1
-# A solver's own intercept is not trusted beyond FARTHEST. Beyond 1, its error grows at this rate.
-FARTHEST, DOUBT = 3.0, 0.35
+# Beyond 1, the error of a solver's own intercept grows at this rate.
+DOUBT = 0.35
 # In this share of fits margins are not as usual: the logarithm of their scale is then off by the
 # first of these below 0, and by the second above. Probabilities that are too sure lose more.
 UNUSUAL, BELOW, ABOVE = 0.15, 1.0, 0.4
@@ -80,7 +80,7 @@ class TwoClasses:
         told = np.maximum(1.0 - (unclear / likely.widths) ** 2, LEAST_TOLD)
         self._scale = usual.scale * self._unit * float(likely.weights @ told)
         # The usual scale, and the solver's own intercept unless it is far off.
-        self._own = min(max(self._scale * self._centre, -FARTHEST), FARTHEST)
+        self._own = min(max(self._scale * self._centre, -usual.farthest), usual.farthest)
         self._scale_off = math.log1p(usual.off)
         shift_off = math.hypot(usual.shift_off, DOUBT * max(abs(self._own) - 1.0, 0.0))
         self._shift_off = shift_off if moves else FIXED

@@ -53,7 +53,8 @@ class Usual(NamedTuple):
     margins of more than two classes. ``scale`` usually corrects margins, ``off`` is how far it may
     be off, relative to it, and ``shift_off`` how far intercepts may be off. Of two classes,
     ``spread`` is the usual standard deviation of margins, and ``noise`` the part of it that is
-    noise: the scale is for margins without. No guarantee rests on any of them.
+    noise: the scale is for margins without. An intercept of two classes is not trusted beyond
+    ``farthest``. No guarantee rests on any of them.
     """
 
     margin: float
@@ -62,6 +63,7 @@ class Usual(NamedTuple):
     spread: float = 3.0
     noise: float = 0.0
     shift_off: float = 0.4
+    farthest: float = 3.0
 
 
 class Place(NamedTuple):

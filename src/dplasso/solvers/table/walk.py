@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplasso.base.arrays import Floats, Ints
+from dplasso.solvers.table.likely_labels import MeasuredMean, likely_mean, likely_share
 from dplasso.solvers.table.plan import CELL, CONSTANT, LEAST_LENGTH, TablePlan
 from dplasso.solvers.table.questions import (
     CellSums,
@@ -45,19 +46,17 @@ LEAST_LEFT = 0.1
 LEAST_EIGENVALUE = 2.0**-19
 # A floor of eigenvalues is found to this many bits.
 HALVINGS = 50
-# Usual size of the mean of numbers, and smallest spread of them, as shares of their bound.
-USUAL_MEAN = 0.3
+# Smallest spread of numbers to predict, as a share of their bound.
 LEAST_LABEL_SPREAD = 1e-4
 # Noise of margins beyond which a model without columns is better. For classes it is in units of the
 # noise that is aimed at; for numbers in units of the spread that the labels surely have.
 MOST_NOISE, MOST_NOISE_OF_NUMBERS = 1.5, 0.6
-# Standard deviations of noise that a mean square must exceed before anything is concluded from it.
-SURE = 2.0
-# For numbers: the variance of margins over that of their noise from which on a model is kept, even
-# if the spread of the labels, or of their residuals, is too small to be measured.
-CLEAR_SIGNAL = 4.0
-# For numbers whose residuals are clearly measured: the largest share of their mean square that the
-# noise may have half way, where its variance is half of what it will be.
+# For numbers: standard deviations of noise that count as certain. By so many a spread of labels, or
+# of residuals, is less than measured, and weights must exceed what their noise explains if a model
+# is to be kept whatever the spread.
+SURE = 2.5
+# For numbers: the largest share of the mean square of residuals that the noise may have half way,
+# where its variance is half of what it will be.
 MOST_NOISE_SHARE = 0.6
 
 Flags = NDArray[np.bool_]
@@ -107,9 +106,11 @@ class Found:
     def solution(self, plan: TablePlan, labels: "Labels") -> TableSolution:
         """Return the model of cells, or the model without columns if that is better."""
         if self.is_noise:
-            nothing = np.zeros((plan.outputs, plan.n_columns))
-            at = replace(self.at, weights=nothing, intercepts=labels.constant)
-            return TableSolution(nothing, labels.constant, 0.0, self.margin_noise, at, 0.0)
+            nothing, constant = np.zeros((plan.outputs, plan.n_columns)), labels.constant
+            if labels.measured is not None:
+                constant = np.array([labels.measured.likely])
+            at = replace(self.at, weights=nothing, intercepts=constant)
+            return TableSolution(nothing, constant, 0.0, self.margin_noise, at, 0.0)
         standard = self.at.standard
         slopes = self.at.weights * standard.factors * CELL
         intercepts = self.at.intercepts - slopes @ (standard.centres / CELL)
@@ -124,7 +125,9 @@ class Labels(NamedTuple):
     constant: Floats  # margins of the best model without columns
     unit: float  # spread of numbers; 1 for classes
     curvature: float
-    most_noise: float  # noise of margins beyond which the model without columns is better
+    most_noise: float  # noise of margins beyond which the model without columns seems better
+    certain_noise: float  # and beyond which it is better for certain
+    measured: MeasuredMean | None = None  # of numbers, all measurements of their mean
 
 
 def walk(plan: TablePlan, y_bound: float = 1.0) -> Walk:
@@ -139,8 +142,8 @@ def walk(plan: TablePlan, y_bound: float = 1.0) -> Walk:
     if plan.has_wide:
         taken = _standing_out((yield PresenceSums()), plan)
         plan = plan.with_taken(len(taken))
-    standard, hardly_vary, plan = yield from _standard(plan, taken)
-    labels = _labels((yield LabelSums()), plan, y_bound)
+    standard, hardly_vary, off_centre, plan = yield from _standard(plan, taken)
+    labels = _labels((yield LabelSums()), plan, y_bound, off_centre)
     released = (yield Products(standard)) if plan.has_products else None
     shape = Shape.of(released, plan, labels.curvature)
     found = yield from _descent(plan, standard, labels, shape, hardly_vary)
@@ -160,11 +163,12 @@ def _standing_out(released: Ints, plan: TablePlan) -> Taken:
 
 def _standard(
     plan: TablePlan, taken: Taken
-) -> Generator[Question, Ints, tuple[Standard, Flags, TablePlan]]:
+) -> Generator[Question, Ints, tuple[Standard, Flags, Floats, TablePlan]]:
     """Means and spreads of the columns, which are shrunk to their own means.
 
     The flags mark columns that hardly vary: their spread is surely below the smallest one that
-    counts. The plan that is returned knows the sum of the rows' weights, if that is released.
+    counts. The numbers say how far the mean of standardised columns may be from 0. The plan that is
+    returned knows the sum of the rows' weights, if that is released.
     """
     answer = yield CellSums(taken)
     if plan.counts_weights:
@@ -175,7 +179,8 @@ def _standard(
     longest = math.sqrt(p * min(max(square - mean**2, noise, 1.0 / p), 1.0))
     centre, length = round(mean * CELL), math.ceil(longest * CELL)
     offsets = (yield MeanSums(centre, length, taken)) / (n * CELL)
-    offsets = shrunk(offsets, 0.0, plan.mean_sigma(length) / CELL / n)
+    off_centre = plan.mean_sigma(length) / CELL / n
+    offsets = shrunk(offsets, 0.0, off_centre)
     centres = np.rint(np.clip(centre / CELL + offsets, 0.0, 1.0) * CELL).astype(np.int64)
     taken_off = float(np.sum((centres / CELL - mean) ** 2))
     length = math.ceil(math.sqrt(max(longest**2 - taken_off, LEAST_LEFT * longest**2)) * CELL)
@@ -186,7 +191,7 @@ def _standard(
     hardly_vary = spreads + noise < LEAST_SPREAD * usual
     spreads = np.maximum(shrunk(spreads, usual, noise), least)
     factors = np.sqrt(variances_of(plan)) / (np.sqrt(spreads) * CELL)
-    return Standard(centres, factors, taken), hardly_vary, plan
+    return Standard(centres, factors, taken), hardly_vary, off_centre * CELL * factors, plan
 
 
 def variances_of(plan: TablePlan) -> Floats:
@@ -205,34 +210,32 @@ def shrunk(values: Floats, target: float, noise: float) -> Floats:
     return target + min(max(kept, 0.0), 1.0) * distances
 
 
-def _labels(released: Ints, plan: TablePlan, y_bound: float) -> Labels:
+def _labels(released: Ints, plan: TablePlan, y_bound: float, off_centre: Floats) -> Labels:
     shares = released / (plan.n_rows * CELL)
     noise = plan.label_sigma / CELL / plan.n_rows
     if plan.pace.of_numbers:
-        mean, square = float(shares[0]), float(shares[1])
-        # A mean within its noise, or noise as large as the range, give the middle of the range.
-        known = USUAL_MEAN**2 / (USUAL_MEAN**2 + noise**2)
-        known *= max(1.0 - (noise / mean) ** 2 if mean else 0.0, 0.0)
-        mean = known * min(max(mean, -1.0), 1.0)
+        measured = MeasuredMean(y_bound, float(shares[0]), noise, off_centre)
+        mean, square = likely_mean(min(max(float(shares[0]), -1.0), 1.0), noise), float(shares[1])
         spread = math.sqrt(max(square - mean**2, noise, LEAST_LABEL_SPREAD**2))
-        sure = math.sqrt(max(square - mean**2 - SURE * noise, 0.0))
+        sure = math.sqrt(min(max(square - mean**2 - SURE * noise, 0.0), 1.0))
         return Labels(
             np.array([mean * y_bound]),
             spread * y_bound,
             plan.pace.curvature,
             MOST_NOISE_OF_NUMBERS * sure * y_bound,
+            MOST_NOISE_OF_NUMBERS * y_bound,  # no spread exceeds the bound
+            measured,
         )
-    least = max(noise, 1.0 / plan.n_rows)
+    most = MOST_NOISE * plan.pace.margin_noise
     if plan.outputs == 1:
-        share = min(max(float(shares[0]), min(least, 0.5)), max(1.0 - least, 0.5))
+        share = likely_share(float(shares[0]), noise, 1.0 / max(plan.n_rows, 2))
         constant = np.array([math.log(share / (1.0 - share))])
-        return Labels(constant, 1.0, plan.pace.curvature, MOST_NOISE * plan.pace.margin_noise)
-    shares = np.maximum(shares, min(least, 1.0 / plan.outputs))
+        return Labels(constant, 1.0, plan.pace.curvature, most, most)
+    shares = np.maximum(shares, min(max(noise, 1.0 / plan.n_rows), 1.0 / plan.outputs))
     shares = shares / shares.sum()
     curvature = max(plan.pace.curvature, float(np.max(shares * (1.0 - shares))))
     constant = np.log(shares)
-    most = MOST_NOISE * plan.pace.margin_noise
-    return Labels(constant - constant.mean(), 1.0, curvature, most)
+    return Labels(constant - constant.mean(), 1.0, curvature, most, most)
 
 
 class Shape:
@@ -253,16 +256,28 @@ class Shape:
         matrix = (upper + upper.T + np.diag(released[:size])) * unit
         return cls(matrix, plan.product_sigma * unit, curvature)
 
-    def is_clear(self, weights: Floats, variances: Floats) -> bool:
-        """Whether margins surely vary far more than by the noise of the weights.
+    def is_clear(self, weights: Floats, step: float, noises: Floats) -> bool:
+        """Whether averaged weights surely are more than the noise of their steps.
 
-        ``variances`` are those of the noise; the last column, the intercept, does not count.
+        They are compared direction by direction, in units of their noise: so neither the spread of
+        labels nor that of rows has to be known. The last column, the intercept, does not count.
+        ``step`` is the length of a step, and ``noises`` are those of a gradient in each of them.
         """
-        weights, matrix = weights[:-1], self._matrix[:-1, :-1]
-        doubt = self._noise * math.sqrt(2.0 * len(self._matrix))
-        surely = weights @ matrix @ weights - doubt * float(weights @ weights)
-        noise = (np.maximum(np.diag(matrix), 0.0) + doubt) @ variances[:-1]
-        return bool(surely > CLEAR_SIGNAL * noise)
+        used = np.flatnonzero(weights[:-1])
+        if not len(used):
+            return False
+        found, directions = np.linalg.eigh(self._matrix[np.ix_(used, used)])
+        floored = self._floored(found, 0.0)
+        # Steps forget noise in directions that have a curvature for certain.
+        edge = self._noise * math.sqrt(2.0 * len(self._matrix))
+        left = 1.0 - step * np.maximum(found - edge, 0.0) / floored
+        first = int((1.0 - AVERAGED) * len(noises))
+        variances, lasting = np.zeros(len(used)), np.zeros(len(used))
+        for done in reversed(range(len(noises))):
+            lasting = left * lasting + (done >= first) / (len(noises) - first)
+            variances += (lasting * step * noises[done] / floored) ** 2
+        square = float(np.sum((weights[used] @ directions) ** 2 / variances))
+        return square > len(used) + SURE * math.sqrt(2.0 * len(used))
 
     def margin_length(self, weights: Floats) -> float:
         """Root mean square length of the margins of several classes, less their mean.
@@ -356,8 +371,10 @@ def _descent(
     noise_of_one = noise_of_spread * spread
     length = _length(plan, noise_of_one, labels.unit)
     is_noise = noise_of_one * length > labels.most_noise
+    is_certain = noise_of_one * length > labels.certain_noise
     weights, total = np.zeros((plan.outputs, size)), np.zeros((plan.outputs, size))
     variances = np.zeros((plan.outputs, size))  # of the noise in weights, in units of labels
+    noises: list[float] = []  # of a gradient in each step
     constant, averaged = CONSTANT * plan.row_length(plan.n_columns), 0
     for done in range(plan.steps):
         if done in plan.reweighting_steps:
@@ -373,14 +390,18 @@ def _descent(
         if done in plan.scale_steps:
             mean_square = float((yield ResidualSize(at))[0]) / (plan.n_rows * CELL)
             noise = plan.scale_sigma / CELL / plan.n_rows
-            if mean_square > SURE * noise:
+            if is_noise and not is_certain:
                 half_way = (noise_of_one * length / cut) ** 2 / 2.0
-                is_noise = is_noise and half_way > MOST_NOISE_SHARE * mean_square
+                is_noise = half_way >= MOST_NOISE_SHARE * (mean_square - SURE * noise)
             cut = min(cut, CUT_OF_SIZE * cut * math.sqrt(max(mean_square, noise)))
             at = replace(at, cut=cut)
         answer = (yield GradientSums(at)).reshape(weights.shape)
         unit = cut * plan.row_length(plan.n_columns) / plan.unit**2 / plan.n_rows
         gradients = (answer + 0.5) * unit
+        noises.append(gradient_noise * cut)
+        if labels.measured is not None:
+            mean = float(intercepts[0] - gradients[0, -1] / constant)
+            labels.measured.add(mean, noises[-1] / constant, weights[0, :-1])
         step = length / plan.steps * scales
         moves = [inverses[k] @ gradients[k] for k in range(plan.outputs)]
         weights = (weights - step * np.array(moves)) * kept
@@ -394,8 +415,8 @@ def _descent(
         if done + 1 > (1.0 - AVERAGED) * plan.steps:
             total, averaged = total + weights, averaged + 1
     weights = total / averaged
-    if is_noise and plan.pace.of_numbers:
-        is_noise = not shape.is_clear(weights[0] / labels.unit, variances[0])
+    if is_noise and not is_certain:
+        is_noise = not shape.is_clear(weights[0], length / plan.steps, np.array(noises))
     certain = _certain(weights / labels.unit, variances)
     weights[:, :-1] *= np.where(hardly_vary, certain[:, :-1], 1.0)
     intercepts = constant * weights[:, -1] + labels.constant
