@@ -16,7 +16,7 @@ from dplasso import Budget, Cluster
 from dplasso.cluster.opened import opened
 from dplasso.cluster.selections import Selections
 from dplasso.cluster.shared_memory import SharedMemory
-from sharded import N, assert_same, ball_problems, problems, runs
+from sharded import N, assert_same, ball_problems, problems, runs, table_problems
 from two_nodes import TwoNodes
 
 pytest.importorskip("ray")
@@ -64,18 +64,19 @@ def wide(tmp_path_factory):
     return shared, two.write(folder / "parts", quarters()), folder
 
 
-def test_actors_give_the_bits_of_one_process_and_outlive_none_of_their_fits(connected, wide):
+@pytest.mark.parametrize("actors", [1, 2, 4])
+def test_actors_give_the_bits_of_one_process_and_outlive_none_of_their_fits(
+    actors, connected, wide
+):
     shared, shards, folder = wide
-    with opened(shards, Cluster(actors=4)) as rows:
+    with opened(shards, Cluster(actors=actors)) as rows:
         for problem in shared:
             found = problem.model().fit(rows.facts.described())
             assert_same(problem.fitted(folder), found)
         processes = [one.process for one in rows.loads()]
         nodes = {actor["NodeID"] for actor in alive_actors()}
-    assert len(set(processes)) == 4 and len(nodes) == 2
+    assert len(set(processes)) == actors and len(nodes) == min(actors, 2)
     assert_ended(processes)
-    one = shared[0].model(backend=Cluster(actors=1)).fit(shards)
-    assert_same(shared[0].fitted(folder), one)
 
 
 def test_actors_of_other_machines_give_the_same_bits(connected, wide, monkeypatch):
@@ -86,20 +87,39 @@ def test_actors_of_other_machines_give_the_same_bits(connected, wide, monkeypatc
     assert_same(shared[2].fitted(folder), found)
 
 
-def test_dense_rows_and_tables_give_the_bits_of_one_process(connected, tmp_path):
-    dense, table = problems()[-2:]
-    shards = dense.write(tmp_path / "parts", quarters())
-    with opened(shards, Cluster(actors=2)) as rows:
-        for problem in (dense, table):
-            found = problem.model().fit(rows.facts.described())
-            assert_same(problem.fitted(tmp_path), found)
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory):
+    """Problems with few columns: those that share rows, these rows in files, and a folder."""
+    found = {problem.name: problem for problem in table_problems()}
+    dense = next(problem for problem in problems() if problem.name == "dense")
+    dense.X, dense.y = found["dense"].X, found["dense"].y
+    dense.parameters |= {"x_bound": 1.0}
+    real = [found[name] for name in ("real values", "softmax", "squared", "few nonzeros")]
+    groups = [found["presence"]], real, [found["dense"], dense]
+    written = []
+    for group in groups:
+        folder = tmp_path_factory.mktemp("narrow")
+        for problem in group:
+            problem.y = group[0].y
+        written.append((group, group[0].write(folder / "parts", quarters()), folder))
+    return written
+
+
+@pytest.mark.parametrize("actors", [1, 2, 4])
+def test_dense_rows_and_tables_give_the_bits_of_one_process(actors, connected, narrow):
+    for group, shards, folder in narrow:
+        with opened(shards, Cluster(actors=actors)) as rows:
+            for problem in group:
+                found = problem.model().fit(rows.facts.described())
+                assert_same(problem.fitted(folder), found)
 
 
 def test_frank_wolfe_on_actors_gives_the_model_of_one_process(connected, tmp_path):
     problem = ball_problems()[0]
     shards = problem.write(tmp_path / "parts", runs(4))
-    there = problem.model(backend=Cluster(actors=4)).fit(shards)
-    assert_same(problem.model().fit(shards), there)
+    whole = problem.model().fit(shards)
+    for actors in (1, 2, 4):
+        assert_same(whole, problem.model(backend=Cluster(actors=actors)).fit(shards))
 
 
 def test_frank_wolfe_outlives_its_actors_and_its_driver(connected, tmp_path, monkeypatch):
