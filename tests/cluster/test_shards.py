@@ -7,7 +7,8 @@ import scipy.sparse as sp
 from dplasso import PrivateLassoClassifier, Schema, Shards, load, read_rows
 from dplasso.base.wording import ParameterError
 from dplasso.cluster.opened import opened
-from dplasso.reading import convert
+from dplasso.cluster.shard import _digest_of
+from dplasso.reading import Rows, convert
 from sharded import SCHEMA, Problem, assert_same, cuts, problems, write_svmlight
 
 pytestmark = pytest.mark.filterwarnings("ignore:random_state makes the fit repeatable")
@@ -140,3 +141,27 @@ def test_errors_of_a_shard_tell_no_value(tmp_path):
     with pytest.raises(ParameterError, match="outside the declared classes") as raised:
         model.fit(shards)
     assert "7" not in str(raised.value)
+
+
+def test_rows_that_differ_have_other_digests():
+    """No part of a label, an identifier or a number can pass for a part of its neighbour."""
+
+    def digest(y, groups=None, X=((1.0, 2.0), (3.0, 0.0))):
+        texts = [None if part is None else np.array(part, object) for part in (y, groups)]
+        return _digest_of(Rows(sp.csr_array(np.array(X)), *texts[:1], groups=texts[1]), b"key")
+
+    found = [
+        digest(["1", "23"], ["x", "y"]),
+        digest(["1", "2"], ["3x", "y"]),
+        digest(["1", "2"], ["3x", None]),
+        digest(["1", "2"], ["3x", "None"]),
+        digest(["1", "2"], ["3x", ""]),
+        digest(["1", "2"]),
+        digest(["", "12"]),
+        digest(["1\0", "2"]),
+        digest(["1", "\0002"]),
+        digest(None),
+        digest(None, X=((1.0, 2.0), (0.0, 3.0))),
+        digest(None, X=((1.0, 2.0), (3.5, 0.0))),
+    ]
+    assert len(set(found)) == len(found)
