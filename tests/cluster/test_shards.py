@@ -1,15 +1,20 @@
 """A fit to shards is the fit to all rows, to the last bit, however the rows are cut."""
 
+import io
+import re
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from dplasso import PrivateLassoClassifier, Schema, Shards, load, read_rows
 from dplasso.base.wording import ParameterError
+from dplasso.cluster import selections
 from dplasso.cluster.opened import opened
 from dplasso.cluster.shard import _digest_of
 from dplasso.reading import Rows, convert
-from sharded import SCHEMA, Problem, assert_same, cuts, problems, write_svmlight
+from sharded import SCHEMA, Problem, assert_same, ball_problems, cuts, problems, write_svmlight
 
 pytestmark = pytest.mark.filterwarnings("ignore:random_state makes the fit repeatable")
 
@@ -28,6 +33,13 @@ def test_a_model_of_shards_is_saved_and_loaded_like_any_other(tmp_path):
     model.save(tmp_path / "model")
     assert_same(model, load(tmp_path / "model"))
     assert load(tmp_path / "model").backend == "local"
+
+
+class Terminal(io.StringIO):
+    encoding = "utf-8"
+
+    def isatty(self):
+        return True
 
 
 TABLE = """person,age,town,label
@@ -165,3 +177,21 @@ def test_rows_that_differ_have_other_digests():
         digest(None, X=((1.0, 2.0), (3.5, 0.0))),
     ]
     assert len(set(found)) == len(found)
+
+
+@pytest.mark.parametrize("solver", ["gradient", "table", "frank_wolfe"])
+def test_steps_and_the_work_of_every_shard_are_shown(solver, tmp_path, monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(selections, "SHOW_EVERY", 0.0)
+    problem = next(one for one in ball_problems() if one.name == "dense")
+    shards = problem.write(tmp_path / "parts", cuts()["uneven"])
+    known = {"n_rows": 240, "x_bound": [(-1.0, 1.0)] * 6, "verbose": 1}
+    if solver == "frank_wolfe":
+        known |= {"max_iter": 60, "fit_intercept": False}
+    model = PrivateLassoClassifier(30.0, solver=solver, classes=[0, 1], **known).fit(shards)
+    shown = terminal.getvalue()
+    assert f"/{model.n_iter_}" in shown
+    assert re.search(r"work of shards( \d+%){4}; \d\.\d GiB", shown) and "100%" in shown
