@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 import lossy_fit
 from dplasso import Budget, Cluster
+from dplasso.base.wording import ParameterError
 from dplasso.cluster.opened import opened
 from dplasso.cluster.selections import Selections
 from dplasso.cluster.shared_memory import SharedMemory
@@ -207,6 +209,65 @@ def _interrupted(nodes, wide, place):
     running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=30)
     return running.returncode, said
+
+
+def test_actors_end_with_a_fit_that_fails(connected, wide, tmp_path):
+    before = {actor["NodeID"] for actor in alive_actors()}
+    shared, _, _ = wide
+    shards = shared[0].write(tmp_path / "parts", quarters())
+    (tmp_path / "parts" / "rows-2.svm").write_text("7 1:1\n")
+    with pytest.raises(ParameterError, match="outside the declared classes"):
+        shared[0].model(backend=Cluster(actors=2)).fit(shards)
+    until = time.monotonic() + 60
+    while {actor["NodeID"] for actor in alive_actors()} != before:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_a_cluster_for_one_fit_leaves_no_process_however_the_fit_ends(wide, tmp_path):
+    """All processes inherit the environment of the command, and so are known by a mark in it."""
+    _, shards, folder = wide
+    broken = tmp_path / "broken.svm"
+    broken.write_text("7 1:1\n")
+    mark = f"DPLASSO_TEST_{secrets.token_hex(8)}"
+
+    def started(name, rows):
+        command = [
+            *(*COMMAND, "train", str(rows), "--epsilon", "3", "--cluster", "local"),
+            *("--actors", "1", "--features", "1100", "--rows", str(N), "--classes", "0,1"),
+            *("--x-bound", "1", "--solver", "gradient", "--quiet"),
+            *("--checkpoint", str(tmp_path / name), "-o", str(tmp_path / f"{name}-model")),
+        ]
+        environment = {key: value for key, value in os.environ.items() if key != "RAY_ADDRESS"}
+        with open(tmp_path / f"{name}-said", "wb") as said:
+            return subprocess.Popen(command, stderr=said, env=environment | {mark: "1"})
+
+    fitted, failed = started("fitted", shards.paths[0]), started("failed", broken)
+    stopped = started("stopped", folder / "parts")
+    assert len(marked(mark)) >= 3
+    until = time.monotonic() + 120
+    while stopped.poll() is None and not (tmp_path / "stopped" / "releases").exists():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    stopped.send_signal(signal.SIGINT)
+    codes = [process.wait(200) for process in (fitted, failed, stopped)]
+    assert codes[0] == 0 and codes[1] == 1 and codes[2] in (0, 130), codes
+    assert (tmp_path / "fitted-model").exists() and not (tmp_path / "failed-model").exists()
+    until = time.monotonic() + 60
+    while left := marked(mark):
+        assert time.monotonic() < until, left
+        time.sleep(0.1)
+
+
+def marked(mark):
+    """Processes that run with a variable of that name in their environment."""
+    found = []
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            environment = Path(f"/proc/{process}/environ").read_bytes()
+            if f"{mark}=".encode() in environment and is_running(process):
+                found.append(process)
+    return found
 
 
 def test_a_fit_outlives_its_actors_its_driver_and_a_node(tmp_path):
