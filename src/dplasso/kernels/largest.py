@@ -149,7 +149,8 @@ def list_left(left, columns, damping, length, first, last, places):  # type: ign
         end += np.uint64(any_left)
     total, lane = np.int64(0), np.empty(LANE)
     for begin in range(np.int64(first), np.int64(end), LANE):
-        size = np.uint64(min(np.int64(end) - begin, LANE))
+        others = np.int64(end) - begin
+        size = np.uint64(others if others < LANE else LANE)
         for k in range(size):
             j = np.uint64(places[np.uint64(begin) + k])
             lane[k] = present[j] * (damping[j] * damping[j]) * grains
