@@ -1,6 +1,7 @@
 """A cost model of fits on a cluster, checked against measured runs, and what it says of 1e9 x 1e9.
 
     python benchmarks/scale_model.py [--sets few_columns,wide] [--actors 1,2,4]
+    python benchmarks/scale_model.py --known-costs
 
 Costs are measured first, on data other than those of the checks: seconds per entry, column and row
 of an actor's sums, per draw, per move, per byte copied, per call of Ray. (For shards of very many
@@ -10,12 +11,14 @@ machine: *step* is the shortest of many, *work* the processor time of all sums p
 memory of the largest actor. It also replays runs that other scripts have saved, which saw another
 load of the machine, or another machine. Ratios are predicted over measured. The forecast is for
 machines with 16 of these cores, a network card of 100 Gbit/s each, and one actor.
+With --known-costs, nothing is measured: costs and measured runs are those of the last run, and what
+other scripts have saved since is compared and used.
 """
 
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -414,70 +417,104 @@ def draw(table: list[dict]) -> None:
     save_plot(figure, "scale_model")
 
 
-def main() -> None:
-    command = parser(__doc__)
-    command.add_argument("--sets", type=names, default=list(SETS), help="names, with commas")
-    command.add_argument("--actors", type=whole_numbers, default=[1, 2, 4])
-    command.add_argument("--steps", type=int, default=20)
-    options = command.parse_args()
-    allow_seeds()
-    lines: list[str] = []
+@dataclass
+class Measured:
+    """What this script measures: costs, and runs beside the model."""
 
-    def say(text: str) -> None:
-        lines.append(text)
-        print(text, flush=True)
+    machine: str
+    costs: model.Costs
+    rounds: model.RoundCosts
+    base: float  # bytes of an actor without data
+    together: float  # how well two cores work together, 1 at best
+    checks: list[dict]  # steps on a cluster
+    standard: list[dict]  # rounds of standard Frank-Wolfe
 
-    say(machine())
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
+    @classmethod
+    def now(cls, sets: list[str], actors: list[int], steps: int, place: Path) -> "Measured":
         entries, column, row = sums_costs()
         of_ray, base = ray_costs(place)
         costs = with_many_rows(
             model.Costs(entries=entries, column=column, row=row, **driver_costs(), **of_ray)
         )
-        rounds = round_costs(place)
         X, y = datasets.text_like(*PROBES[1])
         one, two = (least(step_of(X, y, n), 7, time.perf_counter) for n in (1, 2))
-        together = min(one / two / 2, 1.0)
-        say("nanoseconds on one core: " + costs_line(costs))
-        say("Frank-Wolfe, standard round: " + rounds_line(rounds))
-        say(f"two cores: {2 * together:.2f} times one; actor without data: {base / MIB:.0f} MiB")
-        say("\nMeasured on a cluster of this machine, and predicted over measured")
-        say(CHECK_HEADER)
-        checks = []
-        for name in options.sets:
-            found = rows_named(name)
-            if found is None:
-                say(f"{name}: not at hand, left out")
+        rounds, together = round_costs(place), min(one / two / 2, 1.0)
+        found = cls(machine(), costs, rounds, base, together, [], round_checks(rounds))
+        for name in sets:
+            rows = rows_named(name)
+            if rows is None:
+                print(f"{name}: not at hand, left out")
                 continue
-            shape = model.Shape(*found[0].shape, found[0].nnz)
-            for actors in options.actors:
-                measured = run(name, *found, actors, options.steps, place)
-                expected = predicted(shape, actors, costs, base, together)
-                checks.append(ratios(name, shape, measured, expected))
-                say(check_line(checks[-1]))
-    earlier_runs = saved("cluster")["rows"]
+            shape = model.Shape(*rows[0].shape, rows[0].nnz)
+            for count in actors:
+                measured = run(name, *rows, count, steps, place)
+                expected = predicted(shape, count, costs, base, found.together)
+                found.checks.append(ratios(name, shape, measured, expected))
+                print(check_line(found.checks[-1]), flush=True)
+        return found
+
+    @classmethod
+    def before(cls) -> "Measured":
+        """That of the last run."""
+        known = saved("scale_model")
+        return cls(
+            known["machine"],
+            model.Costs(**known["costs"]),
+            model.RoundCosts(**known["round_costs"]),
+            MIB * known["base_mib"],
+            known["together"],
+            [row for row in known["checks"] if "cluster" in row and "(saved)" not in row["run"]],
+            [row for row in known["checks"] if "standard round" in row["run"]],
+        )
+
+
+def main() -> None:
+    command = parser(__doc__)
+    command.add_argument("--sets", type=names, default=list(SETS), help="names, with commas")
+    command.add_argument("--actors", type=whole_numbers, default=[1, 2, 4])
+    command.add_argument("--steps", type=int, default=20)
+    command.add_argument("--known-costs", action="store_true")
+    options = command.parse_args()
+    allow_seeds()
+    if options.known_costs:
+        found = Measured.before()
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            given = (options.sets, options.actors, options.steps)
+            found = Measured.now(*given, Path(folder))
+    costs, rounds, base = found.costs, found.rounds, found.base
+    lines = [
+        found.machine,
+        "nanoseconds on one core: " + costs_line(costs),
+        "Frank-Wolfe, standard round: " + rounds_line(rounds),
+        f"two cores: {2 * found.together:.2f} times one; actor without data: {base / MIB:.0f} MiB",
+        "\nMeasured on a cluster of this machine, and predicted over measured",
+        CHECK_HEADER,
+    ]
+    earlier_runs, of_others = saved("cluster")["rows"], []
     then = with_calls_of(costs, earlier_runs)
     for saved_row in earlier_runs:
         shape = SAVED[saved_row["set"]]
-        expected = predicted(shape, saved_row["actors"], then, base, together)
-        checks.append(ratios(f"{saved_row['set']} (saved)", shape, saved_row, expected))
-        say(check_line(checks[-1]))
-    say("\nSteps and rounds in one process, and predicted over measured")
-    others = earlier(costs) + round_checks(rounds)
-    for other in others:
-        say(f"{other['run']:<40}{other['measured_ms']:>9.1f} ms{other['ratio']:>7.2f}")
+        expected = predicted(shape, saved_row["actors"], then, base, found.together)
+        of_others.append(ratios(f"{saved_row['set']} (saved)", shape, saved_row, expected))
+    lines += map(check_line, found.checks + of_others)
+    lines.append("\nSteps and rounds in one process, and predicted over measured")
+    others = earlier(costs) + found.standard
+    lines += [
+        f"{row['run']:<40}{row['measured_ms']:>9.1f} ms{row['ratio']:>7.2f}" for row in others
+    ]
     gain, _ = many_threads()
     table = forecast(costs, rounds, base, gain)
-    say(
+    lines += [
         f"\nForecast: 1e9 rows, 1e9 columns, 1e11 entries of 0/1; machines of {CORES} cores, "
-        f"{gain:.1f} times one; 100 Gbit/s"
-    )
-    for text in forecast_lines(table):
-        say(text)
-    data = {"machine": machine(), "costs": vars(costs), "round_costs": vars(rounds)}
-    data |= {"base_mib": base / MIB, "together": together}
-    save("scale_model", "\n".join(lines), data | {"checks": checks + others, "forecast": table})
+        f"{gain:.1f} times one; 100 Gbit/s",
+        *forecast_lines(table),
+    ]
+    print("\n".join(lines))
+    data = {"machine": found.machine, "costs": vars(costs), "round_costs": vars(rounds)}
+    data |= {"base_mib": base / MIB, "together": found.together}
+    checks = found.checks + of_others + others
+    save("scale_model", "\n".join(lines), data | {"checks": checks, "forecast": table})
     draw(table)
 
 

@@ -90,12 +90,15 @@ class Machine:
         self._free = [0.0] * max(self.cores // self.threads, 1)
         self._sends_until = self._receives_until = 0.0
 
-    def work(self, ready: float, seconds: float) -> float:
-        """When work is done that takes so many seconds on one core, and can begin at ``ready``."""
-        spent = seconds / (self.threads * self.efficiency)
+    def work(self, ready: float, seconds: float, alone: float = 0.0) -> float:
+        """When work is done that takes so many seconds on one core, and can begin at ``ready``.
+
+        ``alone`` are further seconds, which more cores do not make fewer.
+        """
+        spent = seconds / (self.threads * self.efficiency) + alone
         end = max(ready, heapq.heappop(self._free)) + spent
         heapq.heappush(self._free, end)
-        self.busy += seconds
+        self.busy += seconds + alone
         return end
 
     def send(self, ready: float, to: "Machine", size: float, latency: float) -> float:
@@ -163,7 +166,7 @@ def row_step(shape: Shape, parts: Sequence[Part], costs: Costs, cluster: Cluster
     arrived: dict[int, float] = {}  # weights are sent to every machine once
     asked = 0.0
     for k, machine in enumerate(cluster.actors):
-        busy = driver.work(busy, costs.call)
+        busy = driver.work(busy, 0.0, costs.call)
         if id(machine) not in arrived:
             arrived[id(machine)] = driver.send(busy, machine, vector, costs.latency)
         happens(max(arrived[id(machine)], busy + costs.latency), "begin", k)
@@ -215,7 +218,7 @@ def range_step(
     whole = shape.vector if sent is None else sent
     columns = whole / NUMBER
     machines = cluster.actors
-    asked = cluster.driver.work(0.0, actors * costs.call) + costs.latency
+    asked = cluster.driver.work(0.0, 0.0, actors * costs.call) + costs.latency
     begun = [
         machine.work(asked, costs.sums(part)) for machine, part in zip(machines, parts, strict=True)
     ]
@@ -226,7 +229,7 @@ def range_step(
     moved = [machine.work(at, own) for machine, at in zip(machines, arrived, strict=True)]
     summed = max(moved)
     ended = _exchanged(machines, moved, whole / actors, costs.latency)
-    end = cluster.driver.work(max(ended) + costs.latency, actors * costs.call)
+    end = cluster.driver.work(max(ended) + costs.latency, 0.0, actors * costs.call)
     return _replayed((asked, worked, summed, end), cluster, 0.0)
 
 
@@ -276,22 +279,22 @@ def column_round(
         own += shape.rows * rounds.row
         found = []
         for machine in machines:
-            busy = driver.work(busy, costs.call)
+            busy = driver.work(busy, 0.0, costs.call)
             done = machine.work(driver.send(busy, machine, 16.0, costs.latency), own)
             found.append(machine.send(done, driver, 16.0, costs.latency))
         asked, worked = busy, max(found)
     else:
         for k, entries in enumerate(trials):
             machine = machines[k % actors]
-            busy = driver.work(busy, costs.call)
+            busy = driver.work(busy, 0.0, costs.call)
             done = machine.work(
                 driver.send(busy, machine, 16.0, costs.latency), entries * rounds.entry
             )
             busy = machine.send(done, driver, 16.0, costs.latency)
         asked = worked = busy
-    stored = driver.work(worked, rounds.stored)
+    stored = driver.work(worked, 0.0, rounds.stored)
     owner, ends = machines[0], []
-    told = driver.send(driver.work(stored, costs.call), owner, 16.0, costs.latency)
+    told = driver.send(driver.work(stored, 0.0, costs.call), owner, 16.0, costs.latency)
     for machine in machines:
         there = owner.send(told, machine, 4.0 * drawn, costs.latency)
         done = machine.work(there, drawn * rounds.moved)

@@ -1,6 +1,7 @@
 """Laws of the model that replays fits on a cluster."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from harness import cluster_model as model
@@ -113,3 +114,14 @@ def test_a_lazy_round_waits_for_each_of_its_trials():
     one, two = seconds([50.0]), seconds([50.0, 50.0])
     assert two - one == pytest.approx(one - seconds([]), rel=1e-3)
     assert two - one > 2 * COSTS.latency
+
+
+def test_more_cores_make_no_call_and_no_disk_quicker():
+    def seconds(cores):
+        machine = MACHINE | {"cores": cores, "threads": cores}
+        cluster, costs = model.Cluster.of(2, **machine), replace(COSTS, call=3e-3)
+        return model.column_round(SHAPE, 2, costs, ROUNDS, cluster, 0.0, [0.0]).seconds
+
+    assert seconds(1) == pytest.approx(seconds(16))
+    # A trial and the release are told by a call each, and messages wait for each other.
+    assert seconds(16) > 2 * 3e-3 + ROUNDS.stored + 4 * COSTS.latency

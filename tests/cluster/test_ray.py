@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -13,10 +14,11 @@ import pytest
 
 import lossy_fit
 from dplasso import Budget, Cluster
+from dplasso.base.wording import ParameterError
 from dplasso.cluster.opened import opened
 from dplasso.cluster.selections import Selections
 from dplasso.cluster.shared_memory import SharedMemory
-from sharded import N, assert_same, ball_problems, problems, runs
+from sharded import N, assert_same, ball_problems, problems, runs, table_problems
 from two_nodes import TwoNodes
 
 pytest.importorskip("ray")
@@ -64,18 +66,19 @@ def wide(tmp_path_factory):
     return shared, two.write(folder / "parts", quarters()), folder
 
 
-def test_actors_give_the_bits_of_one_process_and_outlive_none_of_their_fits(connected, wide):
+@pytest.mark.parametrize("actors", [1, 2, 4])
+def test_actors_give_the_bits_of_one_process_and_outlive_none_of_their_fits(
+    actors, connected, wide
+):
     shared, shards, folder = wide
-    with opened(shards, Cluster(actors=4)) as rows:
+    with opened(shards, Cluster(actors=actors)) as rows:
         for problem in shared:
             found = problem.model().fit(rows.facts.described())
             assert_same(problem.fitted(folder), found)
         processes = [one.process for one in rows.loads()]
         nodes = {actor["NodeID"] for actor in alive_actors()}
-    assert len(set(processes)) == 4 and len(nodes) == 2
+    assert len(set(processes)) == actors and len(nodes) == min(actors, 2)
     assert_ended(processes)
-    one = shared[0].model(backend=Cluster(actors=1)).fit(shards)
-    assert_same(shared[0].fitted(folder), one)
 
 
 def test_actors_of_other_machines_give_the_same_bits(connected, wide, monkeypatch):
@@ -86,20 +89,39 @@ def test_actors_of_other_machines_give_the_same_bits(connected, wide, monkeypatc
     assert_same(shared[2].fitted(folder), found)
 
 
-def test_dense_rows_and_tables_give_the_bits_of_one_process(connected, tmp_path):
-    dense, table = problems()[-2:]
-    shards = dense.write(tmp_path / "parts", quarters())
-    with opened(shards, Cluster(actors=2)) as rows:
-        for problem in (dense, table):
-            found = problem.model().fit(rows.facts.described())
-            assert_same(problem.fitted(tmp_path), found)
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory):
+    """Problems with few columns: those that share rows, these rows in files, and a folder."""
+    found = {problem.name: problem for problem in table_problems()}
+    dense = next(problem for problem in problems() if problem.name == "dense")
+    dense.X, dense.y = found["dense"].X, found["dense"].y
+    dense.parameters |= {"x_bound": 1.0}
+    real = [found[name] for name in ("real values", "softmax", "squared", "few nonzeros")]
+    groups = [found["presence"]], real, [found["dense"], dense]
+    written = []
+    for group in groups:
+        folder = tmp_path_factory.mktemp("narrow")
+        for problem in group:
+            problem.y = group[0].y
+        written.append((group, group[0].write(folder / "parts", quarters()), folder))
+    return written
+
+
+@pytest.mark.parametrize("actors", [1, 2, 4])
+def test_dense_rows_and_tables_give_the_bits_of_one_process(actors, connected, narrow):
+    for group, shards, folder in narrow:
+        with opened(shards, Cluster(actors=actors)) as rows:
+            for problem in group:
+                found = problem.model().fit(rows.facts.described())
+                assert_same(problem.fitted(folder), found)
 
 
 def test_frank_wolfe_on_actors_gives_the_model_of_one_process(connected, tmp_path):
     problem = ball_problems()[0]
     shards = problem.write(tmp_path / "parts", runs(4))
-    there = problem.model(backend=Cluster(actors=4)).fit(shards)
-    assert_same(problem.model().fit(shards), there)
+    whole = problem.model().fit(shards)
+    for actors in (1, 2, 4):
+        assert_same(whole, problem.model(backend=Cluster(actors=actors)).fit(shards))
 
 
 def test_frank_wolfe_outlives_its_actors_and_its_driver(connected, tmp_path, monkeypatch):
@@ -187,6 +209,65 @@ def _interrupted(nodes, wide, place):
     running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=30)
     return running.returncode, said
+
+
+def test_actors_end_with_a_fit_that_fails(connected, wide, tmp_path):
+    before = {actor["NodeID"] for actor in alive_actors()}
+    shared, _, _ = wide
+    shards = shared[0].write(tmp_path / "parts", quarters())
+    (tmp_path / "parts" / "rows-2.svm").write_text("7 1:1\n")
+    with pytest.raises(ParameterError, match="outside the declared classes"):
+        shared[0].model(backend=Cluster(actors=2)).fit(shards)
+    until = time.monotonic() + 60
+    while {actor["NodeID"] for actor in alive_actors()} != before:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_a_cluster_for_one_fit_leaves_no_process_however_the_fit_ends(wide, tmp_path):
+    """All processes inherit the environment of the command, and so are known by a mark in it."""
+    _, shards, folder = wide
+    broken = tmp_path / "broken.svm"
+    broken.write_text("7 1:1\n")
+    mark = f"DPLASSO_TEST_{secrets.token_hex(8)}"
+
+    def started(name, rows):
+        command = [
+            *(*COMMAND, "train", str(rows), "--epsilon", "3", "--cluster", "local"),
+            *("--actors", "1", "--features", "1100", "--rows", str(N), "--classes", "0,1"),
+            *("--x-bound", "1", "--solver", "gradient", "--quiet"),
+            *("--checkpoint", str(tmp_path / name), "-o", str(tmp_path / f"{name}-model")),
+        ]
+        environment = {key: value for key, value in os.environ.items() if key != "RAY_ADDRESS"}
+        with open(tmp_path / f"{name}-said", "wb") as said:
+            return subprocess.Popen(command, stderr=said, env=environment | {mark: "1"})
+
+    fitted, failed = started("fitted", shards.paths[0]), started("failed", broken)
+    stopped = started("stopped", folder / "parts")
+    assert len(marked(mark)) >= 3
+    until = time.monotonic() + 120
+    while stopped.poll() is None and not (tmp_path / "stopped" / "releases").exists():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    stopped.send_signal(signal.SIGINT)
+    codes = [process.wait(200) for process in (fitted, failed, stopped)]
+    assert codes[0] == 0 and codes[1] == 1 and codes[2] in (0, 130), codes
+    assert (tmp_path / "fitted-model").exists() and not (tmp_path / "failed-model").exists()
+    until = time.monotonic() + 60
+    while left := marked(mark):
+        assert time.monotonic() < until, left
+        time.sleep(0.1)
+
+
+def marked(mark):
+    """Processes that run with a variable of that name in their environment."""
+    found = []
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            environment = Path(f"/proc/{process}/environ").read_bytes()
+            if f"{mark}=".encode() in environment and is_running(process):
+                found.append(process)
+    return found
 
 
 def test_a_fit_outlives_its_actors_its_driver_and_a_node(tmp_path):

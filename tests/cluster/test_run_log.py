@@ -11,7 +11,7 @@ from dplasso.cluster.sums import SummedMargins, SummedRows, SummedTable
 from dplasso.mechanisms.grid_gaussian import GridGaussian
 from dplasso.mechanisms.random_bits import random_bits
 from dplasso.privacy.accountant import Receipt
-from sharded import assert_same, cuts, problems
+from sharded import assert_same, ball_problems, cuts, problems, table_problems
 
 pytestmark = pytest.mark.filterwarnings("ignore:random_state makes the fit repeatable")
 RECEIPT = Receipt(1, "ab", 1.0, 2.0, 1e-6)
@@ -81,6 +81,41 @@ def test_a_folder_is_for_one_fit_to_the_same_rows(tmp_path):
     with pytest.raises(ValueError, match="other settings or rows"):
         fit(problem, shards, tmp_path / "fit")
     with RunLog(tmp_path / "fit"), pytest.raises(ValueError, match="in use by another process"):
+        RunLog(tmp_path / "fit")
+
+
+def test_a_checkpoint_is_of_settings_that_no_statement_shows_too(tmp_path):
+    """Bounds of columns are shown by their extremes only, and an intercept not at all."""
+    ends = [(-1.0, 1.0)] * 8
+    two = cuts()["two"]
+    cases = {
+        "bounds": (table_problems()[-1], {"x_bound": [*ends[:-1], (-1.0, 0.9)]}),
+        "intercept": (ball_problems()[0], {"fit_intercept": False}),
+    }
+    for name, (problem, change) in cases.items():
+        shards = problem.write(tmp_path / name, two)
+        fit(problem, shards, tmp_path / f"{name}-fit")
+        with pytest.raises(ValueError, match="other settings or rows"):
+            fit(problem, shards, tmp_path / f"{name}-fit", **change)
+
+
+def test_releases_of_an_unknown_fit_are_taken_by_no_other_one(tmp_path):
+    with begun(tmp_path / "fit") as log:
+        log.append(np.arange(3))
+    (tmp_path / "fit" / "fit.json").rename(tmp_path / "elsewhere")
+    with pytest.raises(ValueError, match="fit.json is lost"):
+        RunLog(tmp_path / "fit")
+    (tmp_path / "elsewhere").rename(tmp_path / "fit" / "fit.json")
+    with RunLog(tmp_path / "fit") as log:
+        assert log.taken().tolist() == [0, 1, 2]
+
+
+def test_a_checkpoint_of_another_version_says_so(tmp_path):
+    with begun(tmp_path / "fit"):
+        pass
+    state = tmp_path / "fit" / "fit.json"
+    state.write_text(state.read_text().replace("progress 2", "progress 1"))
+    with pytest.raises(ValueError, match="of another version of dplasso"):
         RunLog(tmp_path / "fit")
 
 

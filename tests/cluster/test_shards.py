@@ -1,14 +1,20 @@
 """A fit to shards is the fit to all rows, to the last bit, however the rows are cut."""
 
+import io
+import re
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from dplasso import PrivateLassoClassifier, Schema, Shards, load, read_rows
 from dplasso.base.wording import ParameterError
+from dplasso.cluster import selections
 from dplasso.cluster.opened import opened
-from dplasso.reading import convert
-from sharded import SCHEMA, Problem, assert_same, cuts, problems, write_svmlight
+from dplasso.cluster.shard import _digest_of
+from dplasso.reading import Rows, convert
+from sharded import SCHEMA, Problem, assert_same, ball_problems, cuts, problems, write_svmlight
 
 pytestmark = pytest.mark.filterwarnings("ignore:random_state makes the fit repeatable")
 
@@ -27,6 +33,13 @@ def test_a_model_of_shards_is_saved_and_loaded_like_any_other(tmp_path):
     model.save(tmp_path / "model")
     assert_same(model, load(tmp_path / "model"))
     assert load(tmp_path / "model").backend == "local"
+
+
+class Terminal(io.StringIO):
+    encoding = "utf-8"
+
+    def isatty(self):
+        return True
 
 
 TABLE = """person,age,town,label
@@ -140,3 +153,45 @@ def test_errors_of_a_shard_tell_no_value(tmp_path):
     with pytest.raises(ParameterError, match="outside the declared classes") as raised:
         model.fit(shards)
     assert "7" not in str(raised.value)
+
+
+def test_rows_that_differ_have_other_digests():
+    """No part of a label, an identifier or a number can pass for a part of its neighbour."""
+
+    def digest(y, groups=None, X=((1.0, 2.0), (3.0, 0.0))):
+        texts = [None if part is None else np.array(part, object) for part in (y, groups)]
+        return _digest_of(Rows(sp.csr_array(np.array(X)), *texts[:1], groups=texts[1]), b"key")
+
+    found = [
+        digest(["1", "23"], ["x", "y"]),
+        digest(["1", "2"], ["3x", "y"]),
+        digest(["1", "2"], ["3x", None]),
+        digest(["1", "2"], ["3x", "None"]),
+        digest(["1", "2"], ["3x", ""]),
+        digest(["1", "2"]),
+        digest(["", "12"]),
+        digest(["1\0", "2"]),
+        digest(["1", "\0002"]),
+        digest(None),
+        digest(None, X=((1.0, 2.0), (0.0, 3.0))),
+        digest(None, X=((1.0, 2.0), (3.5, 0.0))),
+    ]
+    assert len(set(found)) == len(found)
+
+
+@pytest.mark.parametrize("solver", ["gradient", "table", "frank_wolfe"])
+def test_steps_and_the_work_of_every_shard_are_shown(solver, tmp_path, monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(selections, "SHOW_EVERY", 0.0)
+    problem = next(one for one in ball_problems() if one.name == "dense")
+    shards = problem.write(tmp_path / "parts", cuts()["uneven"])
+    known = {"n_rows": 240, "x_bound": [(-1.0, 1.0)] * 6, "verbose": 1}
+    if solver == "frank_wolfe":
+        known |= {"max_iter": 60, "fit_intercept": False}
+    model = PrivateLassoClassifier(30.0, solver=solver, classes=[0, 1], **known).fit(shards)
+    shown = terminal.getvalue()
+    assert f"/{model.n_iter_}" in shown
+    assert re.search(r"work of shards( \d+%){4}; \d\.\d GiB", shown) and "100%" in shown

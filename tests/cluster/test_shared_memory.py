@@ -1,5 +1,6 @@
 """Processes of one machine share the arrays of their messages, and nothing outlives them."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -74,3 +75,27 @@ def test_memory_of_another_machine_is_not_joined():
     assert SharedMemory.joined(Handle(1 << 22, descriptor, name)) is None
     memory.close()
     assert SharedMemory.joined(Handle(process, descriptor, name)) is None
+
+
+def test_memory_grows_but_nobody_can_cut_it_off():
+    """A process that reads what another one has cut off is killed by the system."""
+    memory = SharedMemory.made()
+    memory.write(np.arange(1000))
+    joined = SharedMemory.joined(memory.handle)
+    with pytest.raises(PermissionError):
+        os.ftruncate(joined._descriptor, 0)
+    with pytest.raises(PermissionError):
+        fcntl.fcntl(joined._descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW)
+    sent = joined.write(np.arange(100_000))
+    assert memory.read(sent).sum() == 99_999 * 50_000
+
+
+def test_memory_is_for_its_user_and_is_known_by_its_whole_name(tmp_path):
+    memory = SharedMemory.made()
+    assert os.fstat(memory._descriptor).st_mode & 0o777 == 0o600
+    assert not os.get_inheritable(memory._descriptor)
+    process, descriptor, name = memory.handle
+    for other in ("", "dplasso", name[:-1]):
+        assert SharedMemory.joined(Handle(process, descriptor, other)) is None
+    with open(tmp_path / f"memfd:{name} ", "w") as file:  # a file of that name is none
+        assert SharedMemory.joined(Handle(process, file.fileno(), name)) is None

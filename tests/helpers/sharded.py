@@ -76,6 +76,30 @@ def problems() -> list[Problem]:
     ]
 
 
+def table_problems() -> list[Problem]:
+    """The same six kinds of problems, for the table solver."""
+    rng = np.random.default_rng(6)
+    ones = rng.integers(0, 2, (N, 8)).astype(float)
+    real = np.round(rng.uniform(0.0, 1.0, (N, 8)), 3) * (rng.random((N, 8)) < 0.5)
+    full = np.round(rng.uniform(-1.0, 1.0, (N, 8)), 3)
+    margins = real[:, 0] - real[:, 1] + 0.3 * rng.normal(size=N)
+    y, thirds = (margins > 0.0).astype(int), np.digitize(margins, [-0.2, 0.2])
+    of_ones = (ones[:, 0] + rng.random(N) > 1.0).astype(int)
+    of_full = (full[:, 0] + rng.normal(size=N) > 0.0).astype(int)
+    table, two = {"solver": "table", "epsilon": 30.0}, {"classes": [0, 1]}
+    bounded = {"x_bound": [(-1.0, 1.0)] * 8}
+    numbers = {"y_bound": 1.0}
+    clipped = np.clip(margins, -1.0, 1.0)
+    return [
+        Problem("presence", ones, of_ones, table | two),
+        Problem("real values", real, y, table | two),
+        Problem("softmax", real, thirds, table | {"classes": [0, 1, 2]}),
+        Problem("squared", real, clipped, table | numbers, PrivateLassoRegressor),
+        Problem("few nonzeros", real, y, table | two | {"n_nonzero": 5}),
+        Problem("dense", full, of_full, table | two | bounded),
+    ]
+
+
 def ball_problems() -> list[Problem]:
     """Problems for Frank-Wolfe, whose columns are divided among shards."""
     found = {problem.name: problem for problem in problems()}

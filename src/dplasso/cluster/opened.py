@@ -93,8 +93,10 @@ class OpenShards:
             _ = self.n_people  # every row then knows how many rows its person has
         self._accountant = accountant
         task = plan.over(self, replace(drawing, noise_of=self._log.noise_of(drawing.noise_of)))
-        seed = None if drawing.bits.secure else "seeded"
-        facts = {"plan": plan.to_dict(), "random": seed, "charged": accountant is not None}
+        # A generator that has drawn is another one, which may end a fit that it has begun.
+        seeded, weights = not drawing.bits.secure, (rows_per_person, class_weights)
+        charged = accountant is not None
+        facts = {"plan": plan, "weights": weights, "seeded": seeded, "charged": charged}
         self._log.begin(facts, self._digest)
         self._crew.begin("prepare", plan, rows_per_person, class_weights)
         task.arrange()

@@ -4,7 +4,6 @@ The folder holds releases, which are public, and whether the fit was charged. It
 release that was not stored has left nobody's hands, and is drawn anew.
 """
 
-import hashlib
 import json
 import os
 import secrets
@@ -17,13 +16,14 @@ from typing import Any, Self
 import numpy as np
 
 from dplasso.base.arrays import Ints
+from dplasso.cluster.fingerprint import fingerprint
 from dplasso.mechanisms.grid_gaussian import AddsNoise, NoiseOf
 from dplasso.privacy.accountant import Receipt
 from dplasso.storage.atomic import replace_file
 from dplasso.storage.counted_journal import CountedJournal, JournalInUse, RecordsLost
 from dplasso.storage.private_files import take_folder
 
-_FORMAT = "dplasso fit in progress 1"
+_FORMAT, _ANY_FORMAT = "dplasso fit in progress 2", "dplasso fit in progress"
 _README = """\
 This folder is a fit in progress. A fit that is started again with it goes on where it stopped, and
 is not charged twice. Delete it when the model is saved. A fit with other settings needs another.
@@ -63,10 +63,13 @@ class RunLog:
                 f"{folder} has lost releases, and none is drawn twice; restore it from a copy, or "
                 "give another folder, which is a fit of its own"
             ) from None
-        if (self._folder / _STATE).exists():
-            self._state = self._read()
-            self._stored = self._journal.records()
-            self._lengths.extend(len(record) // 8 for record in self._journal.records())
+        self._lengths.extend(len(record) // 8 for record in self._journal.records())
+        self._stored = self._journal.records()
+        try:
+            self._take_state()
+        except BaseException:
+            self.close()
+            raise
 
     def begin(self, facts: dict[str, Any], rows: Callable[[bytes], bytes]) -> None:
         """Note which fit this is, or reject a folder of another fit.
@@ -79,7 +82,7 @@ class RunLog:
             raise ValueError("a checkpoint is of one fit; open the shards again for another one")
         self._begun = True
         key = bytes.fromhex(self._state.get("key", secrets.token_hex(32)))
-        about = {"fit": _digest(facts), "rows": rows(key).hex()}
+        about = {"fit": fingerprint(facts), "rows": rows(key).hex()}
         if self._state:
             if {name: self._state.get(name) for name in about} != about:
                 raise ValueError(
@@ -167,10 +170,21 @@ class RunLog:
             self._journal.close()
         self._journal = None
 
+    def _take_state(self) -> None:
+        """Read which fit this is; releases of a fit that is not known belong to no other one."""
+        if (self._folder / _STATE).exists():
+            self._state = self._read()
+        elif self._lengths:
+            raise ValueError(
+                f"{self._folder} has releases, and {_STATE} is lost, which tells of which fit; "
+                "restore it from a copy, or give another folder"
+            )
+
     def _read(self) -> dict[str, Any]:
         found = json.loads((self._folder / _STATE).read_text())
-        if found.get("format") != _FORMAT:
-            raise ValueError(f"{self._folder} is not of a fit in progress; give another folder")
+        if (of := str(found.get("format"))) != _FORMAT:
+            whose = "of another version of dplasso" if of.startswith(_ANY_FORMAT) else "of no fit"
+            raise ValueError(f"{self._folder} is {whose}; give another folder")
         return found  # type: ignore[no-any-return]
 
     def _write(self, state: dict[str, Any]) -> None:
@@ -209,10 +223,6 @@ class _Stored:
         # A seeded generator is left where the stored draw left it; a secure one does not mind.
         self._noise.add_to(np.zeros(1, np.int64), generator, 1)
         values[:] = stored
-
-
-def _digest(facts: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def _ours(name: str) -> bool:

@@ -402,9 +402,22 @@ def _digest_of(rows: Rows, key: bytes) -> bytes:
     found, X = hmac.new(key, digestmod=hashlib.sha256), rows.X
     values = X.values if isinstance(X, ColumnMatrix) else X.data
     for part in (X.indptr, X.indices, values, rows.y, rows.groups):
-        if part is not None:
-            found.update(_bytes_of(part))
+        for content in _contents(part):
+            found.update(len(content).to_bytes(8, "little"))  # nothing can move to the next one
+            found.update(content)
     return found.digest()
+
+
+def _contents(part: Any) -> Iterator[Any]:
+    """The bytes of an array: of numbers, or of texts and their lengths, -1 where there is none."""
+    if part is None:
+        yield b""
+    elif part.dtype == object:
+        texts = [None if text is None else str(text) for text in part]
+        yield _bytes_of(np.array([-1 if text is None else len(text) for text in texts], np.int64))
+        yield "".join(text or "" for text in texts).encode()
+    else:
+        yield _bytes_of(part)
 
 
 class _Cut(NamedTuple):
@@ -486,8 +499,6 @@ def public_digest(described: Rows) -> bytes:
 
 
 def _bytes_of(part: Any) -> Any:
-    if part.dtype == object:
-        return "\0".join(map(str, part)).encode()
     return np.ascontiguousarray(part).view(np.uint8).data
 
 

@@ -16,6 +16,11 @@ import numpy as np
 from dplasso.base import threads as pool
 from dplasso.base.arrays import Ints
 
+try:
+    import fcntl
+except ImportError:  # Windows, which has no such memory either
+    fcntl = None  # type: ignore[assignment]
+
 ALIGNED = 64  # bytes: arrays start at multiples of it
 
 
@@ -38,7 +43,8 @@ class SharedMemory:
     """Memory that one process makes and others of its user and machine join.
 
     It has no name in any file system, so nothing of it is left once its processes have ended,
-    however they end. It is never written to a file. It grows as messages need it.
+    however they end. It is never written to a file. It grows as messages need it, and is sealed
+    against shrinking, which would end every process that reads what was cut off.
     """
 
     def __init__(self, descriptor: int, name: str) -> None:
@@ -52,8 +58,9 @@ class SharedMemory:
         if not hasattr(os, "memfd_create"):
             return None
         name = f"dplasso-{secrets.token_hex(16)}"
-        descriptor = os.memfd_create(name)
+        descriptor = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.fchmod(descriptor, 0o600)
+        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL)
         return cls(descriptor, name)
 
     @classmethod
@@ -62,8 +69,12 @@ class SharedMemory:
         path = f"/proc/{handle.process}/fd/{handle.descriptor}"
         with contextlib.suppress(OSError):
             # A process of another machine may have the same number here. Names differ.
-            if handle.name in os.readlink(path):
-                return cls(os.open(path, os.O_RDWR | os.O_CLOEXEC), handle.name)
+            if _is_memory(path, handle.name):
+                descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+                # Another process may have taken the number since.
+                if _is_memory(f"/proc/self/fd/{descriptor}", handle.name):
+                    return cls(descriptor, handle.name)
+                os.close(descriptor)
         return None
 
     @property
@@ -127,6 +138,11 @@ class SharedMemory:
             os.posix_fallocate(self._descriptor, 0, size)
         whole = os.fstat(self._descriptor).st_size
         self._bytes = np.frombuffer(mmap.mmap(self._descriptor, whole), np.uint8)
+
+
+def _is_memory(path: str, name: str) -> bool:
+    """Whether an open descriptor is of the memory with a name."""
+    return os.readlink(path).startswith(f"/memfd:{name} ")
 
 
 def _copy_all(source: Any, to: Any) -> None:

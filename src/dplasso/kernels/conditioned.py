@@ -12,7 +12,8 @@ the same whole numbers.
 Entries lie column after column, and ``starts`` says where each begins; ``columns`` says which ones
 these are, and is None if they are all, in their order. What loops read or write per row is far
 from what the last entry needed: without a hint to the cache (`prefetch`), a step over very many
-rows would mostly wait for memory.
+rows would mostly wait for memory. Rows with numbers of 16 bits are so few that the cache has them
+anyway, and hints would take longer than they save.
 
 The loops over entries that every step repeats take runs of columns in turns (`kernels/turns.py`);
 ``edges`` says where runs begin, and ``taken`` counts those that were taken.
@@ -21,7 +22,8 @@ The loops over entries that every step repeats take runs of columns in turns (`k
 import math
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import overload
 
 from dplasso.kernels.arithmetic import column, double_of_bits, entry, nearest_integer, prefetch
 from dplasso.kernels.turns import next_run
@@ -48,10 +50,22 @@ def unit_sums(indptr, indices, values, units, grains, first, last, out):  # type
         out[j] = total
 
 
-@njit(inline="always")
-def _row_ahead(indices, p, most):  # type: ignore[no-untyped-def]
-    """The row of an entry that comes soon after ``p``, where ``most`` is the last entry."""
-    return np.int64(indices[np.uint64(min(p + AHEAD, most))])
+def _ask_ahead(array, indices, p, most):  # type: ignore[no-untyped-def]
+    """Ask the cache for what an entry soon after ``p`` needs; ``most`` is the last entry."""
+
+
+@overload(_ask_ahead, inline="always")
+def _compiled_ask_ahead(array, indices, p, most):  # type: ignore[no-untyped-def]
+    if indices.dtype == types.uint16:
+        return lambda array, indices, p, most: None
+
+    width = array.ndim  # a row of `pairs` has two numbers, and other rows have one
+
+    def ask(array, indices, p, most):  # type: ignore[no-untyped-def]
+        soon = np.int64(indices[np.uint64(min(np.int64(p) + AHEAD, most))])
+        prefetch(array, width * soon)
+
+    return ask
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -63,14 +77,13 @@ def square_lengths(  # type: ignore[no-untyped-def]
     run = next_run(taken)
     while run < len(edges) - 1:
         most = np.int64(starts[edges[run + 1]]) - 1
-        for k in range(edges[run], edges[run + 1]):
-            j = column(columns, k)
+        for k in range(np.uint64(edges[run]), np.uint64(edges[run + 1])):
+            j = np.uint64(column(columns, k))
             scale, twice = damping[j] * whole, 2 * centre[j]
-            for p in range(np.int64(starts[k]), np.int64(starts[k + 1])):
-                soon = _row_ahead(indices, p, most)
-                prefetch(units, soon)
-                prefetch(out, soon)
-                row = np.uint64(indices[np.uint64(p)])
+            for p in range(np.uint64(starts[k]), np.uint64(starts[k + 1])):
+                _ask_ahead(units, indices, p, most)
+                _ask_ahead(out, indices, p, most)
+                row = np.uint64(indices[p])
                 v = _entry_of(scale, units[row], entry(values, p))
                 out[row] += v * (v - twice)
         run = next_run(taken)
@@ -88,13 +101,13 @@ def weighted_sums(  # type: ignore[no-untyped-def]
     run = next_run(taken)
     while run < len(edges) - 1:
         most = np.int64(starts[edges[run + 1]]) - 1
-        for k in range(edges[run], edges[run + 1]):
-            j = column(columns, k)
+        for k in range(np.uint64(edges[run]), np.uint64(edges[run + 1])):
+            j = np.uint64(column(columns, k))
             scale = damping[j] * whole
             total = np.int64(0)
-            for p in range(np.int64(starts[k]), np.int64(starts[k + 1])):
-                prefetch(pairs, 2 * _row_ahead(indices, p, most))
-                row = np.uint64(indices[np.uint64(p)])
+            for p in range(np.uint64(starts[k]), np.uint64(starts[k + 1])):
+                _ask_ahead(pairs, indices, p, most)
+                row = np.uint64(indices[p])
                 unit = double_of_bits(pairs[row, UNIT])
                 total += pairs[row, COEFFICIENT] * _entry_of(scale, unit, entry(values, p))
             out[j] = total
@@ -114,13 +127,13 @@ def add_margins(  # type: ignore[no-untyped-def]
     run = next_run(taken)
     while run < len(edges) - 1:
         most = np.int64(starts[edges[run + 1]]) - 1
-        for k in range(edges[run], edges[run + 1]):
-            j = column(columns, k)
+        for k in range(np.uint64(edges[run]), np.uint64(edges[run + 1])):
+            j = np.uint64(column(columns, k))
             weight = weights[j] * grains
-            for p in range(np.int64(starts[k]), np.int64(starts[k + 1])):
-                prefetch(out, _row_ahead(indices, p, most))
+            for p in range(np.uint64(starts[k]), np.uint64(starts[k + 1])):
+                _ask_ahead(out, indices, p, most)
                 term = whole_term(weight * entry(values, p), most_grains)
-                out[np.uint64(indices[np.uint64(p)])] += term
+                out[np.uint64(indices[p])] += term
         run = next_run(taken)
 
 

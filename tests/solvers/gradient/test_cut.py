@@ -11,7 +11,7 @@ from dplasso.base import threads as pool
 from dplasso.data.unit_rows import UnitRows
 from dplasso.kernels import descent
 from dplasso.mechanisms.grid_gaussian import GridGaussian
-from dplasso.solvers.gradient import gradient_descent
+from dplasso.solvers.gradient import gradient_descent, held_columns
 from dplasso.solvers.gradient.conditioning import Conditioning, Mass, MeanLength
 from dplasso.solvers.gradient.cut import largest_weights
 from dplasso.solvers.gradient.descent import Descent
@@ -80,6 +80,17 @@ def test_held_columns_serve_those_that_are_among_them(threads: int) -> None:
     other = np.setdiff1d(every, asked)[-1:]
     assert not held.serves(rows, np.sort(np.append(asked, other)))
     assert not held.serves(rows, None)
+
+
+def test_columns_beyond_32_bits_have_longer_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = sp.csc_array((rng.random((50, 3_000)) < 0.05).astype(float))
+    rows = UnitRows.of(X, "presence")
+    short = HeldColumns(rows, None, 1)
+    monkeypatch.setattr(held_columns, "MANY", 2_999)
+    long = HeldColumns(rows, None, 1)
+    assert short.columns.dtype == np.int32 and long.columns.dtype == np.int64
+    assert np.array_equal(short.columns, long.columns)
 
 
 def released(plan, rng: np.random.Generator) -> np.ndarray:

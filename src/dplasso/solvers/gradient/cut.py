@@ -11,7 +11,6 @@ from dplasso.kernels import largest
 from dplasso.solvers.exact_margins import MOST_GRAINS
 from dplasso.solvers.gradient.conditioning import LARGEST_LEFT, Conditioning, MeanLength
 
-SMALLEST = 5e-324  # the least number above 0
 Marks = NDArray[np.bool_]
 
 
@@ -54,24 +53,21 @@ class Cuts:
         width = self._width if columns is None else len(columns)
         runs = pool.even_runs(width, self._threads)
         sizes = self._sizes[: len(weights) * width].reshape(len(weights), width)
-        least, equal = self._least(sizes, weights, length.present, columns, count, runs)
-        facts = (columns, damping, (length.present, length.grains, MOST_GRAINS))
+        above = self._above(sizes, weights, length.present, columns, count, runs)
+        places = sizes.view(np.int64)  # the reaches are needed no longer where a column is listed
         state = (self.left, gathered, weights)
-        pairs = zip(runs, np.ascontiguousarray(equal.T), strict=True)
-        found = pool.run(
-            largest.drop, [(sizes, least, own, *facts, *run, *state) for run, own in pairs]
-        )
+        pool.run(largest.drop, [(sizes, places, above, columns, *run, *state) for run in runs])
+        facts = (self.left, columns, damping, (length.present, length.grains, MOST_GRAINS))
+        found = pool.run(largest.list_left, [(*facts, *run, places[0]) for run in runs])
         counts, totals = np.array(found).T
         listed, (made, centre) = np.empty(counts.sum(), np.int64), self._room()
         parts = np.split(listed, np.cumsum(counts)[:-1])
-        scale = (damping, length.factor(int(totals.sum())), LARGEST_LEFT)
+        scale = (columns, damping, length.factor(int(totals.sum())), LARGEST_LEFT)
         pairs = zip(runs, parts, strict=True)
-        pool.run(
-            largest.narrow, [(self.left, columns, *scale, *run, part, made) for run, part in pairs]
-        )
+        pool.run(largest.narrow, [(places[0], *scale, *run, part, made) for run, part in pairs])
         return conditioning.narrowed(listed, made, centre)
 
-    def _least(
+    def _above(
         self,
         sizes: Floats,
         weights: Floats,
@@ -79,12 +75,13 @@ class Cuts:
         columns: Ints | None,
         count: int,
         runs: list[tuple[int, int]],
-    ) -> tuple[float, Ints]:
-        """The least of the ``count`` largest reaches that are not 0, and how many equal ones of
-        every output and run are among them."""
-        every = np.full((len(weights), len(runs)), sizes.size)
+    ) -> float:
+        """Write all reaches to ``sizes``; returns a number that only the ``count`` largest exceed.
+
+        Equal ones that are not among these, and are listed after them, are written as 0.
+        """
         if not sizes.size:
-            return SMALLEST, every
+            return 0.0
         shift, wanted = largest.SHIFTS[0], min(count, sizes.size)
         measured = (weights, present, columns, shift)
         tallies = self._tallies[: len(runs)]
@@ -101,14 +98,22 @@ class Cuts:
             searched = largest.in_bin(searched[None], digit, chosen, counts[0, chosen], *place)
         place = len(searched) - wanted
         least = float(np.partition(searched, place)[place])
-        if least < SMALLEST:
-            return SMALLEST, every
+        if least == 0.0:
+            return 0.0
         wanted -= int(np.count_nonzero(searched > least))
-        if wanted == np.count_nonzero(searched == least):
-            return least, every
+        if wanted < np.count_nonzero(searched == least):
+            self._leave_out(sizes, least, wanted, runs)
+        return float(np.nextafter(least, 0.0))
+
+    def _leave_out(
+        self, sizes: Floats, least: float, wanted: int, runs: list[tuple[int, int]]
+    ) -> None:
+        """Keep the first ``wanted`` reaches that are ``least``, by output and then by column."""
         equal = np.array(pool.run(largest.count_equal, [(sizes, least, *run) for run in runs])).T
         before = np.concatenate(([0], np.cumsum(equal)[:-1])).reshape(equal.shape)
-        return least, np.clip(wanted - before, 0, equal)
+        kept = np.ascontiguousarray(np.clip(wanted - before, 0, equal).T)
+        pairs = zip(runs, kept, strict=True)
+        pool.run(largest.leave_out, [(sizes, least, own, *run) for run, own in pairs])
 
     def _room(self) -> tuple[Floats, Ints]:
         """Memory for dampings and a centre; the centre's is 0 where it is never written."""

@@ -15,6 +15,8 @@ from dplasso.solvers.exact_margins import Matrix
 LONG = 64
 # Adding up a column takes as long as this many entries more than it has.
 COLUMN = 3
+# Columns from this number on have numbers of 64 bits.
+MANY = 1 << 31
 # Columns are copied anew once their entries are no more than this share of those that are held.
 SHARE = 0.75
 
@@ -52,7 +54,8 @@ class HeldColumns:
         before = _before(rows, columns, self._threads)
         self.entries, count = int(before[-1]), rows.shape[1] if columns is None else len(columns)
         small = rows.shape[0] <= 1 << 16
-        order, starts = np.empty(count, np.int32), np.empty(count + 1, rows.indptr.dtype)
+        order = np.empty(count, np.int32 if rows.shape[1] <= MANY else np.int64)
+        starts = np.empty(count + 1, rows.indptr.dtype)
         copied = np.empty(self.entries, np.uint16 if small else rows.indices.dtype)
         values = None if rows.values is None else np.empty(self.entries, rows.values.dtype)
         given = (rows.indptr, rows.indices, rows.values, columns, before)
