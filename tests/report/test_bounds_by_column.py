@@ -97,7 +97,8 @@ def test_statement_and_page_say_what_the_radius_is_of():
     assert f"radius = 3 (given; {said}" in str(model.privacy_)
     html = render(model)
     assert words(html, "coefficients").count("over the largest bound, 100.") == 1
-    assert html.count("the largest bound") == 2  # there, and in the exact statement
+    # There, among the facts taken as public, and in the exact statement.
+    assert html.count("the largest bound") == 3
     same = fitted(x_bound=np.full(4, 7.0))
     assert "of" not in same.privacy_["bounds"]["radius"]
     assert said not in str(same.privacy_) and "the largest bound" not in render(same)
