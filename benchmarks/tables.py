@@ -25,6 +25,7 @@ SEGMENTS: dict[str, Callable[[], str]] = {
     "end-to-end": speed.end_to_end,
     "first-fit": speed.first_fit,
     "kdda": speed.kdda,
+    "proposals": speed.proposals,
     "reading": speed.reading,
     "speed": speed.selection,
     "speed-line": speed.speed_line,

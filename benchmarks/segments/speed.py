@@ -42,10 +42,7 @@ def selection() -> str:
 def speed_line() -> str:
     """What the README says of speed."""
     sentence = selection_sentence().removesuffix(").")
-    return (
-        f"**Speed.** {sentence}, before the last changes to the engine; "
-        "[speed](docs/results/speed.md))."
-    )
+    return f"**Speed.** {sentence}; [speed](docs/results/speed.md))."
 
 
 def selection_sentence() -> str:
@@ -102,6 +99,20 @@ def kdda() -> str:
     return (
         f"It takes {runs}, with {peak:.1f} GiB at the peak, the data included ({found['machine']})."
     )
+
+
+def proposals() -> str:
+    """What lazy selection looks at in a round."""
+    lines = [
+        r"| data | $\varepsilon$ | proposals per round | scores computed per round "
+        "| entries read per round |",
+        "|---|---|---|---|---|",
+    ]
+    for row in saved("breakdown")["rows"]:
+        numbers = f"{row['proposals a round']:.2f} | {row['scores a round']:.2f}"
+        entries = f"{row['entries a round']:,.0f}"
+        lines.append(f"| {row['set']} | {row['epsilon']:g} | {numbers} | {entries} |")
+    return "\n".join(lines)
 
 
 def breakdown() -> str:
