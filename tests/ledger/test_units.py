@@ -109,7 +109,7 @@ SAME_PEOPLE = "let it protect the same people (a fit by person='patient_id', or 
         ("person: patient_id", "row", SAME_PEOPLE),
         ("person", "row", "give the identifier of each row's person, or"),
         ("person", "person: id", "leave out person, or"),
-        ("row", "person: id", "fit without identifiers of people, or"),
+        ("row", "person: id", "begin another ledger for people, and enter there what"),
     ],
 )
 def test_a_charge_for_others_is_told_how_to_protect_the_same(budget, first, second, remedy):

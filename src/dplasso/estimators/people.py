@@ -47,7 +47,7 @@ class ProtectedPeople:
             if self.protects_people:
                 raise ParameterError(
                     "{n_people}, {rows_per_person} and {person} are for fits that protect people; "
-                    "pass groups, one identifier per row, or leave them out"
+                    "pass groups, one identifier per row; left out, single rows are protected"
                 )
             return None
         people = people_of(groups)

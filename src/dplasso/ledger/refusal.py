@@ -36,19 +36,27 @@ def of_other_unit(asked: Charge, known: str, shown: str) -> Message:
     """Whom the charge and the ledger protect, and how to fit a model that protects the same."""
     return Message(
         "{label} protects {asked}, and the charges in the ledger {ledger} protect {known}: costs "
-        "of the two do not add; {remedy}, or use another ledger",
+        "of the two do not add; {remedy}",
         label=asked.label,
         asked=protects(asked.unit),
         ledger=shown,
         known=protects(known),
-        remedy=_same_unit(asked.unit, known),
+        remedy=_remedy(asked.unit, known),
     )
 
 
-def _same_unit(asked: str, known: str) -> Message:
-    """How to protect those whom the ledger protects."""
+def _remedy(asked: str, known: str) -> Message:
+    """What to do if a ledger protects others. Nobody is asked to protect people less."""
     if known == ROW:
-        return Message("fit without identifiers of people")
+        return Message(
+            "begin another ledger for people, and enter there what the charges for rows cost a "
+            "person"
+        )
+    return Message("{same}, or use another ledger", same=_same_people(asked, known))
+
+
+def _same_people(asked: str, known: str) -> Message:
+    """How to protect the people whom the ledger protects."""
     _, _, identifier = known.partition(": ")
     if identifier:
         return Message(

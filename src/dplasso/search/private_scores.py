@@ -239,7 +239,7 @@ class PrivateScore:
         if self.rows_per_person != 1 or self.person is not None:
             raise ParameterError(
                 "{rows_per_person} and {person} are for scores that protect people; pass groups, "
-                "one identifier per row, or leave them out"
+                "one identifier per row; left out, single rows are protected"
             )
         return None, Unit()
 
