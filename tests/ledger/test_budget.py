@@ -61,7 +61,7 @@ def test_all_of_it_can_be_spent_and_nothing_more(address):
     assert 0.999999 < budget.spent_epsilon <= 1.0
     with pytest.raises(BudgetError, match="one more: it costs rho 0.01, and nothing is left"):
         spend(budget, 0.01, label="one more")
-    with pytest.raises(BudgetError, match="and nothing is left of epsilon 1.*; stop using"):
+    with pytest.raises(BudgetError, match="and nothing is left of epsilon 1.*; let whoever"):
         charge(budget, Repeated(BoundedRange(0.1), 10))
     assert len(budget.entries()) == 2
     spend(budget, 0.0)  # what costs nothing is entered as well

@@ -99,5 +99,6 @@ def _of_fit(asked: Charge, limits: Limits, left: int, spent: bool, shown: str) -
     return (
         f"{asked.label} asks for epsilon {wanted:.6g} (rho {asked.rho:.4g}) at delta "
         f"{asked.delta:g}, and {room} is left of epsilon {limits.epsilon:g} (delta "
-        f"{limits.delta:g}) in {shown}. Nothing was drawn; {remedy}stop using these data"
+        f"{limits.delta:g}) in {shown}. Nothing was drawn; {remedy}let whoever answers for these "
+        "data raise the budget"
     )
