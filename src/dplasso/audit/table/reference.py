@@ -383,6 +383,8 @@ class _Fit:
         of_one = sigma / math.sqrt(course.steps) * told * clip
         length = self._length(of_one, spread)
         hidden = of_one * length > most
+        if hidden and facts.loss != SQUARED:  # no steps are taken
+            return weights, standard.margins_of(weights, start), True
         open_to_doubt = facts.loss == SQUARED and of_one * length <= 0.6 * facts.y_bound
         for done in range(course.steps):
             if done in [int(at * course.steps) for at in damped_after]:

@@ -373,6 +373,9 @@ def _descent(
     is_noise = noise_of_one * length > labels.most_noise
     is_certain = noise_of_one * length > labels.certain_noise
     weights, total = np.zeros((plan.outputs, size)), np.zeros((plan.outputs, size))
+    if is_noise and labels.measured is None:  # of classes, steps would tell nothing that is used
+        at = Position(standard, weights[:, :-1], labels.constant, cut)
+        return Found(at, 0.0, noise_of_one * length, 0.0, True)
     variances = np.zeros((plan.outputs, size))  # of the noise in weights, in units of labels
     noises: list[float] = []  # of a gradient in each step
     constant, averaged = CONSTANT * plan.row_length(plan.n_columns), 0
