@@ -86,6 +86,21 @@ def test_releases_alone_give_the_same_weights_to_the_last_bit(
 
 
 @pytest.mark.parametrize("name", LOSSES)
+def test_a_fit_to_classes_stops_before_its_steps_if_noise_hides_the_columns(name: str) -> None:
+    """Of numbers all steps are taken: they measure the mean of the labels."""
+    cells, y = problem(name, 60)
+    loss, released = LOSSES[name], []
+    plan = small_plan(loss, cells.shape[1], len(cells), epsilon=0.01)
+    found = fit_table(cells, y, loss=loss, plan=plan, generator=1, releases=released)
+    before = 4 + plan.has_products
+    all_of_them = before + len(plan.scale_steps) + plan.steps
+    assert len(released) == (all_of_them if plan.pace.of_numbers else before)
+    assert not found.weights.any()
+    again = replay(plan, loss, released)
+    assert np.array_equal(again.intercepts, found.intercepts)
+
+
+@pytest.mark.parametrize("name", LOSSES)
 def test_it_learns_an_easy_table(name: str) -> None:
     cells, y = problem(name)
     loss = LOSSES[name]
