@@ -10,7 +10,7 @@ from dplasso.audit.descent import data as rows_of_descents
 from dplasso.audit.examples import subject_of
 from dplasso.audit.session import Session
 from dplasso.audit.table import reference
-from dplasso.audit.table.reference import TableRows
+from dplasso.audit.table.facts import TableRows
 from dplasso.audit.table.subject import TableSubject
 from dplasso.data.sparse_bounds import SparseBounds
 from dplasso.mechanisms.random_bits import random_bits

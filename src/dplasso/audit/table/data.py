@@ -8,7 +8,7 @@ from dplasso.audit import synthetic
 from dplasso.audit.descent import data as descent_data
 from dplasso.audit.descent.recording import Recording
 from dplasso.audit.reference import AS_IS, PRESENCE, Table, column_bounds
-from dplasso.audit.table.reference import TableFacts
+from dplasso.audit.table.facts import TableFacts
 from dplasso.base.arrays import Floats, Ints
 from dplasso.mechanisms.grid_gaussian import GridGaussian
 

@@ -7,26 +7,18 @@ Weights that are dropped are left out: this is for fits that keep all of them.
 """
 
 import math
-from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from dplasso.audit import correction
-from dplasso.audit.descent.reference import DescentFacts
-from dplasso.audit.reference import (
-    AS_IS,
-    SQUARED,
-    Table,
-    column_bounds,
-    held_labels,
-    held_rows,
-    loss_gradients,
-    row_shares,
-)
+from dplasso.audit.reference import SQUARED, loss_gradients
+from dplasso.audit.table.facts import Course, TableFacts, TableRows
+from dplasso.audit.table.likely import james_stein, likely_mean, likely_share
+from dplasso.audit.table.shape import Shape
 from dplasso.base.arrays import Floats
 
 CELL = 2.0**24  # whole number of a cell at the high end of its range, of a label, and of a term
@@ -36,109 +28,6 @@ COUNTED, CORRECTIONS = "counts by margin", "corrections"
 CONSTANT = 0.3  # value of the intercept's column, for rows of length 1
 _SIZES_AFTER = (0.25, 0.5)  # shares of the steps after which the size of residuals is released
 N_SIZES, N_CORRECTIONS = len(_SIZES_AFTER), correction.RELEASES - 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableFacts(DescentFacts):
-    """One configuration of the table solver; ``ranges`` are declared ends, columns x 2.
-
-    ``n_ranges`` is the number of columns with ranges, the first ones, if the others are wide in
-    tables of as many columns as there are ranges; it is None if no table has wide columns.
-    """
-
-    ranges: NDArray[np.float64] | None = None
-    n_ranges: int | None = None
-
-    @property
-    def counts_rows(self) -> bool:
-        """Whether as how many rows all rows count is released, and not taken as declared."""
-        return self.rows_per_person > 1 or self.class_weights is not None
-
-    def in_table(self, columns: int) -> int:
-        """The number of columns of a table that are not wide."""
-        if self.n_ranges is None or self.ranges is None or columns != len(self.ranges):
-            return columns
-        return self.n_ranges
-
-    def is_symmetric(self, columns: int) -> bool:
-        """Whether a table of so many columns has bounds instead of the ranges."""
-        return self.n_ranges is not None and self.in_table(columns) == columns
-
-    def of_columns(self, columns: int) -> "TableFacts":
-        """The facts of a table of so many columns."""
-        return replace(self, centred=None) if self.is_symmetric(columns) else self
-
-    def ends(self, columns: int) -> tuple[Floats, Floats]:
-        """The low and high end of every column that a fit holds."""
-        if self.row_map != AS_IS:
-            bound = self.of_columns(columns).held_bound
-            return np.full(columns, -bound), np.full(columns, bound)
-        if self.ranges is not None and not self.is_symmetric(columns):
-            low, high = np.resize(self.ranges, (columns, 2)).T
-            return low, high
-        return -column_bounds(columns, self), column_bounds(columns, self)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Course:
-    """How a fit continues from its releases: public numbers on which no guarantee rests.
-
-    ``multipliers`` are the stated noise multipliers by kind of release; the guarantee rests on
-    them, and `accounting` adds them up.
-    """
-
-    multipliers: Mapping[str, float]
-    columns: int  # of the table, without wide ones at first
-    n_wide: int
-    most_taken: int  # largest number of wide columns that are taken up
-    steps: int
-    unit: float  # whole number of the length of a row, and of a clipped residual
-    stretch: float  # length of a row whose columns have variance 1, over their root
-    clip: float  # of residuals; of numbers in units of their spread
-    margin_noise: float
-    curvature: float
-    longest: float
-    lengthened: float  # largest factor that brings a row to its length
-
-    @property
-    def row_length(self) -> float:
-        return self.stretch * math.sqrt(self.columns)
-
-
-@dataclass(frozen=True, eq=False)
-class TableRows:
-    """Rows as shares of the ranges of their columns, their labels, and as how many rows they count.
-
-    ``wide`` are shares of wide columns, and ``at_zero`` those of an entry of 0.
-    """
-
-    shares: Floats
-    y: Floats
-    copies: Floats
-    wide: Floats
-    at_zero: Floats
-    known: dict[tuple[int, ...], "TableRows"] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, table: Table, facts: TableFacts) -> "TableRows":
-        """Raw rows and labels as a fit should hold them."""
-        X, y, copies = table.X, held_labels(table.y, facts), row_shares(table, facts)
-        low, high = facts.ends(X.shape[1])
-        if facts.row_map == AS_IS:
-            rows = np.clip(X, low, high)
-        else:
-            rows = held_rows(X, facts.of_columns(X.shape[1]))
-        width = np.where(high > low, high - low, np.inf)
-        own, shares = facts.in_table(X.shape[1]), (rows - low) / width
-        at_zero = (np.clip(np.zeros_like(low), low, high) - low) / width
-        return cls(shares[:, :own], y, copies, shares[:, own:], at_zero[own:])
-
-    def taking(self, taken: tuple[int, ...]) -> "TableRows":
-        """The same rows, with some of the wide columns as the last ones of the table."""
-        if taken not in self.known:
-            shares = np.hstack([self.shares, self.wide[:, list(taken)]])
-            self.known[taken] = replace(self, shares=shares, known={})
-        return self.known[taken]
 
 
 @dataclass(frozen=True)
@@ -178,7 +67,7 @@ class _Fit:
         start, spread, curvature, most = yield from self._labels()
         standard = _Standard(self._course, centres, spreads)
         matrix, edge = yield from self._matrix(standard)
-        shape = _Shape(matrix, edge, curvature)
+        shape = Shape(matrix, edge, curvature)
         weights, margins, hidden = yield from self._steps(
             standard, shape, start, spread, still, most
         )
@@ -254,7 +143,7 @@ class _Fit:
             lambda rows: CELL * rows.copies @ _cut(rows.shares - centre, length / CELL),
         )
         off_centre = self._mean_noise(asked)
-        offsets = _james_stein((yield asked) / total, 0.0, off_centre)
+        offsets = james_stein((yield asked) / total, 0.0, off_centre)
         centres = np.rint(np.clip(centre + offsets, 0.0, 1.0) * CELL) / CELL
         left = max(longest**2 - np.sum((centres - mean) ** 2), 0.1 * longest**2)
         shorter = math.ceil(math.sqrt(left) * CELL)
@@ -264,7 +153,7 @@ class _Fit:
         )
         spreads, noise = (yield asked) / total, self._mean_noise(asked)
         usual = max(spreads.mean(), noise / math.sqrt(columns), 1.0 / CELL)
-        floored = np.maximum(_james_stein(spreads, usual, noise), max(0.05 * usual, noise))
+        floored = np.maximum(james_stein(spreads, usual, noise), max(0.05 * usual, noise))
         variances = floored / self._variances()
         self._off_centre = off_centre / np.sqrt(variances)
         return centres, variances, spreads + noise < 0.05 * usual
@@ -287,7 +176,7 @@ class _Fit:
             mean, square = (yield asked) / (self._n * CELL)
             noise = self._mean_noise(asked)
             self._means = [(mean, noise**2, np.zeros(course.columns))]
-            mean = _likely_mean(mean, noise**2)
+            mean = likely_mean(mean, noise**2)
             apart = square - mean**2
             spread = math.sqrt(max(apart, noise, 1e-8)) * facts.y_bound
             most = 0.6 * math.sqrt(min(max(apart - 2.5 * noise, 0.0), 1.0)) * facts.y_bound
@@ -299,7 +188,7 @@ class _Fit:
         shares = (yield asked) / (self._n * CELL)
         noise, most = self._mean_noise(asked), 1.5 * course.margin_noise
         if facts.outputs == 1:
-            share = _likely_share(shares[0], noise, 1.0 / max(self._n, 2.0))
+            share = likely_share(shares[0], noise, 1.0 / max(self._n, 2.0))
             return np.array([np.log(share / (1.0 - share))]), 1.0, course.curvature, most
         shares = np.maximum(shares, min(max(noise, 1.0 / self._n), 1.0 / facts.outputs))
         shares = shares / shares.sum()
@@ -314,7 +203,7 @@ class _Fit:
         off = weights * self._off_centre
         by_mean = np.linalg.solve(np.diag(variances) + off @ off.T, np.ones(len(means)))
         mean = float(by_mean @ means / by_mean.sum())
-        return np.array([self._facts.y_bound * _likely_mean(mean, 1.0 / float(by_mean.sum()))])
+        return np.array([self._facts.y_bound * likely_mean(mean, 1.0 / float(by_mean.sum()))])
 
     def _label_sums(self, rows: TableRows) -> Floats:
         facts = self._facts
@@ -354,7 +243,7 @@ class _Fit:
     def _steps(
         self,
         standard: "_Standard",
-        shape: "_Shape",
+        shape: "Shape",
         start: Floats,
         spread: float,
         still: NDArray[np.bool_],
@@ -487,91 +376,6 @@ class _Fit:
         return found.result()
 
 
-def _likely_mean(mean: float, variance: float) -> float:
-    """The mean of numbers: 0 in four of five tables, and otherwise of standard deviation 0.3."""
-    mean, both = min(max(mean, -1.0), 1.0), 0.09 + variance
-    if variance == 0.0:
-        return mean
-    elsewhere = 0.2 * math.exp(-0.5 * mean**2 / both) / math.sqrt(both)
-    middle = 0.8 * math.exp(-0.5 * mean**2 / variance) / math.sqrt(variance)
-    return mean * 0.09 / both * elsewhere / (elsewhere + middle)
-
-
-def _likely_share(share: float, noise: float, least: float) -> float:
-    """The share of a class: its logarithm is evenly spread in one of ten tables, or the share."""
-    if noise == 0.0 or min(share, 1.0 - share) > 4.0 * noise:
-        return min(max(share, least), 1.0 - least)
-    end = math.log(1.0 / least - 1.0)
-    found = 1.0 / (1.0 + np.exp(-np.linspace(-end, end, 400)))
-    chances = 0.1 / 400.0 + 0.9 * found * (1.0 - found) / np.sum(found * (1.0 - found))
-    chances *= np.exp(-((found - min(max(share, 0.0), 1.0)) ** 2) / (2.0 * noise**2))
-    return float(np.sum(chances * found) / np.sum(chances))
-
-
-class _Shape:
-    """The released products of columns, the largest eigenvalue of their noise, and a curvature."""
-
-    def __init__(self, matrix: Floats, edge: float, curvature: float) -> None:
-        self._matrix, self._edge, self._curvature = matrix, edge, curvature
-
-    def floor(self, told: float) -> float:
-        """The floor of eigenvalues with which a margin has noise ``told``, at most their mean."""
-        nothing, size = np.ones(len(self._matrix)), len(self._matrix)
-        most = max(np.trace(self._matrix), self._edge / math.sqrt(2.0)) / size
-
-        def over(floor: float) -> float:
-            return self.inverse(nothing, floor)[1] - told
-
-        if over(0.0) <= 0.0:
-            return 0.0
-        return most if over(most) > 0.0 else float(brentq(over, 0.0, most, xtol=1e-14))
-
-    def inverse(self, factors: Floats, floor: float = 0.0) -> tuple[Floats, float]:
-        """The preconditioner for columns times ``factors``, and the noise it leaves in a margin."""
-        matrix = np.diag(factors) @ self._matrix @ np.diag(factors)
-        values, axes = np.linalg.eigh(matrix)
-        least = max(self._edge * factors.max(), floor, 2.0**-19)
-        floored = self._curvature * np.maximum(values, least)
-        noise = self._edge * factors.max() / math.sqrt(2.0)
-        seen = np.maximum(values, 1e-12)
-        seen *= max(np.trace(matrix), noise) / seen.sum()
-        inverse: Floats = axes @ np.diag(1.0 / floored) @ axes.T
-        return inverse, float(np.sqrt(np.sum(seen / floored**2)))
-
-    def length_of(self, weights: Floats) -> float:
-        """The root mean square length of margins less their mean; the intercept is left out."""
-        apart = weights[:, :-1] - weights[:, :-1].mean(axis=0)
-        square = np.trace(apart @ self._matrix[:-1, :-1] @ apart.T)
-        return math.sqrt(max(square, 0.0))
-
-    def shows(self, weights: Floats, step: float, noises: Floats) -> bool:
-        """Whether averaged weights are far from what noise of the steps' gradients explains.
-
-        The column of the intercept is left out.
-        """
-        values, axes = np.linalg.eigh(self._matrix[:-1, :-1])
-        least = max(self._edge * math.sqrt(len(values) / len(self._matrix)), 2.0**-19)
-        moves = step / (self._curvature * np.maximum(values, least))
-        kept = 1.0 - moves * np.maximum(values - self._edge, 0.0)
-        last, count = np.arange(len(noises)), len(noises) - int(0.5 * len(noises))
-        variances = np.zeros(len(values))
-        for at, noise in enumerate(noises):
-            counted = last[max(at, len(noises) - count) :] - at
-            lasting = np.sum(kept[:, None] ** counted, axis=1) / count
-            variances += (noise * moves * lasting) ** 2
-        apart = np.sum((axes.T @ weights) ** 2 / variances) - len(values)
-        return bool(apart > 2.5 * math.sqrt(2.0 * len(values)))
-
-    def factors(self, squares: Floats, noises: Floats) -> Floats:
-        """Factors of the columns, by the squares of their weights and the noise in these."""
-        excess = np.clip(squares / np.maximum(noises, 1e-300), 1.0, 1e12) - 1.0
-        share = 1.0 - 0.9 / (1.0 + excess)
-        sizes = np.maximum(np.diag(self._matrix), 0.05)
-        share *= np.sum(sizes[:-1]) / np.sum(share[:-1] * sizes[:-1])
-        share[-1] = 1.0
-        return np.sqrt(share)
-
-
 class _Standard:
     """Standardised rows, scaled to the lengths that gradients and margins see."""
 
@@ -630,10 +434,3 @@ def _cell_sums(numbers: int, rows: TableRows) -> Floats:
 def _cut(rows: Floats, length: float) -> Floats:
     """Rows that are no longer than ``length``."""
     return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True) / length, 1.0)
-
-
-def _james_stein(values: Floats, target: float, noise: float) -> Floats:
-    """Measured means, shrunk to a target by as much as their noise explains."""
-    square = np.sum((values - target) ** 2)
-    kept = 1.0 - (len(values) - 2) * noise**2 / square if square > 0.0 else 0.0
-    return target + min(max(kept, 0.0), 1.0) * (values - target)

@@ -21,7 +21,8 @@ from dplasso.audit.representation.holders import Holder
 from dplasso.audit.session import Session
 from dplasso.audit.subject import Again, Attack, Figures
 from dplasso.audit.table import data, reference
-from dplasso.audit.table.reference import Course, Expected, TableFacts, TableRows
+from dplasso.audit.table.facts import Course, TableFacts, TableRows
+from dplasso.audit.table.reference import Expected
 from dplasso.base.arrays import Floats, Ints
 from dplasso.data import ColumnBounds
 from dplasso.data.bounds import ranges_of, sizes_of
